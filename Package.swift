@@ -90,9 +90,11 @@ let package = Package(
         library("NavRouting", ["NavGeo", "NavMap", heaps]),
         library("NavMatching", ["NavGeo", "NavMap", "NavRouting", heaps]),
         library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
-        library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
+        library("NavPositioning", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+        library(
+            "NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]),
 
-        library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+        library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"]),
         library("NavTileCache", ["NavGeo"]),
 
         // What content is known by.
@@ -126,7 +128,11 @@ let package = Package(
         // Messages of the wire as values of the core, and back.
         library(
             "NavWire",
-            ["NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator"]),
+            [
+                "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
+                "NavGuidance",
+                "NavNavigator",
+            ]),
 
         // Bags recorded from the bus and played onto it, and recorded fixes of any file.
         library(
@@ -138,7 +144,8 @@ let package = Package(
             "NavigationNode",
             [
                 "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavDirections", "NavStorage", "NavDigest",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavTileCache",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
+                "NavTileCache",
             ]),
         library(
             "TileCacheNode",
@@ -152,7 +159,7 @@ let package = Package(
             [
                 "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
                 "NavGeo",
-                "NavMap", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", collections,
+                "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
@@ -169,8 +176,8 @@ let package = Package(
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavLaunch",
                 "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "NavTileCache", argumentParser,
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
+                "NavSimulation", "NavTileCache", argumentParser,
             ]),
 
         executable(
@@ -178,7 +185,7 @@ let package = Package(
             [
                 "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
-                "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+                "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
             ]),
@@ -191,7 +198,8 @@ let package = Package(
         .target(
             name: "NavTestSupport",
             dependencies: [
-                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation",
+                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator",
+                "NavSimulation",
             ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
         // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
@@ -223,16 +231,21 @@ let package = Package(
             exclude: ["Restrictions"]),
         tests(
             "NavSimulationTests",
-            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
+            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavMatchingTests",
             ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
+        tests(
+            "NavPositioningTests",
+            [
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavSimulation", "NavTestSupport",
+            ]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
             [
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "NavTestSupport",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
+                "NavSimulation", "NavTestSupport",
             ]),
         tests(
             "NavDirectionsTests",
@@ -256,8 +269,8 @@ let package = Package(
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
-                "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTileCache",
-                "NavTileStore", "NavDigest", "NavTestSupport", "NavTestSystem", logging,
+                "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation",
+                "NavTileCache", "NavTileStore", "NavDigest", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(
@@ -265,15 +278,15 @@ let package = Package(
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
-                "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavNavigator",
-                "NavSimulation", "NavTestSupport",
+                "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
+                "NavNavigator", "NavSimulation", "NavTestSupport",
             ]),
         // Simulated drives from seeds: a town, a driver and all that can go wrong; what always holds is checked at every step.
         tests(
             "SimWorldTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
-                "NavSimulation", "NavTestSupport",
+                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance",
+                "NavNavigator", "NavSimulation", "NavTestSupport",
             ]),
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),

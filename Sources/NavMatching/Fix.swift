@@ -112,10 +112,10 @@ public struct Fix: Sendable, Hashable {
     public var isUsable: Bool { type.hasPosition && coordinate.isValid }
 
     /// The speed when it is a number that a road vehicle may have.
-    var usableSpeed: Double? { speed.flatMap { $0 >= 0 && $0 < 150 ? $0 : nil } }
+    package var usableSpeed: Double? { speed.flatMap { $0 >= 0 && $0 < 150 ? $0 : nil } }
 
     /// The direction of travel when it is a number, else the body's.
-    var usableCourse: Double? {
+    package var usableCourse: Double? {
         if let course, course.isFinite { return course }
         if let heading, heading.isFinite { return heading }
         return nil

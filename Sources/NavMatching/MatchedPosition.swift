@@ -27,6 +27,14 @@ public struct MatchedPosition: Sendable, Hashable {
         public var bearing: Double
         /// Probability given all fixes up to now, 0 ... 1.
         public var probability: Double
+
+        package init(edge: EdgeIndex, offset: Double, distance: Double, bearing: Double, probability: Double) {
+            self.edge = edge
+            self.offset = offset
+            self.distance = distance
+            self.bearing = bearing
+            self.probability = probability
+        }
     }
 
     /// A place on the road graph.
@@ -80,6 +88,22 @@ public struct MatchedPosition: Sendable, Hashable {
     /// Whether the fix was judged to tell nothing (it cannot have been reached, or fits no road that can) and the place is the one before.
     public var isHeld: Bool
 
+    package init(
+        stamp: Timestamp, raw: Coordinate, state: State, road: RoadPosition?, confidence: Double,
+        candidates: [Candidate], offRoadProbability: Double, speed: Double?, isTeleport: Bool, isHeld: Bool
+    ) {
+        self.stamp = stamp
+        self.raw = raw
+        self.state = state
+        self.road = road
+        self.confidence = confidence
+        self.candidates = candidates
+        self.offRoadProbability = offRoadProbability
+        self.speed = speed
+        self.isTeleport = isTeleport
+        self.isHeld = isHeld
+    }
+
     /// The position on the road, else the raw one.
     public var coordinate: Coordinate { road?.coordinate ?? raw }
 
@@ -95,7 +119,7 @@ extension MatchedPosition.RoadPosition {
     /// The place some metres from an edge's start.
     ///
     /// - Parameter raw: where the receiver has the vehicle; nil where no fix stands behind the place.
-    init(
+    package init(
         _ edge: EdgeIndex, at offset: Double, on graph: RoadGraph, raw: Coordinate?, alongSigma: Double,
         crossSigma: Double
     ) {

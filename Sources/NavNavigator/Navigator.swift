@@ -2,6 +2,7 @@ public import NavGeo
 import NavGuidance
 import NavMap
 public import NavMatching
+public import NavPositioning
 import NavRouting
 
 /// The navigation core: events in, effects out.
@@ -46,7 +47,7 @@ public struct Navigator {
     {
         self.config = config
         self.map = map
-        positioning = Positioning(metric: map.metric, config: config, matcher: matcher)
+        positioning = Positioning(metric: map.metric, config: config.positioning, matcher: matcher)
         search = RouteSearch(config)
         alternatives = AlternativesKeeper(config)
         faster = FasterRouteWatch(config)
@@ -64,11 +65,11 @@ public struct Navigator {
         default: break
         }
         cause = event.causeSequence
-        var isTimeKnown = true
+        var isPresent = true
         switch event.kind {
-        // What does not count may be of any time.
-        case .fix(let fix): isTimeKnown = handle(fix, event)
-        case .odometry(let odometry): handle(odometry, event)
+        // A fix that does not count may be of any time.
+        case .fix(let fix): isPresent = position(.fix(fix), event)
+        case .odometry(let odometry): position(.odometry(odometry), event)
         case .timer: break
         case .command(let command, let call): handle(command, call, event)
         case .callEnded(let call): callEnded(call, event)
@@ -77,7 +78,7 @@ public struct Navigator {
         case .mapChanged(let snapshot): adopt(snapshot, event)
         case .configured(let config): adopt(config)
         }
-        if isTimeKnown { passTime(event) }
+        if isPresent { passTime(event) }
         publishStateIfChanged(event)
         keepTripIfChanged()
         return effects
@@ -98,9 +99,18 @@ public struct Navigator {
     /// What has come of the looks for faster routes.
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
+    /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
+    public var odometryLead: Double? { positioning.odometryLead }
+
+    /// Whether odometry is of the time of the fixes; what is not must not be an event.
+    public mutating func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
+
+    /// The moment up to which time has passed when a fix comes, by the usual delay of fixes; nil where it does not tell.
+    public func time(toldBy fix: Fix) -> Timestamp? { positioning.time(toldBy: fix) }
+
     /// Does what is due by the time that has passed.
     private mutating func passTime(_ event: NavigatorEvent) {
-        if case .timer = event.kind { advance(event) }
+        if case .timer = event.kind { position(.timer, event) }
         simulate(at: event.stamp, event)
         decideOverdue(event)
         refuseOverdueFasterRoute(event)
@@ -125,7 +135,7 @@ public struct Navigator {
 
     private mutating func adopt(_ config: NavigatorConfig) {
         self.config = config
-        positioning.adopt(config)
+        positioning.adopt(config.positioning)
         search.config = config
         alternatives.config = config
         faster.config = config
@@ -233,7 +243,7 @@ public struct Navigator {
     }
 
     /// What an answer or a publication says of its origin.
-    func context(of event: NavigatorEvent) -> EventContext {
+    package func context(of event: NavigatorEvent) -> EventContext {
         EventContext(
             stamp: event.stamp, sessionID: session.id, routeID: trip?.routeID ?? 0,
             causeSequence: event.causeSequence, eventSequence: eventSequence)

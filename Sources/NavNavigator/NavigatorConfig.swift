@@ -1,25 +1,12 @@
 public import NavGeo
-public import NavMatching
+public import NavPositioning
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
 public struct NavigatorConfig: Sendable, Hashable {
-    /// Worst horizontal accuracy (1 σ) of a fix that counts, metres. 100: Mapbox's `isQualified`.
-    public var fixMaximumAccuracy = 100.0
-    /// Worst horizontal accuracy of the fix that starts navigation, metres. 20: Mapbox's limit for starting a route.
-    public var fixStartMaximumAccuracy = 20.0
-    /// The least type of a fix that counts; `unknown` for any.
-    public var fixMinimumType = FixType.unknown
-    /// How many fixes in a row, each later than the one before, must lie behind the newest one before the clock is taken to have been set.
-    public var fixClockSetFixes = 3
-
-    /// Longest delay between a fix's time and its arrival beyond the usual one, seconds.
-    public var fixMaximumAge = 2.0
-    /// Receivers with numbers below this are preferred to all others, in the order of their numbers.
-    public var fixPreferredReceivers = 0
+    /// What positioning accepts and when it predicts.
+    public var positioning = PositioningConfig()
     /// Whether a provider of routes on the network is asked first.
     public var hasOnlineProvider = false
-    /// When positions are predicted for want of fixes.
-    public var reckoning = ReckoningConfig()
 
     /// Distance from the route that is always tolerated, metres. 25: Mapbox near intersections, openpilot.
     public var deviationMinimumDistance = 25.0
@@ -127,16 +114,4 @@ public struct NavigatorConfig: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
-
-    /// What a fix must be to count.
-    var fixLimits: FixLimits {
-        var limits = FixLimits()
-        limits.maximumAccuracy = fixMaximumAccuracy
-        limits.startMaximumAccuracy = fixStartMaximumAccuracy
-        limits.minimumType = fixMinimumType
-        limits.clockSetFixes = fixClockSetFixes
-        limits.maximumAge = fixMaximumAge
-        limits.preferredReceivers = fixPreferredReceivers
-        return limits
-    }
 }

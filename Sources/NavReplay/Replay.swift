@@ -4,6 +4,7 @@ package import NavGeo
 package import NavMap
 package import NavMessages
 package import NavNavigator
+import NavPositioning
 package import NavRecording
 package import NavRouting
 package import NavWire

@@ -1,5 +1,6 @@
 public import NavGeo
 public import NavMatching
+public import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.
 public struct OdometryModel: Sendable, Hashable {

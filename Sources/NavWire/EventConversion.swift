@@ -4,6 +4,7 @@ package import NavMap
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+package import NavPositioning
 package import NavRouting
 
 extension NavMessages.NavigationState {

@@ -2,6 +2,7 @@ package import NavGeo
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+package import NavPositioning
 
 extension Odometry {
     /// The core's odometry from a message; nil when the message has no time.

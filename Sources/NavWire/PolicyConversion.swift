@@ -3,6 +3,7 @@ package import NavGuidance
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+import NavPositioning
 package import NavRouting
 
 /// The context that all policy requests carry.

@@ -3,6 +3,7 @@ package import NavMap
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+package import NavPositioning
 
 extension NavMessages.MatchedPosition {
     /// The message of a sighting.

@@ -4,9 +4,13 @@ import Foundation
 import GNSSNode
 import NavGeo
 import NavKit
+import NavMap
 import NavMatching
 import NavMessages
+import NavPositioning
 import NavRecording
+import NavRouting
+import NavigationNode
 
 /// `navbus integrity`.
 struct IntegrityCommand: ParsableCommand {
@@ -16,7 +20,8 @@ struct IntegrityCommand: ParsableCommand {
         discussion: """
             A row per trace: how many fixes count, the median and 95 % error of the fixes and of the filter, and the shares of the filter's \
             errors within 1, 2 and 3 of its own standard deviations, along and across the direction of travel (0.683, 0.954 and 0.997 if it \
-            is calibrated; more is cautious). The odometry of a bag is used, and of several receivers the one that is chosen.
+            is calibrated; more is cautious). It is the filter of the navigation node on the same recording: the odometry of a bag is used, and of \
+            several receivers the one that is chosen.
             """)
 
     @Argument(help: "Traces: CSV, GPX, NMEA 0183, gpsd JSON or MCAP.") var traces: [String]
@@ -24,6 +29,10 @@ struct IntegrityCommand: ParsableCommand {
         help: ArgumentHelp(
             "The reference, with times, positions and courses; in the folder of each trace when it is a bare name.",
             valueName: "FILE")) var truth = "truth_pos.csv"
+    @Option(
+        help: ArgumentHelp(
+            "Directory of road tiles, by which outages are bridged along the roads as in the node; without it straight on.",
+            valueName: "DIR")) var tiles: String?
     @Flag(help: "Print a JSON object a trace.") var json = false
 
     /// What is said of one trace.
@@ -52,8 +61,10 @@ struct IntegrityCommand: ParsableCommand {
                 "fixes  rejected  fix p50  fix p95  filter p50  filter p95  along 1σ 2σ 3σ      across 1σ 2σ 3σ     trace"
             )
         }
+        let graph = try tiles.map { try TilesetDirectory(path: $0).loadGraph() } ?? RoadGraph(tiles: [], mapVersion: "")
+        let metric = Metric(TurnGraph(graph), model: CostModel())
         for trace in traces {
-            let row = try row(trace)
+            let row = try row(trace, metric)
             if json {
                 print(try navbus.json(row))
                 continue
@@ -67,27 +78,30 @@ struct IntegrityCommand: ParsableCommand {
         }
     }
 
-    private func row(_ trace: String) throws -> Row {
+    private func row(_ trace: String, _ metric: Metric) throws -> Row {
         let folder = URL(fileURLWithPath: trace).deletingLastPathComponent().path
         let path = truth.contains("/") ? truth : "\(folder)/\(truth)"
         let reference = try TraceInput(path: path).fixes.compactMap { Fix($0, sequence: nil) }
         guard reference.count > 1 else {
             throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: a reference needs more")
         }
-        var tracker = PositionTracker()
+        var positioning = Positioning(metric: metric, isTracing: true)
         var table = CalibrationTable()
         var rejected = 0
         var next = 1
         var contradicting: MotionSignals = []
+        var estimates: [(fix: Fix, estimate: MotionEstimate)] = []
         for input in try MatchCommand.Inputs(trace).all {
-            guard case .fix(let fix) = input else {
-                if case .odometry(let odometry) = input { tracker.take(odometry) }
-                continue
+            for effect in positioning.replay(input) {
+                switch effect {
+                case .judged(_, .rejected): rejected += 1
+                case .filtered(let fix, _, let estimate): estimates.append((fix, estimate))
+                default: break
+                }
             }
-            let verdict = tracker.take(fix)
-            contradicting.formUnion(tracker.distrusted)
-            if case .rejected = verdict { rejected += 1 }
-            guard verdict.isAccepted, let estimate = tracker.estimate else { continue }
+            contradicting.formUnion(positioning.distrusted)
+        }
+        for (fix, estimate) in estimates {
             if next < reference.count, fix.stamp < reference[next - 1].stamp { next = 1 }
             while next < reference.count, reference[next].stamp < fix.stamp { next += 1 }
             guard next < reference.count, fix.stamp >= reference[next - 1].stamp else { continue }

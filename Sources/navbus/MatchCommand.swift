@@ -7,6 +7,7 @@ import NavKit
 import NavMap
 import NavMatching
 import NavMessages
+import NavPositioning
 import NavRecording
 import NavRouting
 import NavigationNode
@@ -21,9 +22,10 @@ struct MatchCommand: ParsableCommand {
             --lag fixes that moved after it was driven, and is never taken back. With --smooth each position and the path \
             are those that the whole drive makes most probable.
 
-            Fixes are judged and filtered as the navigation node does, with the odometry of a bag. Those that cannot be (out of order, twice, \
-            frozen, jumped, too inaccurate, without a position) are rows without a position whose state says rejected and why. A fix \
-            without a speed is matched where the receiver has it: between sparse positions the roads know more than the filter. \
+            The positions are those of the navigation node on the same recording, with the odometry of a bag and without a route: fixes \
+            are qualified, filtered and matched, and led over to after an outage. Those that do not count (out of order, twice, frozen, \
+            jumped, too inaccurate, without a position) are rows without a position whose state says rejected and why; one that comes \
+            when a later position was predicted is outdated. --predictions adds the positions that are predicted where fixes fail. \
             --raw matches every fix as it is.
             """)
 
@@ -49,11 +51,14 @@ struct MatchCommand: ParsableCommand {
             "Fixes by which the driven path may lag behind the position, 0 to 1000; 0 decides at once.",
             valueName: "FIXES")) var lag: Int?
     @Flag(help: "Match every fix as it is: none is rejected, none is filtered.") var raw = false
+    @Flag(help: "Also a row for each position that is predicted where fixes fail, in csv and geojson.")
+    var predictions = false
     @OptionGroup var vehicle: VehicleOptions
 
     func validate() throws {
         if let lag, !(0...1000).contains(lag) { throw ValidationError("--lag takes 0 to 1000, not \(lag)") }
         if smooth, lag != nil { throw ValidationError("--smooth waits for the whole drive: leave out --lag") }
+        if predictions, smooth || raw { throw ValidationError("--predictions goes with neither --smooth nor --raw") }
         if traces.isEmpty { throw ValidationError("give a trace") }
         if traces.count > 1, outDir == nil { throw ValidationError("several traces need --out-dir DIRECTORY") }
     }
@@ -66,7 +71,8 @@ struct MatchCommand: ParsableCommand {
             let inputs = try Inputs(trace)
             var output = Output()
             let text = TraceMatch(
-                metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw)
+                metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw,
+                showsPredictions: predictions)
             if let outDir {
                 let file = try MatchCommand.outputFile(trace, in: outDir, format: format)
                 var lines = ""
@@ -87,13 +93,7 @@ struct MatchCommand: ParsableCommand {
 
     /// What a trace says, by its times.
     struct Inputs {
-        /// A fix or odometry.
-        enum Input {
-            case fix(Fix)
-            case odometry(Odometry)
-        }
-
-        private(set) var all: [Input] = []
+        private(set) var all: [Positioning.Event] = []
 
         /// What is wrong with a piece of a trace that should have been a position.
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]

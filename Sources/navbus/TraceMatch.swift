@@ -2,6 +2,8 @@ import Foundation
 import NavGeo
 import NavMap
 import NavMatching
+import NavPositioning
+import NavPositioning
 import NavRouting
 
 /// Matches one trace and writes it in a format.
@@ -14,6 +16,8 @@ struct TraceMatch {
     let isSmoothed: Bool
     /// Whether fixes are matched as they are.
     let isRaw: Bool
+    /// Whether predicted positions have rows of their own.
+    let showsPredictions: Bool
 
     func run(_ inputs: MatchCommand.Inputs, _ line: (String) -> Void) {
         switch format {
@@ -24,141 +28,87 @@ struct TraceMatch {
         var text = Text(format: format)
         if isSmoothed {
             smooth(inputs, &text, line)
+        } else if isRaw {
+            matchRaw(inputs, &text, line)
         } else {
             follow(inputs, &text, line)
         }
         text.end(line)
     }
 
+    /// Writes the positions of the positioning pipeline.
     private func follow(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
+        var positioning = Positioning(metric: metric, isTracing: true)
+        var path = PathTracker(lag: lag)
+        for input in inputs.all {
+            var open: Fix?
+            for effect in positioning.replay(input) {
+                switch effect {
+                case .judged(let fix, .rejected(let rejection)): text.add(fix, "rejected:\(rejection.reason)", line)
+                case .judged(let fix, .standby): text.add(fix, "rejected:standby", line)
+                case .judged(let fix, _): open = fix
+                case .position(let position):
+                    if open != nil {
+                        text.add(position, line)
+                        open = nil
+                    } else if showsPredictions {
+                        text.add(position, line)
+                    }
+                case .step(let step): text.add(path.append(step), line)
+                case .receiver, .clockSet, .filtered, .predictionBegan, .predictionEnded: break
+                }
+            }
+            // A later position was predicted before the fix came.
+            if let open { text.add(open, "outdated", line) }
+        }
+        text.add(path.finish(), line)
+    }
+
+    private func matchRaw(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
         var matcher = StreamingMatcher(metric: metric, recordsPath: format == .edges)
         var path = PathTracker(lag: lag)
-        judge(inputs) { judged in
-            switch judged {
-            case .rejected(let fix, let reason): text.add(rejected: fix, reason, line)
-            case .counts(let fix, let isElsewhere):
-                if isElsewhere { matcher.reset() }
-                text.add(matcher.match(fix), line)
-                if let step = matcher.step { text.add(path.append(step), line) }
-            }
+        for case .fix(let fix) in inputs.all {
+            text.add(matcher.match(fix), line)
+            if let step = matcher.step { text.add(path.append(step), line) }
         }
         text.add(path.finish(), line)
     }
 
     private func smooth(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
-        var judged: [Judged] = []
-        judge(inputs) { judged.append($0) }
+        /// A fix to match, or one that was rejected with its state.
+        enum Row {
+            case filtered(Fix)
+            case rejected(Fix, String)
+        }
+        var rows: [Row] = []
+        var positioning = Positioning(metric: metric, isTracing: true)
+        for input in inputs.all {
+            if isRaw {
+                if case .fix(let fix) = input { rows.append(.filtered(fix)) }
+                continue
+            }
+            for effect in positioning.replay(input) {
+                switch effect {
+                case .judged(let fix, .rejected(let rejection)):
+                    rows.append(.rejected(fix, "rejected:\(rejection.reason)"))
+                case .judged(let fix, .standby): rows.append(.rejected(fix, "rejected:standby"))
+                case .filtered(_, let refined, _): rows.append(.filtered(refined))
+                default: break
+                }
+            }
+        }
         let drive = DriveSmoother(metric: metric).smooth(
-            judged.compactMap { if case .counts(let fix, _) = $0 { fix } else { nil } })
+            rows.compactMap { if case .filtered(let fix) = $0 { fix } else { nil } })
         var next = 0
-        for verdict in judged {
-            switch verdict {
-            case .rejected(let fix, let reason): text.add(rejected: fix, reason, line)
-            case .counts:
+        for row in rows {
+            switch row {
+            case .rejected(let fix, let state): text.add(fix, state, line)
+            case .filtered:
                 text.add(drive.positions[next], metric.turns.graph, line)
                 next += 1
             }
         }
         text.add(drive.segments, line)
-    }
-
-    /// What is to be done with a fix.
-    private enum Judged {
-        /// It is matched, as the filter has it; nothing that was known of the place holds any more when the vehicle is elsewhere.
-        case counts(Fix, isElsewhere: Bool)
-        /// It is not matched, for this reason.
-        case rejected(Fix, String)
-    }
-
-    /// Judges and filters the fixes as the node does.
-    private func judge(_ inputs: MatchCommand.Inputs, _ body: (Judged) -> Void) {
-        // The node is stricter with the fix that a trip starts from; here nothing starts.
-        var limits = FixLimits()
-        limits.startMaximumAccuracy = limits.maximumAccuracy
-        var tracker = PositionTracker(limits: limits)
-        var beat = TraceBeat()
-        for input in inputs.all {
-            switch input {
-            case .odometry(let odometry): if !isRaw { tracker.take(odometry) }
-            case .fix(let fix) where isRaw: body(.counts(fix, isElsewhere: false))
-            case .fix(let fix):
-                let verdict = tracker.take(fix)
-                let isKnown = fix.speed != nil || tracker.hasWheelSpeed(at: fix.stamp)
-                beat.take(fix, verdict, tracker.estimate)
-                let isUnsure = !isKnown && beat.isSparse
-                if verdict.isJump && (isUnsure || beat.isAfterGap) || verdict.isDuplicate && isUnsure && beat.hasMoved {
-                    body(.counts(fix, isElsewhere: false))
-                    continue
-                }
-                switch verdict {
-                case .rejected(let rejection): body(.rejected(fix, "\(rejection.reason)"))
-                case .standby: body(.rejected(fix, "standby"))
-                case .accepted:
-                    let refined = beat.isAfterGap ? fix : tracker.estimate?.refined(fix) ?? fix
-                    body(.counts(refined, isElsewhere: false))
-                case .acceptedAfterJump, .acceptedAfterClockSet:
-                    body(.counts(tracker.estimate?.refined(fix) ?? fix, isElsewhere: true))
-                }
-            }
-        }
-    }
-}
-
-/// How often a trace has a position.
-///
-/// Between sparse positions without a speed, and after a tunnel, the filter does not know where the vehicle can be: a jump is then left to the
-/// matcher, which asks the roads, and so are two sparse positions with times of whole seconds that fall into one.
-private struct TraceBeat {
-    /// Usual seconds between two positions from which they are sparse.
-    private static let sparse = 2.0
-    /// Seconds without a position that are a gap: the node predicts positions from then on.
-    private static let gap = 2.5
-    /// Weight of the newest interval.
-    private static let memory = 0.2
-
-    private var last: Fix?
-    private var interval = 0.0
-    /// Whether the last position was another than the one before.
-    private(set) var hasMoved = false
-
-    /// Metres between filter and fix at which the filter has found back, and the same in standard deviations of the fix.
-    private static let (near, nearDeviations) = (10.0, 2.0)
-
-    /// Whether there was a gap, and the filter has not found back to the fixes since: the matcher then gets them as they are.
-    private(set) var isAfterGap = false
-
-    /// Whether positions are sparse.
-    var isSparse: Bool { interval > TraceBeat.sparse }
-
-    /// Takes note of a fix and of what the filter thinks of it.
-    mutating func take(_ fix: Fix, _ verdict: FixVerdict, _ estimate: MotionEstimate?) {
-        if let last, fix.stamp.seconds(since: last.stamp) > TraceBeat.gap { isAfterGap = true }
-        if verdict == .accepted, let estimate {
-            let reach = max(TraceBeat.near, TraceBeat.nearDeviations * (fix.horizontalSigma ?? 0))
-            if Geodesy.distance(estimate.coordinate, fix.coordinate) <= reach { isAfterGap = false }
-        }
-        hasMoved = last.map { $0.coordinate != fix.coordinate } ?? false
-        if let last, fix.stamp > last.stamp {
-            let seconds = fix.stamp.seconds(since: last.stamp)
-            interval += interval == 0 ? seconds : (seconds - interval) * TraceBeat.memory
-        }
-        last = fix
-    }
-}
-
-extension FixVerdict {
-    /// Whether the fix lies where the filter does not expect the vehicle.
-    fileprivate var isJump: Bool {
-        switch self {
-        case .rejected(let rejection): rejection.reason == .jump
-        case .acceptedAfterJump: true
-        case .accepted, .acceptedAfterClockSet, .standby: false
-        }
-    }
-
-    /// Whether the fix has the time of one before.
-    fileprivate var isDuplicate: Bool {
-        if case .rejected(let rejection) = self { rejection.reason == .duplicate } else { false }
     }
 }
 
@@ -179,11 +129,15 @@ private struct Text {
     }
 
     /// A fix that was not matched: it has a time and no place.
-    func add(rejected fix: Fix, _ reason: String, _ line: (String) -> Void) {
-        if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,rejected:\(reason)") }
+    func add(_ fix: Fix, _ state: String, _ line: (String) -> Void) {
+        if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,\(state)") }
     }
 
-    mutating func add(_ position: NavMatching.MatchedPosition, _ line: (String) -> Void) {
+    mutating func add(_ position: Sighting, _ line: (String) -> Void) {
+        add(position.match, state: position.prediction == nil ? nil : "predicted", line)
+    }
+
+    mutating func add(_ position: NavMatching.MatchedPosition, state: String? = nil, _ line: (String) -> Void) {
         switch format {
         case .edges: break
         case .geojson: if let road = position.road { add(road.coordinate) }
@@ -194,7 +148,7 @@ private struct Text {
             }
             line(
                 Text.start(position.stamp, position.coordinate) + (road ?? ",,,,,,")
-                    + (position.isHeld ? "held" : "\(position.state)"))
+                    + (state ?? (position.isHeld ? "held" : "\(position.state)")))
         }
     }
 

@@ -3,6 +3,7 @@ import NavGuidance
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport

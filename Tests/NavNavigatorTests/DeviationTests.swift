@@ -1,6 +1,7 @@
 import NavGeo
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport

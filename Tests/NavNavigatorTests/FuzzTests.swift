@@ -3,6 +3,7 @@ import NavGuidance
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport
@@ -264,7 +265,7 @@ import Testing
                     try #require(questions.count <= 64)
                 case .withdrawPolicy(let id): questions.remove(id)
                 case .reply(let call, _): try #require(call != 0)
-                case .keepTrip: break
+                case .judged, .keepTrip: break
                 case .needTiles(let tiles): try #require(!tiles.isEmpty)
                 case .publish(let context, let what):
                     sequence += 1

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavSimulation
 import NavTestSupport
 import Testing

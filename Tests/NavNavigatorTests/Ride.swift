@@ -3,6 +3,7 @@ import NavGuidance
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport
@@ -116,6 +117,7 @@ struct Ride {
             case .askPolicy(let request): questions.append(request)
             case .withdrawPolicy(let id): questions.removeAll { $0.requestID == id }
             case .reply(_, let reply): replies.append(reply)
+            case .judged: break
             case .keepTrip(let trip): kept.append(trip)
             }
         }

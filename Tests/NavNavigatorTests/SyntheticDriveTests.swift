@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavTestSupport
 import Testing

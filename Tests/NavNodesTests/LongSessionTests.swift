@@ -5,6 +5,7 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRecording
 import NavReplay
 import NavRouting

@@ -7,6 +7,7 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRecording
 import NavReplay
 import NavRouting
@@ -73,6 +74,41 @@ struct PositioningTests {
         #expect(seat.all(NavMessages.MatchedPosition.self).count == drive.report.fixes)
         #expect(
             seat.session.positioning.counters.first { $0.name == "fixes_used" }?.value == UInt64(drive.report.fixes))
+    }
+
+    // MARK: Offline
+
+    /// `match`, `integrity` and the bench run the pipeline without a node around it.
+    @Test(arguments: [0.0, 20])
+    func theOfflinePipelineAgreesWithTheNodeToTheLastBit(odometryRate: Double) throws {
+        let map = try Helsinki.map.get()
+        let drive = try Self.drive(noise: .urban, outages: [30...75, 110...116]) { $0.odometryRate = odometryRate }
+        let seat = try Seat(NavigationConfiguration())
+        var positioning = Positioning(metric: map.metric)
+        var receivers = ReceiverRegister(preferred: [])
+        var own: [Sighting] = []
+        for input in drive.inputs {
+            seat.take(input)
+            let event: Positioning.Event
+            switch input {
+            case .odometry(let message): event = .odometry(try #require(Odometry(message)))
+            case .fix(let message):
+                var fix = try #require(Fix(message, sequence: nil))
+                fix.receiver = receivers.number(of: message)
+                event = .fix(fix)
+            }
+            for case .position(let position) in positioning.replay(event) { own.append(position) }
+        }
+        let published = seat.all(NavMessages.MatchedPosition.self)
+        #expect(published.count == own.count && own.count { $0.prediction != nil } > 30)
+        for (message, position) in zip(published, own) {
+            let place = position.match.coordinate
+            #expect(message.stampNs == position.stamp.nanoseconds)
+            #expect(message.matched?.latitude == place.latitude && message.matched?.longitude == place.longitude)
+            #expect(message.alongSigmaM == position.road?.alongSigma ?? position.sigma)
+            #expect(message.candidates.map(\.probability) == position.match.candidates.map(\.probability))
+            #expect(message.source == PositionSource(position))
+        }
     }
 
     // MARK: Latency

@@ -1,5 +1,6 @@
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport

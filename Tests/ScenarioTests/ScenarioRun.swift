@@ -4,6 +4,7 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport

@@ -3,6 +3,7 @@ import NavGuidance
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 
 /// A number for all that came out of a drive: two drives that say the same have the same one.
@@ -40,6 +41,7 @@ struct Digest: Equatable {
             case .reply(let call, let reply):
                 add(call)
                 add(String("\(reply)".prefix(40)))
+            case .judged(let fix, let verdict): add("\(fix.stamp.nanoseconds) \(verdict)")
             case .keepTrip(let trip): add(trip.map { $0.sessionID ^ UInt64($0.leg) } ?? 0)
             }
         }

@@ -1,6 +1,7 @@
 import NavGeo
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavTestSupport
 
 struct ReroutesEnd: Invariant {

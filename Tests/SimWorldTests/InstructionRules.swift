@@ -1,6 +1,7 @@
 import NavGuidance
 import NavMatching
 import NavNavigator
+import NavPositioning
 
 struct InstructionsOnce: Invariant {
     static let rule = "each instruction of a route is told once, but a banner that a prediction without odometry led to"

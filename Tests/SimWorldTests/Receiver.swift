@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavSimulation
 
 /// What may be wrong with a receiver for some time.

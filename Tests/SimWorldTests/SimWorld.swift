@@ -2,6 +2,7 @@ import NavGeo
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport
@@ -330,7 +331,7 @@ struct SimWorld {
         case .needTiles: plan(.tilesArrive, after: 1 + 30 * random.uniform())
         case .askPolicy(let request):
             for (delay, answer) in owner.answers(request) { plan(.decision(request, answer), after: delay) }
-        case .withdrawPolicy, .reply, .keepTrip: break
+        case .withdrawPolicy, .reply, .judged, .keepTrip: break
         }
     }
 

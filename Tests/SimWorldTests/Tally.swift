@@ -1,5 +1,6 @@
 import NavMap
 import NavNavigator
+import NavPositioning
 
 /// How often each kind of thing happened in simulated drives: a world in which something never happens says nothing of it.
 struct Tally {
@@ -39,7 +40,7 @@ struct Tally {
             case .reply(_, let reply): add("reply \(Tally.name(reply))")
             case .needTiles: add("tiles needed")
             case .cancelRoute: add("cancelled")
-            case .requestRoute, .askPolicy, .withdrawPolicy, .keepTrip: break
+            case .requestRoute, .askPolicy, .withdrawPolicy, .judged, .keepTrip: break
             }
         }
     }

@@ -2,6 +2,7 @@ import NavGeo
 import NavGuidance
 import NavMatching
 import NavNavigator
+import NavPositioning
 
 struct EventsAreCounted: Invariant {
     static let rule =

@@ -2,6 +2,7 @@ import NavGeo
 import NavGuidance
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 
 struct RoutesAreNumbered: Invariant {

@@ -2,6 +2,7 @@ import NavGeo
 import NavMap
 import NavMatching
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavSimulation
 
@@ -176,8 +177,8 @@ struct SimUser {
         if chance(0.2) { config.arrivalMaximumSpeed = chance(0.6) ? nil : spread(1, 10) }
         if chance(0.2) { config.arrivalSuppresses = chance(0.6) }
         if chance(0.2) { config.arrivalSuppressReroute = spread(20, 120) }
-        if chance(0.2) { config.reckoning.maximumTime = chance(0.5) ? 1_500 : spread(10, 60) }
-        if chance(0.1) { config.fixPreferredReceivers = Int(random.next() % 3) }
+        if chance(0.2) { config.positioning.reckoning.maximumTime = chance(0.5) ? 1_500 : spread(10, 60) }
+        if chance(0.1) { config.positioning.fixes.preferredReceivers = Int(random.next() % 3) }
         if !isLive, chance(0.2) { config.originFallback = map.coordinate(&random) }
         return config
     }

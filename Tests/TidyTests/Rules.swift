@@ -7,8 +7,9 @@ enum Rules {
         "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule", "Synchronization"],
         "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
         "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],
-        "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
-        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavPositioning": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"],
+        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"],
         "NavTileCache": ["Glibc", "NavGeo"],
         "NavRemote": [],
     ]

@@ -2,6 +2,7 @@ public import NavGeo
 public import NavGuidance
 public import NavMap
 public import NavMatching
+public import NavPositioning
 public import NavRouting
 
 /// What every published event says of its origin.
@@ -34,6 +35,8 @@ public enum Effect: Sendable {
     case withdrawPolicy(requestID: UInt64)
     /// Answer a command.
     case reply(call: UInt64, CommandReply)
+    /// The verdict on a fix; it comes before all else that follows from the fix.
+    case judged(Fix, FixVerdict)
     /// Keep the trip in the place of what was kept before, so that it outlives the process; nil when there is none any more.
     case keepTrip(TripSnapshot?)
 }
@@ -210,6 +213,14 @@ public struct SimulationEvent: Sendable, Hashable {
         case arrived
         /// The trip was stopped, or another one took its place.
         case stopped
+
+        init(_ end: PredictionEnd) {
+            switch end {
+            case .fixes: self = .fixes
+            case .gaveUp: self = .gaveUp
+            case .startedOver: self = .startedOver
+            }
+        }
     }
 }
 

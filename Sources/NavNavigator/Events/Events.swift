@@ -1,5 +1,6 @@
 public import NavGeo
 public import NavMatching
+public import NavPositioning
 
 /// Something that happened: the only thing that changes a ``Navigator``.
 public struct NavigatorEvent: Sendable {

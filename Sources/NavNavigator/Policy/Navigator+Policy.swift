@@ -1,6 +1,7 @@
 import NavGeo
 import NavGuidance
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// Decisions that the vehicle's owner may take: asked, waited for without standing still, and gone on from.
@@ -76,7 +77,7 @@ extension Navigator {
             if decision.verdict {
                 publish(.fixRejected(fix, rejection), event)
             } else {
-                handle(fix, event, isVouchedFor: true)
+                position(.vouchedFix(fix), event)
             }
         case .shouldPreventReroutesWhenArriving(let waypoint, _):
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }

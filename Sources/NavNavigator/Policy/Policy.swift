@@ -1,6 +1,7 @@
 public import NavGeo
 public import NavGuidance
 public import NavMatching
+public import NavPositioning
 public import NavRouting
 
 /// The kinds of decisions that the vehicle's owner may take.

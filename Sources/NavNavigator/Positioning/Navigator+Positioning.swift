@@ -1,43 +1,50 @@
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// Positions put to use: told, followed along the trip, and where routes start.
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Takes a fix in; whether it counted.
+    /// Hands an input to positioning, and goes on from the effects; false for a fix that was rejected.
     @discardableResult
-    mutating func handle(_ fix: Fix, _ event: NavigatorEvent, isVouchedFor: Bool = false) -> Bool {
-        // The drive along the route goes its own way.
+    mutating func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
+        // A simulated drive goes its own way.
         guard simulation == nil else { return true }
-        let happenings = positioning.take(fix, at: event.stamp, map.metric, prior, isVouchedFor: isVouchedFor)
-        take(happenings, event)
-        return !happenings.contains { if case .rejected = $0 { true } else { false } }
+        let effects = positioning.handle(input, at: event.stamp, prior: prior)
+        take(effects, event)
+        if case .judged(_, .rejected)? = effects.first { return false }
+        return true
     }
 
-    mutating func handle(_ odometry: Odometry, _ event: NavigatorEvent) {
-        guard simulation == nil else { return }
-        take(positioning.take(odometry, at: event.stamp, map.metric, prior), event)
-    }
-
-    /// Predicts the position when it is due.
-    mutating func advance(_ event: NavigatorEvent) {
-        guard simulation == nil else { return }
-        take(positioning.advance(to: event.stamp, map.metric, prior), event)
-    }
-
-    /// Tells what was found out, in order, and goes on from positions.
-    mutating func take(_ happenings: [Positioning.Happening], _ event: NavigatorEvent) {
-        for happening in happenings {
-            switch happening {
-            case .rejected(let fix, let rejection):
+    /// Publishes what positioning found out, in order, and goes on from positions.
+    mutating func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
+        for effect in effects {
+            switch effect {
+            case .judged(let fix, let verdict):
+                perform(.judged(fix, verdict))
+                guard case .rejected(let rejection) = verdict else { continue }
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)
             case .clockSet: noteClockSet(to: event.stamp)
             case .receiver(let change): publish(.receiver(change), event)
-            case .simulation(let simulation): publish(.simulation(simulation), event)
+            case .predictionBegan(let reason, let position):
+                for phase in [SimulationEvent.Phase.willBegin, .began] {
+                    publish(
+                        .simulation(
+                            SimulationEvent(phase: phase, reason: SimulationReason(reason), position: position)), event)
+                }
+            case .predictionEnded(let reason, let end, let position):
+                for phase in [SimulationEvent.Phase.willEnd, .ended] {
+                    publish(
+                        .simulation(
+                            SimulationEvent(
+                                phase: phase, reason: SimulationReason(reason), position: position,
+                                end: SimulationEvent.End(end))), event)
+                }
             case .position(let position): follow(position, event)
+            case .filtered, .step: break
             }
         }
     }

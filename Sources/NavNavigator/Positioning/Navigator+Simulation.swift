@@ -1,5 +1,6 @@
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// A drive along the route without a vehicle: makes the fixes that one would have, once a second.

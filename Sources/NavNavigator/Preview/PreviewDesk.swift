@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// Routes that were asked for without setting out: those under way, and those that are shown until one is chosen.

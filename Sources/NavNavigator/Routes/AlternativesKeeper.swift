@@ -1,6 +1,7 @@
 import NavGeo
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// The alternatives to the route in force: which there are, when others are looked for, and whether the vehicle turns onto one.

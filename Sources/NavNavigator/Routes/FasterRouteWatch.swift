@@ -1,5 +1,6 @@
 import NavGeo
 import NavGuidance
+import NavPositioning
 import NavRouting
 
 /// When a faster route is looked for, and the one that was found until it is decided.

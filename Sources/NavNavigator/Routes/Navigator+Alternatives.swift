@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.

@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.

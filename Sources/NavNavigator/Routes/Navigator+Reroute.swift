@@ -1,11 +1,14 @@
 import NavGeo
 import NavGuidance
+import NavPositioning
 import NavRouting
 
 /// Other ways for the trip under way, from the thought to the route in force: should, will, fetching, fetched, applied.
 extension Navigator {
     /// Whether a position is good enough to start a trip from.
-    func canStart(at position: Sighting) -> Bool { (position.sigma ?? 0) <= config.fixStartMaximumAccuracy }
+    func canStart(at position: Sighting) -> Bool {
+        (position.sigma ?? 0) <= config.positioning.fixes.startMaximumAccuracy
+    }
 
     // MARK: Whether
 

@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// When a route is asked for, at the start of a trip and after leaving the route: never two at once, never in a loop.

@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMatching
+import NavPositioning
 
 /// Decides from fix to fix how the vehicle stands to its route.
 ///

@@ -1,5 +1,6 @@
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// Trips that outlive the process: what is to be kept of one, and how it goes on.

@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// Trips: how they start, how their route changes, how their legs follow each other, how they end.

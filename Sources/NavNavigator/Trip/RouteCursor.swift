@@ -2,6 +2,7 @@ import Glibc
 import NavGeo
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// Where a position lies in relation to the part of the route that the vehicle can have reached.

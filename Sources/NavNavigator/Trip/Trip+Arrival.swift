@@ -1,4 +1,5 @@
 import NavGeo
+import NavPositioning
 import NavRouting
 
 /// Arriving at stops, and going on from them.

@@ -2,6 +2,7 @@ import NavGeo
 import NavGuidance
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 
 /// Guidance along one route: how far the vehicle is, what it was told, whether it follows.

@@ -63,7 +63,8 @@ struct JournalExecution {
             }
             return nil
         case .fix(let fix): return session.handle(fix, sequence: cause, arrival: entry.monotonicNs)
-        case .odometry(let odometry): return session.handle(odometry, sequence: cause, arrival: entry.monotonicNs)
+        case .odometry(let odometry):
+            return session.handle(odometry, sequence: cause, arrival: entry.monotonicNs, isRecorded: true)
         case .timer: return session.fireTimer(recordedAt: stamp)
         case .command(let command): return carryOut(command, at: stamp)
         case .callEnded(let ended): return session.callEnded(ended.callId ?? 0)

@@ -1,3 +1,4 @@
+import NavPositioning
 import NavigationNode
 import NavWire
 package import NavBag

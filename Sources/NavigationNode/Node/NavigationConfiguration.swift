@@ -5,6 +5,7 @@ package import NavGeo
 package import NavMap
 package import NavMatching
 package import NavNavigator
+import NavPositioning
 package import NavRouting
 
 /// The configuration of `navigation-node` and of `navbus replay`.
@@ -23,7 +24,7 @@ package struct NavigationConfiguration: NodeConfiguration {
     /// left out.
     package var minutesAheadOfUTC: Int?
     /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
-    package var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
+    package var receivers: [String] = [] { didSet { navigator.positioning.fixes.preferredReceivers = receivers.count } }
     /// The provider of routes on the network, if there is one.
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
@@ -128,26 +129,27 @@ package struct NavigationConfiguration: NodeConfiguration {
     private static var thresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(
-                "fix.max_h_accuracy_m", \.navigator.fixMaximumAccuracy, in: 1...10_000,
+                "fix.max_h_accuracy_m", \.navigator.positioning.fixes.maximumAccuracy, in: 1...10_000,
                 "Worst horizontal accuracy (1 σ) of a fix that counts, metres."),
             .number(
-                "fix.start_max_h_accuracy_m", \.navigator.fixStartMaximumAccuracy, in: 1...10_000,
+                "fix.start_max_h_accuracy_m", \.navigator.positioning.fixes.startMaximumAccuracy, in: 1...10_000,
                 "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
             .text(
-                "fix.min_type", \.navigator.fixMinimumType, range: FixTypeName.all.joined(separator: " | "),
+                "fix.min_type", \.navigator.positioning.fixes.minimumType,
+                range: FixTypeName.all.joined(separator: " | "),
                 "Least type of a fix that counts; a receiver that does not say its type has none but any.",
                 parse: { FixTypeName.type($0) }, format: { FixTypeName.name($0) }),
             .number(
-                "fix.max_age_s", \.navigator.fixMaximumAge, in: 0.1...60,
+                "fix.max_age_s", \.navigator.positioning.fixes.maximumAge, in: 0.1...60,
                 "Longest delay between a fix's time and its arrival beyond the usual one, seconds."),
             .number(
-                "dead_reckoning.start_after_s", \.navigator.reckoning.startAfter, in: 0.2...60,
+                "dead_reckoning.start_after_s", \.navigator.positioning.reckoning.startAfter, in: 0.2...60,
                 "How long no fix may count before positions are predicted, seconds."),
             .number(
-                "dead_reckoning.tunnel_start_after_s", \.navigator.reckoning.tunnelStartAfter, in: 0.2...60,
+                "dead_reckoning.tunnel_start_after_s", \.navigator.positioning.reckoning.tunnelStartAfter, in: 0.2...60,
                 "The same in a tunnel of the map, seconds."),
             .integer(
-                "dead_reckoning.exit_good_fixes", \.navigator.reckoning.exitGoodFixes, in: 1...100,
+                "dead_reckoning.exit_good_fixes", \.navigator.positioning.reckoning.exitGoodFixes, in: 1...100,
                 "How many fixes in a row that count end it."),
             .number(
                 "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,

@@ -1,3 +1,4 @@
+import NavPositioning
 import NavWire
 package import NavConfig
 package import NavGeo
@@ -61,16 +62,8 @@ package final class NavigationSession {
     /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
     private var present: NavGeo.Timestamp?
     private var outcome = Outcome()
-    /// Tells odometry of another time from that of the fixes' time.
-    private var beat = OdometryBeat()
-    /// Usual time between a fix's stamp and its arrival, seconds; nil when fixes do not say when they arrive.
-    private var latency: Double?
     private var receivers: ReceiverRegister
     private var arrivals = ArrivalMonitor()
-    /// The fix at hand, and whether the core has said nothing of it yet.
-    private var fixAtHand = Fix(
-        stamp: NavGeo.Timestamp(nanoseconds: 0), coordinate: NavGeo.Coordinate(latitude: 0, longitude: 0))
-    private var isStandby = false
     /// What positioning is worth, and what became of its input since the start.
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
@@ -204,55 +197,30 @@ package final class NavigationSession {
             return outcome
         }
         fix.receiver = receivers.number(of: message)
-        let tellsTime = receivers.tellsTime(fix)
         receivers.note(fix)
         if journalSequence == 0 { start(at: fix.stamp) }
         if let arrival {
             fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)
-        } else if tellsTime {
-            fireTimers(before: min(fix.stamp, expectedTime(of: fix)))
+        } else if let time = navigator.time(toldBy: fix) {
+            fireTimers(before: time)
         }
         encoder.fix = message
         journal(.fix(message), fix.stamp, cause: sequence, arrival: arrival)
-        (fixAtHand, isStandby) = (fix, true)
-        let before = navigator.lastFix
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
-        if let counted = navigator.lastFix, counted != before {
-            outcome.counted = counted
-            if let arrival { arrivals.note(counted, arrival: arrival) }
-            if isStandby { noteCounted(at: counted) }
-        } else if isStandby {
-            positioning.standby += 1
-        }
-        isStandby = false
+        if let counted = outcome.counted, let arrival { arrivals.note(counted, arrival: arrival) }
         return outcome
-    }
-
-    /// How far a fix's time may be ahead of what its arrival lets expect, seconds: as the core has it for fixes of the future.
-    private static let longestLead = 0.7
-    /// Weight of the newest latency.
-    private static let latencyMemory = 0.1
-
-    /// The time of the fixes when a fix arrived, by the usual latency: a fix of the future does not move the time.
-    private func expectedTime(of fix: Fix) -> NavGeo.Timestamp {
-        guard let received = fix.received, let latency else { return fix.stamp }
-        return received.advanced(bySeconds: Self.longestLead - latency)
-    }
-
-    private func noteLatency(_ fix: Fix) {
-        guard let received = fix.received else { return }
-        let seconds = received.seconds(since: fix.stamp)
-        latency = latency.map { $0 + (seconds - $0) * Self.latencyMemory } ?? seconds
-        // A clock was set.
-        if let usual = latency, abs(usual - seconds) > 2 { latency = seconds }
     }
 
     /// Takes the vehicle's own motion in.
     ///
     /// A message without a time is left out, and so is what comes before the first fix, or is of another time than the fixes.
-    package func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
+    ///
+    /// - Parameter isRecorded: whether the journal of a drive has it, so that it was admitted there.
+    package func handle(
+        _ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil, isRecorded: Bool = false
+    ) -> Outcome {
         outcome = Outcome()
-        guard journalSequence > 0, let odometry = Odometry(message), beat.takes(odometry.stamp) else {
+        guard journalSequence > 0, let odometry = Odometry(message), isRecorded || navigator.admits(odometry) else {
             positioning.odometryLeftOut += 1
             return outcome
         }
@@ -264,7 +232,7 @@ package final class NavigationSession {
     }
 
     /// Seconds by which the odometry of now is ahead of the fixes, which is why it is left out; nil while it is used.
-    var odometryLead: Double? { beat.lead }
+    var odometryLead: Double? { navigator.odometryLead }
 
     /// Receivers that are silent while others are heard, and how often another one was taken.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
@@ -387,7 +355,7 @@ package final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
-        (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
+        positioning.health = nil
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
     }
@@ -409,6 +377,7 @@ package final class NavigationSession {
                 outcome.questions.append((request, message))
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
             case .reply(let call, let reply): outcome.replies.append((call, reply))
+            case .judged(let fix, let verdict): note(fix, verdict, at: event)
             case .keepTrip(let trip):
                 outcome.trip = .some(
                     configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) })
@@ -444,30 +413,29 @@ package final class NavigationSession {
         outcome.messages.append(message)
     }
 
-    private func noteCounted(at stamp: NavGeo.Timestamp) {
-        isStandby = false
-        positioning.used += 1
-        noteLatency(fixAtHand)
-        beat.noteFix(stamp)
+    /// Counts a fix, and publishes which receiver is the first one in use.
+    private func note(_ fix: Fix, _ verdict: FixVerdict, at event: NavigatorEvent) {
+        switch verdict {
+        case .rejected: return
+        case .standby: positioning.standby += 1
+        case .accepted, .acceptedAfterJump, .acceptedAfterClockSet:
+            outcome.counted = fix.stamp
+            positioning.used += 1
+            guard var selection = receivers.begin(with: fix.receiver) else { return }
+            selection.place(in: navigator.context(of: event))
+            selection.eventSequence = nil
+            outcome.messages.append(OutgoingMessage(Topics.receiver, event.stamp, selection))
+        }
     }
 
     /// Takes note of what the core says of positioning.
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
-        case .position(let sighting):
+        case .position:
             // Fixes that were held up or are wrong do not move the time.
             present = context.stamp
             encoder.lastUsed = navigator.lastFix
-            guard isStandby else { return }
-            noteCounted(at: context.stamp)
-            guard sighting.prediction == nil else { return }
-            guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
-            selection.place(in: context)
-            selection.eventSequence = nil
-            outcome.messages.append(OutgoingMessage(Topics.receiver, context.stamp, selection))
-        case .fixRejected(_, let rejection):
-            isStandby = false
-            positioning.count(rejection.reason)
+        case .fixRejected(_, let rejection): positioning.count(rejection.reason)
         case .state(let state): positioning.health = state.health
         default: return
         }

@@ -1,3 +1,4 @@
+package import NavPositioning
 import NavWire
 package import NavKit
 package import NavMatching

@@ -5,6 +5,7 @@ package import NavMap
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+import NavPositioning
 package import NavRouting
 package import NavWire
 

@@ -1,3 +1,4 @@
+import NavPositioning
 import NavWire
 package import NavGeo
 package import NavMatching
@@ -11,8 +12,6 @@ package struct ReceiverRegister {
         var name: String
         /// Time of its last fix.
         var heard: NavGeo.Timestamp?
-        /// Whether the receiver in use was heard since its last fix, or before its first.
-        var isFollowed = false
     }
 
     /// The most receivers that have a number of their own; those beyond share the last one.
@@ -42,14 +41,8 @@ package struct ReceiverRegister {
         let name = message.frameId ?? message.source ?? ""
         if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
         guard receivers.count < Self.most else { return UInt8(Self.most) }
-        receivers.append(Receiver(name: name, isFollowed: active != nil))
+        receivers.append(Receiver(name: name))
         return UInt8(receivers.count - 1)
-    }
-
-    /// Whether a fix tells how late it is: one of another receiver than that in use only once that is missed, for clocks of receivers differ.
-    func tellsTime(_ fix: Fix) -> Bool {
-        guard let active, active != fix.receiver, receivers.indices.contains(Int(fix.receiver)) else { return true }
-        return !receivers[Int(fix.receiver)].isFollowed
     }
 
     /// Takes note of a fix before the core sees it.
@@ -57,10 +50,6 @@ package struct ReceiverRegister {
         let number = Int(fix.receiver)
         guard receivers.indices.contains(number) else { return }
         receivers[number].heard = fix.stamp
-        receivers[number].isFollowed = false
-        if fix.receiver == active {
-            for other in receivers.indices where other != number { receivers[other].isFollowed = true }
-        }
         newest = fix.stamp
     }
 

@@ -4,6 +4,7 @@ import NavGeo
 import NavKit
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavWire
@@ -45,6 +46,8 @@ final class MatchSuite {
             Comparison(
                 "match", peer: nil, [.init("points_per_s", "1/s"), .init("fix.p50", "us"), .init("fix.p99", "us")],
                 ours: { self.follow() }, theirs: nil),
+            Comparison(
+                "positioning", peer: nil, [.init("points_per_s", "1/s")], ours: { self.position() }, theirs: nil),
             Comparison(
                 "match.smooth", peer: nil, [.init("points_per_s", "1/s")], ours: { self.smooth() }, theirs: nil),
         ]
@@ -106,6 +109,16 @@ final class MatchSuite {
             "points_per_s": Double(points) / seconds, "fix.p50": latencies["p50"] ?? 0,
             "fix.p99": latencies["p99"] ?? 0,
         ]
+    }
+
+    /// The whole pipeline, as the node runs it.
+    private func position() -> [String: Double] {
+        let start = stopwatch.now()
+        for trace in traces {
+            var positioning = Positioning(metric: metric)
+            for fix in trace.fixes { _ = positioning.replay(.fix(fix)) }
+        }
+        return ["points_per_s": Double(points) / (Double(stopwatch.now() - start) / 1e9)]
     }
 
     private func smooth() -> [String: Double] {

@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMap
+import NavMatching
 import NavRouting
 
 /// Moves a place along the roads: by a distance, along the route where there is one, else as straight on as the roads go.

@@ -1,4 +1,5 @@
 import NavGeo
+import NavMatching
 
 /// Chooses among several receivers: the better one is used, and it stays in use until another is clearly better or it falls silent.
 ///

@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 public import NavMap
+public import NavMatching
 
 /// Gives the matched road back to the position filter, where it is sure, and takes from it what that makes of the place on the road.
 ///

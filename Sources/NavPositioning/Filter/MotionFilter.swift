@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavMatching
 
 /// An extended Kalman filter over position, speed, course, the sensors' errors and the receiver's lasting error.
 ///

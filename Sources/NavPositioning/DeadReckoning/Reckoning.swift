@@ -1,6 +1,7 @@
 import Glibc
 public import NavGeo
 public import NavMap
+public import NavMatching
 public import NavRouting
 
 /// When positions are predicted for want of fixes.

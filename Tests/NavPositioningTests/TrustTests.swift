@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMatching
+import NavPositioning
 import NavSimulation
 import Testing
 

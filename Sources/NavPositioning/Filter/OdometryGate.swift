@@ -1,30 +1,30 @@
-package import NavGeo
+import NavGeo
 
-/// Tells odometry whose clock is another than that of the fixes, by their stamps alone.
+/// Admits odometry by the clock of the fixes and refuses what is of another clock, by the stamps alone.
 ///
 /// A report of tomorrow would carry the vehicle away to where it never is. Reports may run ahead of the fixes for as long as they
 /// follow each other: in a tunnel there are no fixes.
-struct OdometryBeat {
+struct OdometryGate: Sendable {
     /// How far from everything before it a report may be, seconds.
     private static let longestLeap = 10.0
     /// How long reports that are ahead must go on, without a fix between them, to be believed, seconds.
     private static let confirmation = 2.0
 
     /// The time of the last fix that counted, or of the odometry taken since.
-    private var reference: NavGeo.Timestamp?
+    private var reference: Timestamp?
     /// The first and the last of the reports that are ahead and follow each other.
-    private var ahead: (first: NavGeo.Timestamp, last: NavGeo.Timestamp)?
+    private var ahead: (first: Timestamp, last: Timestamp)?
     /// Seconds by which the last report was ahead, negative behind, when it was left out; nil when it was taken.
     private(set) var lead: Double?
 
-    /// Takes note of a fix that counts.
-    mutating func noteFix(_ stamp: NavGeo.Timestamp) {
+    /// Notes a fix that counts.
+    mutating func noteFix(_ stamp: Timestamp) {
         reference = stamp
         ahead = nil
     }
 
     /// Whether a report is of the time of the fixes.
-    mutating func takes(_ stamp: NavGeo.Timestamp) -> Bool {
+    mutating func admits(_ stamp: Timestamp) -> Bool {
         guard let reference else { return true }
         let lead = stamp.seconds(since: reference)
         if lead < -Self.longestLeap {

@@ -1,3 +1,5 @@
+public import NavMatching
+
 /// How a position was predicted.
 public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     /// By the vehicle's odometry.

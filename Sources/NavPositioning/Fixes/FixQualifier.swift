@@ -1,4 +1,5 @@
 import NavGeo
+import NavMatching
 
 /// Tells fixes that count from those that do not, one by one, from nothing but those before.
 ///

@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMap
+import NavMatching
 import NavRouting
 
 extension RoadReckoner {

@@ -1,5 +1,6 @@
 import Glibc
 public import NavGeo
+public import NavMatching
 
 /// How well a filter's uncertainty fits its errors, and whether it is better than the receiver alone: filled fix by fix beside a reference.
 public struct CalibrationTable: Sendable {

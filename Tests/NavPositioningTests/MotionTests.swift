@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavMatching
+import NavPositioning
 import Testing
 
 /// Fixes and odometry of a vehicle that drives straight to the north east, and what goes wrong with them.

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 import NavTestSupport
 import Testing

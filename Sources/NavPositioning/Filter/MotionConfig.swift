@@ -1,3 +1,5 @@
+import NavMatching
+
 /// What the position filter believes of vehicles, receivers and sensors. The defaults fit a car with a consumer receiver.
 public struct MotionConfig: Sendable, Hashable {
     /// Standard deviation per axis of the position of a receiver that says nothing, metres: Newson and Krumm (2009) measured 4.07.

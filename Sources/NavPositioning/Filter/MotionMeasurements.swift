@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavMatching
 
 /// What fixes, odometry and roads tell the filter.
 extension MotionFilter {

@@ -19,11 +19,11 @@ public struct Sighting: Sendable, Hashable {
     public var evidence = PositionEvidence.measured
 
     /// Whether waypoints may be reached and passed by this position: by a fix that is believed, or by odometry.
-    var isDecisive: Bool { evidence == .measured }
+    package var isDecisive: Bool { evidence == .measured }
     /// Whether a fix shows the vehicle here.
-    var isSeen: Bool { prediction == nil && evidence == .measured }
+    package var isSeen: Bool { prediction == nil && evidence == .measured }
     /// Whether a fix shows the vehicle here and it may go on from here: whoever drives against a one-way road has turned onto no route.
-    var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
+    package var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }

@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavMatching
 
 /// How good positioning is as a whole: what a phone's accuracy authorisation is in a vehicle.
 public struct PositionHealth: Sendable, Hashable {

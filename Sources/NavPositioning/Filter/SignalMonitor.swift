@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavMatching
 
 /// What else than positions tells how a vehicle moves, and may be wrong for good: the wrong unit, the wrong sign, a value that never changes.
 public struct MotionSignals: OptionSet, Sendable, Hashable {

@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavMatching
 
 /// Where a vehicle is and how it moves, with how well that is known.
 public struct MotionEstimate: Sendable, Hashable {

@@ -1,3 +1,5 @@
+public import NavMatching
+
 /// What a fix must be to count, each with its unit and where it comes from.
 public struct FixLimits: Sendable, Hashable {
     /// Worst horizontal accuracy (1 σ per axis, by the dilution of precision where that is all that is known), metres. 100: Mapbox's `isQualified`.

@@ -1,4 +1,4 @@
-import NavMatching
+import NavPositioning
 
 extension FixVerdict {
     /// Why the fix does not count; nil when it does, or is of a receiver that is not used.

@@ -1,6 +1,7 @@
 import NavGeo
 import NavMap
 import NavMatching
+import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport

@@ -1,0 +1,346 @@
+public import NavGeo
+import NavMap
+public import NavMatching
+public import NavRouting
+
+/// What positioning accepts and when it predicts.
+public struct PositioningConfig: Sendable, Hashable {
+    /// What a fix must be to count.
+    public var fixes = FixLimits()
+    /// When positions are predicted for want of fixes.
+    public var reckoning = ReckoningConfig()
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Why a prediction of positions ends.
+public enum PredictionEnd: Sendable, Hashable, CaseIterable {
+    /// Fixes tell the position again.
+    case fixes
+    /// The position became too uncertain to predict.
+    case gaveUp
+    /// What was known of the position does not hold any more: the clock was set, or the vehicle was carried off.
+    case startedOver
+}
+
+/// The positioning pipeline: fixes, odometry and the passing of time in, positions out.
+///
+/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts where fixes fail. The navigation node, replays and
+/// the offline tools run this one composition, so they agree to the last bit. It knows no trip: the route is a prior that is handed in.
+public struct Positioning: Sendable {
+    /// An input.
+    public enum Event: Sendable {
+        /// A receiver measured a position.
+        case fix(Fix)
+        /// The same, which somebody who knows better wants to count.
+        case vouchedFix(Fix)
+        /// The vehicle measured its own motion.
+        case odometry(Odometry)
+        /// The moment of ``due`` has come.
+        case timer
+    }
+
+    /// A result.
+    public enum Effect: Sendable {
+        /// The verdict on a fix; it comes before all else that follows from the fix.
+        case judged(Fix, FixVerdict)
+        /// Another receiver is used from now on.
+        case receiver(ReceiverChange)
+        /// The clock of the fixes was set; they go on from this moment.
+        case clockSet(Timestamp)
+        /// A fix that counts, as the filter has it, which is what the matcher takes, and the filter's estimate. Only when tracing.
+        case filtered(Fix, refined: Fix, MotionEstimate)
+        /// What the matcher added to the driven path. Only when tracing.
+        case step(MatchStep)
+        /// A prediction begins with a position.
+        case predictionBegan(ReckoningReason, Sighting)
+        /// A prediction ends, with the position of the fix that ended it.
+        case predictionEnded(ReckoningReason, PredictionEnd, Sighting?)
+        /// A position, measured or predicted.
+        case position(Sighting)
+    }
+
+    private var metric: Metric
+    private let isTracing: Bool
+    private var matcher: StreamingMatcher
+    private var tracker: PositionTracker
+    private var reckoning: Reckoning
+    private var aid = RoadAid()
+    private var judge = HealthJudge()
+    private var odometryGate = OdometryGate()
+    /// Whether a fix has come yet.
+    private var hasHeardFix = false
+    /// One bit for each receiver: whether the receiver in use was heard since that one's last fix.
+    private var followed: UInt64 = 0
+    /// The moment of the last position that was told.
+    private var told: Timestamp?
+    /// Since when the filter comes back from a prediction: its positions are not yet those of the fixes. Nil when it does not.
+    private var returnStart: Timestamp?
+    /// The stamp of the last fix that counted; nil before the first.
+    public private(set) var lastFix: Timestamp?
+    /// The receiver in use; nil before the first fix that counts.
+    private var receiver: UInt8?
+
+    /// How far behind a prediction fixes may be once they have ended it, seconds: later ones catch up with it, as after a stall. Fixes that are
+    /// later than that are late for good, and the time goes on with theirs.
+    private static let longestCatchUp = 10.0
+
+    /// How far a fix that does not count may be from the time of its arrival to tell the present, seconds.
+    private static let longestLead = 10.0
+
+    /// How long the filter comes back from a prediction at most, seconds. It forgets one within a few fixes; what still lies between the fixes
+    /// and the matched place after that is the road's or the map's, as where a confident receiver stays beside the road.
+    private static let longestReturn = 10.0
+
+    /// Knows nothing yet.
+    ///
+    /// - Parameter isTracing: whether filtered fixes and the matcher's steps are among the effects.
+    public init(
+        metric: Metric, config: PositioningConfig = PositioningConfig(), matcher: MatcherConfig = MatcherConfig(),
+        isTracing: Bool = false
+    ) {
+        self.metric = metric
+        self.isTracing = isTracing
+        self.matcher = StreamingMatcher(metric: metric, config: matcher, recordsPath: isTracing)
+        tracker = PositionTracker(limits: config.fixes)
+        reckoning = Reckoning(config: config.reckoning)
+    }
+
+    /// How good positioning is; nil before the first fix.
+    public var health: PositionHealth? { judge.health }
+    /// Whether positions are predicted for want of fixes.
+    public var isPredicting: Bool { reckoning.reason != nil }
+    /// When ``Event/timer`` is due, if nothing else comes before; nil for never.
+    public var due: Timestamp? { reckoning.due }
+    /// What contradicts the positions and is left out.
+    public var distrusted: MotionSignals { tracker.distrusted }
+    /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
+    public var odometryLead: Double? { odometryGate.lead }
+
+    /// Goes on with other roads.
+    public mutating func adopt(_ metric: Metric) {
+        self.metric = metric
+        let graph = metric.turns.graph
+        matcher.adopt(metric)
+        reckoning.adopt { graph.edge($0.edgeKey) }
+        aid.forget(&tracker)
+    }
+
+    /// Goes on with other thresholds.
+    public mutating func adopt(_ config: PositioningConfig) {
+        tracker.limits = config.fixes
+        reckoning.config = config.reckoning
+    }
+
+    // MARK: Time
+
+    /// The moment up to which time has passed when a fix comes that has not been taken in, by the usual delay of fixes; nil where it does not tell:
+    /// clocks of receivers differ, so one that is not in use tells the time only once the one in use is missed.
+    public func time(toldBy fix: Fix) -> Timestamp? {
+        if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
+        guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
+        return min(fix.stamp, received.advanced(bySeconds: tracker.limits.maximumFuture - latency))
+    }
+
+    private static func bit(_ receiver: UInt8) -> UInt64 { receiver < 8 ? 1 << UInt64(receiver) : 0 }
+
+    private mutating func noteReceiver(of fix: Fix) {
+        hasHeardFix = true
+        if fix.receiver == receiver { followed = .max }
+        followed &= ~Positioning.bit(fix.receiver)
+    }
+
+    /// Whether odometry is of the time of the fixes; what is not must not be taken in.
+    public mutating func admits(_ odometry: Odometry) -> Bool { odometryGate.admits(odometry.stamp) }
+
+    /// Takes in an input of a recorded drive, after what was due before it: recorded stamps alone tell the time.
+    public mutating func replay(_ event: Event, prior: RoutePrior? = nil) -> [Effect] {
+        let stamp: Timestamp
+        var end: Timestamp?
+        switch event {
+        case .fix(let fix), .vouchedFix(let fix): (stamp, end) = (fix.stamp, time(toldBy: fix))
+        case .odometry(let odometry):
+            guard hasHeardFix, admits(odometry) else { return [] }
+            (stamp, end) = (odometry.stamp, odometry.stamp)
+        case .timer: return []
+        }
+        var effects: [Effect] = []
+        if let end { while let due, due < end { effects += handle(.timer, at: due, prior: prior) } }
+        return effects + handle(event, at: stamp, prior: prior)
+    }
+
+    // MARK: Inputs
+
+    /// Takes in an event that came at `now`.
+    public mutating func handle(_ event: Event, at now: Timestamp, prior: RoutePrior? = nil) -> [Effect] {
+        var effects: [Effect] = []
+        switch event {
+        case .fix(let fix): take(fix, isVouchedFor: false, at: now, prior, &effects)
+        case .vouchedFix(let fix): take(fix, isVouchedFor: true, at: now, prior, &effects)
+        case .odometry(let odometry):
+            tracker.take(odometry)
+            predict(at: now, prior, &effects)
+        case .timer: predict(at: now, prior, &effects)
+        }
+        return effects
+    }
+
+    private mutating func take(
+        _ fix: Fix, isVouchedFor: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
+    ) {
+        noteReceiver(of: fix)
+        let verdict = tracker.take(fix, isVouchedFor: isVouchedFor)
+        effects.append(.judged(fix, verdict))
+        if let change = tracker.receiverChange {
+            receiver = change.new
+            effects.append(.receiver(change))
+        }
+        switch verdict {
+        case .standby: return
+        case .rejected(let rejection): return reject(fix, rejection, at: now, prior, &effects)
+        case .accepted: break
+        case .acceptedAfterJump: restart(&effects)
+        case .acceptedAfterClockSet:
+            restart(&effects)
+            told = nil
+            effects.append(.clockSet(fix.stamp))
+        }
+        lastFix = fix.stamp
+        odometryGate.noteFix(fix.stamp)
+        if receiver == nil { (receiver, followed) = (fix.receiver, ~Positioning.bit(fix.receiver)) }
+        let estimate = tracker.estimate
+        let fix = tracker.trusted(fix)
+        assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
+        let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, prior, &effects)
+        let reason = reckoning.reason
+        let ends = reckoning.note(fix, match, tracker, metric, prior)
+        if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
+            return tell(Sighting(led, like: fix), &effects)
+        }
+        var position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        if reason != nil { returnStart = fix.stamp }
+        if let start = returnStart {
+            let gap = Geodesy.distance(match.coordinate, fix.coordinate)
+            let isBack = gap <= Reckoning.evidenceReach + 2 * (position.sigma ?? 0)
+            if isBack || fix.stamp.seconds(since: start) > Positioning.longestReturn {
+                returnStart = nil
+            } else {
+                position.evidence = .blended
+            }
+        }
+        if ends, let ahead = told, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
+            told = nil
+            effects.append(.clockSet(fix.stamp))
+        }
+        if let reason, reckoning.reason == nil { effects.append(.predictionEnded(reason, .fixes, position)) }
+        tell(position, &effects)
+    }
+
+    /// Predicts the position when it is due.
+    private mutating func predict(at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]) {
+        let reason = reckoning.reason
+        switch reckoning.predict(at: now, &tracker, metric, prior) {
+        case .nothing: return
+        case .lost:
+            judge.noteMissing(nil, sigma: nil, isLost: true, at: now)
+            if let reason { effects.append(.predictionEnded(reason, .gaveUp, nil)) }
+        case .predicted(let predicted, let begins):
+            judge.noteMissing(
+                reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
+                isLost: false, at: now)
+            let position = Sighting(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
+            if begins, let reason = reckoning.reason { effects.append(.predictionBegan(reason, position)) }
+            tell(position, &effects)
+        }
+    }
+
+    /// Tells a position that is not older than the one told before: a fix that comes when a later moment was predicted is only learned from.
+    private mutating func tell(_ position: Sighting, _ effects: inout [Effect]) {
+        if let told, position.stamp < told { return }
+        told = position.stamp
+        effects.append(.position(position))
+    }
+
+    /// The position of a fix that a drive along the route makes: no receiver is judged by it.
+    public mutating func place(simulated fix: Fix, _ prior: RoutePrior) -> Sighting {
+        Sighting(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
+    }
+
+    /// Forgets where the vehicle was, before and after a drive that is none of its own.
+    public mutating func startOver() -> [Effect] {
+        var effects: [Effect] = []
+        told = nil
+        restart(&effects)
+        tracker.reset()
+        return effects
+    }
+
+    // MARK: Parts
+
+    /// Matches a fix by where the filter has it, and lets the road correct the place along it.
+    private mutating func match(
+        _ fix: Fix, _ estimate: MotionEstimate?, isJump: Bool, _ prior: RoutePrior?, _ effects: inout [Effect]
+    ) -> MatchedPosition {
+        let refined = estimate?.refined(fix) ?? fix
+        var match = matcher.match(refined, routePrior: prior)
+        if isTracing {
+            if let estimate { effects.append(.filtered(fix, refined: refined, estimate)) }
+            if let step = matcher.step { effects.append(.step(step)) }
+        }
+        match.raw = fix.coordinate
+        if isJump { match.isTeleport = true }
+        aid.follow(&match, &tracker, metric.turns.graph)
+        if let known = tracker.roadEstimate ?? estimate { match.calibrate(known, stated: matcher.sigma(of: refined)) }
+        return match
+    }
+
+    /// Starts anew after a jump or a clock that was set.
+    private mutating func restart(_ effects: inout [Effect]) {
+        matcher.reset()
+        aid.forget(&tracker)
+        returnStart = nil
+        let reason = reckoning.reason
+        reckoning.reset()
+        if let reason { effects.append(.predictionEnded(reason, .startedOver, nil)) }
+    }
+
+    private mutating func reject(
+        _ fix: Fix, _ rejection: FixRejection, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
+    ) {
+        switch rejection.reason {
+        // Nothing new is known of the present.
+        case .duplicate, .outOfOrder, .stale, .future: return
+        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
+            reckoning.noteBad()
+            // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
+            if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
+            assess(fix, isAccepted: false, at: now)
+            predict(at: now, prior, &effects)
+        }
+    }
+
+    /// What a fix means for the health.
+    private mutating func assess(
+        _ fix: Fix, isAccepted: Bool, isJump: Bool = false, _ sigma: Double? = nil, at now: Timestamp
+    ) {
+        if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
+        judge.note(
+            fix, isAccepted: isAccepted, isJump: isJump, sigma: sigma, inflation: tracker.inflation,
+            latency: tracker.usualLatency, at: now)
+    }
+}
+
+extension MatchedPosition {
+    /// See ``Sighting/directionProbability``.
+    fileprivate var directionProbability: Double {
+        guard let road else { return 0 }
+        var along = 0.0
+        var all = 0.0
+        for candidate in candidates {
+            all += candidate.probability
+            if Angle.separation(candidate.bearing, road.bearing) < .pi / 2 { along += candidate.probability }
+        }
+        return all > 0 ? along / all : 0
+    }
+}
