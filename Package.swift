@@ -89,7 +89,8 @@ let package = Package(
         library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
 
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
-        library("NavTileCache", ["NavGeo"]),
+        // Decides for the tile cache. Of NavStorage it knows the error of a store alone.
+        library("NavTileCache", ["NavGeo", "NavDigest", "NavRemote", "NavStorage", heaps]),
 
         // What content is known by.
         library("NavDigest", ["CCrypto"]),
@@ -105,7 +106,6 @@ let package = Package(
             "NavTileStore",
             [
                 "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "NavHTTP", grdb, sqlite,
-                heaps,
             ]),
 
         // Routes of an online provider.
@@ -199,7 +199,7 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
             swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
-        tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        tests("NavTileCacheTests", ["NavGeo", "NavTileCache", "NavDigest", "NavStorage"]),
         tests("NavRemoteTests", ["NavRemote"]),
         tests("NavHTTPTests", ["NavHTTP", "NavSimulation", "NavTestSystem"]),
         // NavTileStoreProbe owns a store that tests kill and starve.
