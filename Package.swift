@@ -95,7 +95,8 @@ let package = Package(
             "NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]),
 
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"]),
-        library("NavTileCache", ["NavGeo"]),
+        // Decides for the tile cache. Of NavStorage it knows the error of a store alone.
+        library("NavTileCache", ["NavGeo", "NavDigest", "NavRemote", "NavStorage", heaps]),
 
         // What content is known by.
         library("NavDigest", ["CCrypto"]),
@@ -111,7 +112,6 @@ let package = Package(
             "NavTileStore",
             [
                 "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "NavHTTP", grdb, sqlite,
-                heaps,
             ]),
 
         // Routes of an online provider.
@@ -211,7 +211,7 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
             swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
-        tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        tests("NavTileCacheTests", ["NavGeo", "NavTileCache", "NavDigest", "NavStorage"]),
         tests("NavRemoteTests", ["NavRemote"]),
         tests("NavHTTPTests", ["NavHTTP", "NavSimulation", "NavTestSystem"]),
         // NavTileStoreProbe owns a store that tests kill and starve.

@@ -64,7 +64,7 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// Whether it is worth asking again at once, while the caller waits.
-    var isTransient: Bool {
+    package var isTransient: Bool {
         switch code {
         case .rateLimited, .server, .unreachable, .timedOut: true
         default: false

@@ -103,11 +103,10 @@ public struct OnlineRouteProvider: Sendable {
         }
 
         func pause(after error: DirectionsError, attempt: Int, remaining: Double) -> Double? {
-            random.withLock { random in
-                var chance = random
-                defer { random = chance }
-                return policy.pause(after: error, attempt: attempt, remaining: remaining, using: &chance)
-            }
+            guard error.isTransient else { return nil }
+            return policy.pause(
+                afterAttempt: attempt, retryAfter: error.retryAfter, remaining: remaining,
+                chance: random.withLock { Double($0.next() >> 11) * 0x1p-53 })
         }
     }
 

@@ -1,57 +1,79 @@
-public import NavGeo
+package import NavDigest
 
-/// A tile on board, as the decision on what has to go sees it.
-public struct StoredTile: Sendable, Hashable {
-    /// Its number in the store, unique.
-    public var id: Int64
-    /// Bytes on disk.
-    public var bytes: Int64
-    /// When it was needed last.
-    public var lastNeeded: Timestamp
-    /// Whether an offline region has it: it never goes.
-    public var isPinned: Bool
-    /// How soon it will be needed, see ``WantedTile/need``; nil when nobody wants it.
-    public var need: Double?
+/// A tile that may be evicted, with its files.
+package struct EvictionCandidate: Sendable {
+    /// Its number in the store.
+    package var number: Int64
+    /// Content and size of its files; tiles may share them.
+    package var files: [(hash: ContentHash, bytes: Int64)]
 
-    /// A stored tile.
-    public init(id: Int64, bytes: Int64, lastNeeded: Timestamp, isPinned: Bool = false, need: Double? = nil) {
-        self.id = id
-        self.bytes = bytes
-        self.lastNeeded = lastNeeded
-        self.isPinned = isPinned
-        self.need = need
+    package init(_ number: Int64, files: [(hash: ContentHash, bytes: Int64)]) {
+        self.number = number
+        self.files = files
     }
 }
 
-/// Says which tiles go when the store is full.
-public enum Eviction {
-    /// What goes so that `bytes` more fit into `budget`.
-    ///
-    /// First the tiles that nobody wants, the least recently needed first; then wanted ones that are needed later than
-    /// what is to come, the latest first. Pinned tiles stay.
+/// The tiles of a store in the order in which eviction looks at them.
+package protocol EvictionSource {
+    /// The next unpinned tile, the least recently needed first; nil when there are no more.
+    mutating func nextIdle() throws -> EvictionCandidate?
+    /// A tile by its number; nil when it is pinned or not on board.
+    mutating func unpinned(_ number: Int64) throws -> EvictionCandidate?
+    /// How many tiles have a file.
+    mutating func uses(_ hash: ContentHash) throws -> Int64
+}
+
+/// A choice of the tiles that go so that a store fits into its budget.
+///
+/// First the tiles that nobody wants, the least recently needed first; then wanted ones that are needed later than what
+/// is to come, the latest first. Pinned tiles stay. A file that several tiles have is freed by the last. It stops as
+/// soon as enough is found: what it costs does not grow with the store.
+package struct Eviction {
+    /// The tiles, in the order in which they go.
+    package private(set) var victims: [Int64] = []
+    /// Bytes that they free.
+    package private(set) var freedBytes: Int64 = 0
+    /// Whether that is enough.
+    package private(set) var suffices = true
+    /// Tiles that were looked at and stay, because they are wanted.
+    package private(set) var passed: [Int64] = []
+    /// How many users each file loses.
+    private var lost: [ContentHash: Int64] = [:]
+
+    /// Nothing goes.
+    package init() {}
+
+    /// The choice that frees `excess` bytes.
     ///
     /// - Parameters:
-    ///   - need: How soon what is to come will be needed; nil when it is for a region: nothing that is wanted goes for
-    ///     it.
-    /// - Returns: The tiles that go, in that order; nil when it does not fit whatever goes.
-    public static func victims(
-        among tiles: [StoredTile], budget: Int64, toFit bytes: Int64, needed need: Double?
-    ) -> [Int64]? {
-        var excess = tiles.reduce(0) { $0 + $1.bytes } + bytes - budget
-        guard excess > 0 else { return [] }
-        let idle = tiles.filter { !$0.isPinned && $0.need == nil }.sorted {
-            ($0.lastNeeded, $0.id) < ($1.lastNeeded, $1.id)
+    ///   - need: How soon what is to come will be needed; nil: nothing that is wanted goes for it.
+    ///   - spared: A tile that stays: the one that is to come.
+    package init(
+        freeing excess: Int64, needed need: Double?, sparing spared: Int64? = nil, _ wanted: inout WantedTiles,
+        among tiles: inout some EvictionSource
+    ) throws {
+        guard excess > 0 else { return }
+        while freedBytes < excess, let tile = try tiles.nextIdle() {
+            if wanted.need(tile.number) != nil {
+                passed.append(tile.number)
+            } else if tile.number != spared {
+                try take(tile, &tiles)
+            }
         }
-        let later = tiles.filter { tile in
-            guard let need, let own = tile.need else { return false }
-            return !tile.isPinned && own > need
-        }.sorted { ($1.need ?? 0, $1.id) < ($0.need ?? 0, $0.id) }
-        var victims: [Int64] = []
-        for tile in idle + later {
-            guard excess > 0 else { break }
-            victims.append(tile.id)
-            excess -= tile.bytes
+        if let need, freedBytes < excess {
+            for later in wanted.later(than: need) where later.number != spared {
+                if let tile = try tiles.unpinned(later.number) { try take(tile, &tiles) }
+                if freedBytes >= excess { break }
+            }
         }
-        return excess > 0 ? nil : victims
+        suffices = freedBytes >= excess
+    }
+
+    private mutating func take(_ tile: EvictionCandidate, _ tiles: inout some EvictionSource) throws {
+        victims.append(tile.number)
+        for file in tile.files {
+            lost[file.hash, default: 0] += 1
+            if try lost[file.hash] == tiles.uses(file.hash) { freedBytes += file.bytes }
+        }
     }
 }

@@ -3,6 +3,7 @@ package import NavMap
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+package import NavPositioning
 package import NavRouting
 
 /// The cases of an enum of the core and the values of an enum of the wire, paired by their names: `poorGNSS` is
@@ -122,7 +123,7 @@ extension ReceiverChange.Reason: WireEnum {
     package static let bridge = EnumBridge<Self, ReceiverSelectionReason>()
 }
 
-extension NavMatching.PredictionMethod: WireEnum {
+extension NavPositioning.PredictionMethod: WireEnum {
     package static let bridge = EnumBridge<Self, NavMessages.PredictionMethod>()
 }
 

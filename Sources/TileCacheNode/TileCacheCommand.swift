@@ -1,9 +1,10 @@
 package import ArgumentParser
 import Foundation
-package import NavConfig
+import NavConfig
 package import NavKit
-package import NavStorage
-package import NavTileStore
+import NavStorage
+import NavTileCache
+import NavTileStore
 
 /// The command line of `tile-cache-node`: that of all nodes, and the check of its store.
 package struct TileCacheCommand: ParsableCommand {

@@ -1,7 +1,8 @@
 import Foundation
 package import NavConfig
 package import NavGeo
-package import NavTileStore
+package import NavTileCache
+import NavTileStore
 
 /// The configuration of `tile-cache-node`.
 package struct TileCacheConfiguration: NodeConfiguration {
@@ -10,7 +11,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
     /// Most bytes of tiles on disk, in units of 1,000,000.
     package var budgetMB = 4_096.0
     /// How fast the files of tiles on board are looked at for damage, bytes per second; 0 for never.
-    package var patrolBytesPerSecond = 250_000
+    package var scrubBytesPerSecond = 250_000
     /// The tilesets.
     package var tilesets: [TilesetKeys] = []
     /// What is kept ahead of the vehicle.
@@ -39,6 +40,22 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share/navbus/tiles"
     }
 
+    /// What the cache's decisions go by.
+    package var settings: CacheSettings {
+        var settings = CacheSettings()
+        settings.isPredictive = predictive.isEnabled
+        settings.navigation = predictive.navigationProfile
+        settings.maps = predictive.mapsProfile
+        settings.network = network.mode
+        settings.metered = network.metered
+        (settings.budgetBytes, settings.budgetMB) = (budgetBytes, budgetMB)
+        settings.editionInterval = editionInterval
+        settings.greatestRegionCount = regionGreatestCount
+        settings.regionRetry = regionRetry
+        settings.scrubBytesPerSecond = scrubBytesPerSecond
+        return settings
+    }
+
     /// Most bytes of tiles on disk.
     package var budgetBytes: Int64 { Int64(min(max(budgetMB, 1), 1e9) * 1e6) }
 
@@ -53,7 +70,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
                 "Most tiles on disk, megabytes; what offline regions have counts and is never evicted."
             ).live,
             .integer(
-                "store.patrol_bytes_per_s", \.patrolBytesPerSecond, in: 0...100_000_000,
+                "store.patrol_bytes_per_s", \.scrubBytesPerSecond, in: 0...100_000_000,
                 "How fast files on board are looked at for damage while nothing else is to be done, bytes per second; 0: never."
             ).live,
             .text(

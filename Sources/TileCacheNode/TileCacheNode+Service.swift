@@ -1,10 +1,11 @@
-package import NavBus
-package import NavDigest
-package import NavGeo
+import NavBus
+import NavDigest
+import NavGeo
 package import NavKit
 package import NavMessages
-package import NavStorage
-package import NavTileStore
+import NavStorage
+import NavTileCache
+import NavTileStore
 
 /// The TileCache service. What writes is done on the cache's thread, in order; what only reads, beside it.
 extension TileCacheNode: TileCacheServiceProvider {
@@ -60,8 +61,8 @@ extension TileCacheNode: TileCacheServiceProvider {
         lastToken += 1
         let token = lastToken
         // In the order of the calls: whoever cancels or removes it next finds it.
-        guard engine.submit({ $0.take(order, token: token) }) else {
-            call.finish(LoadRegionResponse(error: ErrorInfo(TileLookup.overloaded)))
+        guard engine.submit({ $0.handle(.load(order.definition, token: token)) }) else {
+            call.finish(LoadRegionResponse(error: ErrorInfo(TileFailure.overloaded)))
             return
         }
         askers[token] = call
@@ -71,9 +72,9 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// All offline regions, or a page of them.
     package func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws {
         let responder = call.makeResponder()
-        let isTaken = engine.submit { core in
+        let isTaken = engine.submit { shell in
             do throws(TileFailure) {
-                responder.finish(try core.regions(request))
+                responder.finish(try shell.regions(request))
             } catch {
                 let isTooMuch = error.code == .resourceExhausted
                 responder.fail(CallStatus(isTooMuch ? .resourceExhausted : .internal, error.message))
@@ -85,16 +86,16 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// One offline region.
     package func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { GetRegionResponse(error: $0) }) { core throws(TileFailure) in
-            GetRegionResponse(region: try core.region(id))
+        try ask(call, { GetRegionResponse(error: $0) }) { cache throws(TileFailure) in
+            GetRegionResponse(region: Region(try cache.region(id)))
         }
     }
 
     /// Removes an offline region; its tiles may then be evicted.
     package func removeRegion(_ request: RemoveRegionRequest, _ call: UnaryCall<RemoveRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { RemoveRegionResponse(error: $0) }) { core throws(TileFailure) in
-            try core.remove(id)
+        try ask(call, { RemoveRegionResponse(error: $0) }) { cache throws(TileFailure) in
+            try cache.remove(id)
             return RemoveRegionResponse()
         }
     }
@@ -102,20 +103,20 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// Changes name and metadata of an offline region, or asks for its tiles again.
     package func updateRegion(_ request: UpdateRegionRequest, _ call: UnaryCall<UpdateRegionResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { UpdateRegionResponse(error: $0) }) { core throws(TileFailure) in
+        try ask(call, { UpdateRegionResponse(error: $0) }) { cache throws(TileFailure) in
             let metadata = request.metadata.isEmpty ? nil : try RegionOrder.metadata(request.metadata)
-            let region = try core.update(
+            let region = try cache.update(
                 id, name: try RegionOrder.name(request.name, of: id), metadata: metadata,
                 isToRevalidate: request.revalidate ?? false)
-            return UpdateRegionResponse(region: region)
+            return UpdateRegionResponse(region: Region(region))
         }
     }
 
     /// Stops loading an offline region; what was loaded stays.
     package func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws {
         let id = request.regionId ?? ""
-        try ask(call, { CancelLoadResponse(error: $0) }) { core throws(TileFailure) in
-            CancelLoadResponse(region: try core.cancel(id))
+        try ask(call, { CancelLoadResponse(error: $0) }) { cache throws(TileFailure) in
+            CancelLoadResponse(region: Region(try cache.cancel(id)))
         }
     }
 
@@ -154,17 +155,17 @@ extension TileCacheNode: TileCacheServiceProvider {
         let stamp = context.stamp.nanoseconds
         let counts = engine.lookup.counts
         let responder = call.makeResponder()
-        let isTaken = engine.submit { core in
+        let isTaken = engine.submit { shell in
             do throws(StoreError) {
-                var state = try core.state()
+                var state = try shell.state()
                 state.stampNs = stamp
-                let statistics = core.queue.statistics
-                let corrupt = try core.store.reader.statistics(now: core.now).corruptCount
+                let statistics = shell.queue.statistics
+                let corrupt = try shell.lookup.store.reader.statistics(now: shell.lookup.now).corruptCount
                 responder.finish(
                     StatisticsResponse(
                         state: state, hitCount: counts.hits, missCount: counts.misses,
                         downloadedBytes: UInt64(clamping: statistics.receivedBytes),
-                        evictedCount: UInt64(clamping: core.evictedCount),
+                        evictedCount: UInt64(clamping: shell.cache.evictedCount),
                         failedCount: UInt64(clamping: statistics.failedCount),
                         corruptCount: UInt64(clamping: corrupt + Int64(statistics.corruptCount))))
             } catch {
@@ -176,8 +177,8 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     /// Removes tiles that no region pins.
     package func purge(_ request: PurgeRequest, _ call: UnaryCall<PurgeResponse>) throws {
-        try ask(call, { PurgeResponse(error: $0) }) { core throws(TileFailure) in
-            let report = try core.purge(request.tileset, expiredOnly: request.expiredOnly ?? false)
+        try ask(call, { PurgeResponse(error: $0) }) { cache throws(TileFailure) in
+            let report = try cache.purge(request.tileset, expiredOnly: request.expiredOnly ?? false)
             return PurgeResponse(
                 removedCount: UInt64(clamping: report.removedCount), freedBytes: UInt64(clamping: report.freedBytes))
         }
@@ -185,17 +186,17 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     // MARK: Parts
 
-    static let overloaded = CallStatus(.resourceExhausted, TileLookup.overloaded.message)
+    static let overloaded = CallStatus(.resourceExhausted, TileFailure.overloaded.message)
 
     /// Answers a call on the cache's thread.
     private func ask<Response: Message>(
         _ call: UnaryCall<Response>, _ failed: @escaping @Sendable (ErrorInfo) -> Response,
-        _ body: @escaping @Sendable (TileCacheCore) throws(TileFailure) -> Response
+        _ body: @escaping @Sendable (TileCache<TileStore>) throws(TileFailure) -> Response
     ) throws {
         let responder = call.makeResponder()
-        let isTaken = engine.submit { core in
+        let isTaken = engine.submit { shell in
             do throws(TileFailure) {
-                responder.finish(try body(core))
+                responder.finish(try shell.run(body))
             } catch {
                 responder.finish(failed(ErrorInfo(error)))
             }
@@ -258,23 +259,8 @@ extension TileCacheNode: TileCacheServiceProvider {
     }
 }
 
-extension TileCacheCore {
-    /// Removes tiles that no region has.
-    func purge(_ tileset: String?, expiredOnly: Bool) throws(TileFailure) -> RemovalReport {
-        if let tileset, desk(tileset) == nil { throw TileFailure(.notFound, "there is no tileset '\(tileset)'") }
-        do throws(StoreError) {
-            let report = try store.purge(tileset: tileset, expiredAt: expiredOnly ? now : nil)
-            for desk in desks where tileset == nil || desk.keys.name == tileset { planAnew(desk) }
-            noteRoom()
-            return report
-        } catch {
-            throw TileFailure(error)
-        }
-    }
-}
-
 extension GetTileResponse {
-    fileprivate init(_ code: ErrorCode, _ message: String) {
+    fileprivate init(_ code: TileFailure.Code, _ message: String) {
         self.init(error: ErrorInfo(TileFailure(code, message)))
     }
 

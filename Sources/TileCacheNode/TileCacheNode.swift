@@ -1,10 +1,11 @@
 import Foundation
-package import NavBus
-package import NavGeo
+import NavBus
+import NavGeo
 package import NavKit
-package import NavMessages
-package import NavStorage
-package import NavTileStore
+import NavMessages
+import NavStorage
+import NavTileCache
+import NavTileStore
 
 /// The tile cache: keeps the road and map tiles that the vehicle will need, before it needs them.
 package final class TileCacheNode: Node {
@@ -76,22 +77,22 @@ package final class TileCacheNode: Node {
                 let longitude = pose.longitude
             else { return }
             positionAt = Clocks.monotonic()
-            engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+            engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
         // A navigation node without any tile cannot start, and so cannot tell where the vehicle is: the receiver can.
         try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
                 let latitude = fix.latitude, let longitude = fix.longitude
             else { return }
-            engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+            engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
         try context.subscribe(to: Topics.progress) { [unowned self] message, _ in
             guard let metres = message.distanceTraveledM else { return }
-            engine.tell { $0.progress = (message.routeId, metres) }
+            engine.tell { $0.update.progress = (message.routeId, metres) }
         }
         try context.subscribe(to: Topics.state) { [unowned self] message, _ in
             guard let phase = message.phase else { return }
-            engine.tell { $0.isGuided = phase == .guidance }
+            engine.tell { $0.update.isGuided = phase == .guidance }
         }
         // Routes of a continent are read on the cache's thread.
         try context.subscribe(toBytesOf: Topics.route) { [unowned self] delivery in

@@ -1,8 +1,8 @@
-package import NavGeo
-package import NavMessages
-package import NavStorage
-package import NavTileCache
-package import NavTileStore
+import NavGeo
+import NavMessages
+import NavStorage
+import NavTileCache
+import NavTileStore
 
 /// Questions for areas.
 extension TileLookup {
@@ -34,7 +34,7 @@ extension TileLookup {
         }
         let area = try RegionArea(geometry)
         let keys = views.map(\.keys)
-        var descriptors: [NavTileStore.RegionDescriptor] = []
+        var descriptors: [NavTileCache.RegionDescriptor] = []
         for descriptor in request.descriptors { descriptors.append(try RegionDescriptor(descriptor, in: keys)) }
         var response = TileCoverageResponse(wantedCount: 0, presentCount: 0)
         var (wanted, present) = (0, 0)
@@ -122,10 +122,10 @@ extension TileLookup {
     /// Bytes of a region's tiles by tileset where its source does not list them, found by samples; only where they might
     /// not fit into the budget, over a network that costs nothing, and as far as that takes a few seconds. The lower end
     /// of what they may be.
-    func estimates(for order: RegionOrder) async -> [String: Int64] {
+    func estimates(for definition: StoredRegionDefinition) async -> [String: Int64] {
         guard queue.network == .unmetered else { return [:] }
         return await withTaskGroup(of: [String: Int64].self) { group in
-            group.addTask { [self] in await samples(for: order) }
+            group.addTask { [self] in await samples(for: definition) }
             group.addTask {
                 try? await Task.sleep(for: Self.samplingTime)
                 return [:]
@@ -136,9 +136,10 @@ extension TileLookup {
         }
     }
 
-    private func samples(for order: RegionOrder) async -> [String: Int64] {
+    private func samples(for definition: StoredRegionDefinition) async -> [String: Int64] {
+        guard let area = definition.area else { return [:] }
         let found = try? await read { [self] () -> [Part] in
-            (try? parts(of: order.area, order.definition.descriptors, \.newest)) ?? []
+            (try? parts(of: area, definition.descriptors, \.newest)) ?? []
         }
         var estimates: [String: Int64] = [:]
         for part in found ?? [] where part.index.sizes == nil {
@@ -151,7 +152,7 @@ extension TileLookup {
     }
 
     private func parts(
-        of area: RegionArea, _ descriptors: [NavTileStore.RegionDescriptor],
+        of area: RegionArea, _ descriptors: [NavTileCache.RegionDescriptor],
         _ edition: KeyPath<TilesetView, EditionIndex?>
     ) throws(TileFailure) -> [Part] {
         var found = AreaTiles(limit: configuration.regionGreatestCount)

@@ -1,5 +1,6 @@
-package import NavConfig
-package import NavGeo
+import NavConfig
+import NavGeo
+package import NavTileCache
 package import NavTileStore
 
 /// A tileset of the cache as the configuration has it: what it is called, what for, and where its tiles come from.

@@ -130,34 +130,3 @@ import Testing
         #expect(CacheProfile.maps(zooms: 5...40).fault != nil)
     }
 }
-
-/// What goes when the store is full.
-@Suite struct EvictionTests {
-    private func tile(
-        _ id: Int64, _ bytes: Int64 = 10, at second: Int64 = 0, pinned: Bool = false, need: Double? = nil
-    ) -> StoredTile {
-        StoredTile(
-            id: id, bytes: bytes, lastNeeded: Timestamp(nanoseconds: second), isPinned: pinned, need: need)
-    }
-
-    @Test func nothingGoesWhileThereIsRoom() {
-        #expect(Eviction.victims(among: [tile(1)], budget: 20, toFit: 10, needed: 0) == [])
-    }
-
-    @Test func theLeastRecentlyNeededGoesFirstAndOnlyAsMuchAsMust() {
-        let tiles = [tile(1, at: 5), tile(2, at: 3), tile(3, at: 4), tile(4, at: 3)]
-        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 15, needed: 0) == [2, 4])
-    }
-
-    @Test func pinnedTilesStayWhateverComes() {
-        let tiles = [tile(1, pinned: true), tile(2, pinned: true, need: 900)]
-        #expect(Eviction.victims(among: tiles, budget: 20, toFit: 1, needed: 0) == nil)
-    }
-
-    @Test func whatIsNeededLaterMakesRoomForWhatIsNeededSooner() {
-        let tiles = [tile(1, need: 100), tile(2, need: 9_000), tile(3, need: 5_000), tile(4)]
-        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: 1_000) == [4, 2, 3])
-        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: 6_000) == nil)
-        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: nil) == nil)
-    }
-}

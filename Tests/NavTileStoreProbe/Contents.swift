@@ -1,5 +1,6 @@
 import NavDigest
 import NavGeo
+import NavTileCache
 import NavTileStore
 
 /// Numbers from a seed.

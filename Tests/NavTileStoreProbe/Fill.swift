@@ -1,6 +1,7 @@
 import Glibc
 import NavGeo
 import NavStorage
+import NavTileCache
 import NavTileStore
 
 /// Stores tiles until the disk is full, or no file may grow above `greatestFile` bytes where that is not 0; then shows

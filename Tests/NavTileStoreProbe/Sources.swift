@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import NavHTTP
+import NavTileCache
 import NavTileStore
 
 /// Opens a source of a map at an address once when no more files can be opened, and once when they can.

@@ -2,6 +2,7 @@ import Glibc
 import NavDigest
 import NavGeo
 import NavStorage
+import NavTileCache
 import NavTileStore
 
 /// Looks at all that a store has, and tries to put it right, with a libcrypto that makes no hashes: `settings` is the file
@@ -20,9 +21,9 @@ func unhashed(_ folder: String, settings: String) throws {
     }
     told("check") { () throws(StoreError) in _ = try store.reader.check() }
     told("repair") { () throws(StoreError) in _ = try store.checkAndRepair() }
-    told("patrol") { () throws(StoreError) in
-        var place = PatrolPlace()
-        for _ in 0..<10 { place = try store.patrol(from: place, bytes: 1).place }
+    told("scrub") { () throws(StoreError) in
+        var place = ScrubPosition()
+        for _ in 0..<10 { place = try store.scrub(from: place, bytes: 1).place }
     }
     for edition in try store.reader.editions() {
         for tile in try store.reader.edition(edition.key)?.tiles ?? [] {

@@ -1,6 +1,7 @@
 import NavGeo
 import NavHTTP
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Synchronization
 import Testing
@@ -57,7 +58,7 @@ struct DownloadCheckTests {
     }
 
     private static func results(_ queue: DownloadQueue, _ count: Int) async -> [DownloadResult] {
-        queue.want((0..<count).map { TileWant(TileAddress("map", tile($0))) }, for: DownloadOwner(.region, "home"))
+        queue.want((0..<count).map { TileDemand(TileAddress("map", tile($0))) }, for: DownloadOwner(.region, "home"))
         var results: [DownloadResult] = []
         while results.count < count, let batch = await queue.next() { results += batch }
         return results
@@ -107,10 +108,10 @@ struct DownloadCheckTests {
     func asked() async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         queue.want(
-            (0..<500).map { TileWant(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
+            (0..<500).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
         let answers = try await withThrowingTaskGroup(of: TileAnswer.self) { group in
             for index in 400..<420 {
-                group.addTask { try await queue.fetch(TileWant(TileAddress("map", Self.tile(index)))) }
+                group.addTask { try await queue.fetch(TileDemand(TileAddress("map", Self.tile(index)))) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -133,7 +134,7 @@ struct DownloadCheckTests {
         var configuration = DownloadConfiguration()
         configuration.concurrency = 1
         var plan = DownloadPlan(configuration, sources: [("map", true)])
-        plan.want((0..<3).map { TileWant(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
+        plan.want((0..<3).map { TileDemand(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
         let first = plan.starts(at: .zero)
         #expect(first.count == 1 && plan.starts(at: .zero).isEmpty)
         plan.noteArrival(first[0].key, bytes: 10)
@@ -152,7 +153,7 @@ struct DownloadCheckTests {
 
     @Test("What comes alone is dealt with at once, what follows with the next beat")
     func beat() {
-        var beat = BatchBeat()
+        var beat = BatchTimer()
         func step(_ milliseconds: Double, isUrgent: Bool = false) -> Duration? {
             switch beat.step(isUrgent: isUrgent, at: .milliseconds(milliseconds)) {
             case .now: .zero

@@ -1,5 +1,6 @@
 import NavGeo
 import NavStorage
+import NavTileCache
 import NavTileStore
 import Synchronization
 import Testing
@@ -8,8 +9,8 @@ import Testing
 struct DownloadQueueTests {
     private static func tile(_ index: Int) -> TileID { SourceFixture.tile(14, UInt32(index), 0) }
 
-    private static func want(_ index: Int, need: Double = 0) -> TileWant {
-        TileWant(TileAddress("map", tile(index)), need: need, size: 10)
+    private static func want(_ index: Int, need: Double = 0) -> TileDemand {
+        TileDemand(TileAddress("map", tile(index)), need: need, size: 10)
     }
 
     private static let owner = DownloadOwner(.predicted, "drive")
@@ -206,7 +207,7 @@ struct DownloadQueueTests {
             }
         }
         var random = SourceRandom(seed: seed)
-        var last: [TileWant] = []
+        var last: [TileDemand] = []
         for _ in 0..<200 {
             switch Int.random(in: 0..<4, using: &random) {
             case 0: queue.isPaused = Bool.random(using: &random)

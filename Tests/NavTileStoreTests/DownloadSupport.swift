@@ -1,6 +1,7 @@
 import NavDigest
 import NavGeo
 import NavHTTP
+import NavTileCache
 import NavTileStore
 import Synchronization
 

@@ -3,6 +3,7 @@ import Foundation
 import NavGeo
 import NavMap
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 
 /// A folder of its own, gone with its last reference.

@@ -4,6 +4,7 @@ import NavHTTP
 import NavMap
 import NavTestSystem
 import NavStorage
+import NavTileCache
 import NavTileStore
 import Synchronization
 import Testing

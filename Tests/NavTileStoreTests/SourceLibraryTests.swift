@@ -3,6 +3,7 @@ import NavGeo
 import NavHTTP
 import NavMap
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -3,6 +3,7 @@ import NavDigest
 import NavGeo
 import NavMap
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavHTTP
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -1,3 +1,4 @@
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -1,5 +1,6 @@
 import NavHTTP
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -1,4 +1,5 @@
 import NavGeo
+import NavTileCache
 import NavTileStore
 import Testing
 

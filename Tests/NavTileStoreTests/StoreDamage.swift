@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import NavGeo
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -5,6 +5,7 @@ import NavDigest
 import NavGeo
 import NavStorage
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 
@@ -259,7 +260,7 @@ struct StoreFaultTests {
         let kinds = Set(lines.dropFirst())
         #expect(
             kinds == [
-                "check: exhausted", "repair: exhausted", "patrol: exhausted", "data: exhausted",
+                "check: exhausted", "repair: exhausted", "scrub: exhausted", "data: exhausted",
                 "quarantine: exhausted", "edition: exhausted",
             ], "\(lines)")
         bench.store = try TileStore(folder: bench.path, options: StoreBench.options())

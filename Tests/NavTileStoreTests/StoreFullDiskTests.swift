@@ -4,6 +4,7 @@ import NavGeo
 import NavTestSupport
 import NavTestSystem
 import NavStorage
+import NavTileCache
 import NavTileStore
 import Testing
 

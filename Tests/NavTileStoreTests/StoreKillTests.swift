@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavGeo
 import NavTestSystem
+import NavTileCache
 import NavTileStore
 import Testing
 

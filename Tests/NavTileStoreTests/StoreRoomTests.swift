@@ -16,12 +16,43 @@ struct StoreRoomTests {
         }
     }
 
-    @Test("What goes is what the pure rule says, for stores from seeds", arguments: 0..<24 as Range<UInt64>)
+    /// A tile as the slow rule sees it.
+    private struct Tile {
+        var id: Int64
+        var bytes: Int64
+        var lastNeeded: Timestamp
+        var isPinned = false
+        var need: Double?
+    }
+
+    /// What goes so that `bytes` more fit into a budget, found by sorting all tiles; nil when it does not fit.
+    private static func victims(
+        among tiles: [Tile], budget: Int64, toFit bytes: Int64, needed need: Double?
+    ) -> [Int64]? {
+        var excess = tiles.reduce(0) { $0 + $1.bytes } + bytes - budget
+        guard excess > 0 else { return [] }
+        let idle = tiles.filter { !$0.isPinned && $0.need == nil }.sorted {
+            ($0.lastNeeded, $0.id) < ($1.lastNeeded, $1.id)
+        }
+        let later = tiles.filter { tile in
+            guard let need, let own = tile.need else { return false }
+            return !tile.isPinned && own > need
+        }.sorted { ($1.need ?? 0, $1.id) < ($0.need ?? 0, $0.id) }
+        var victims: [Int64] = []
+        for tile in idle + later {
+            guard excess > 0 else { break }
+            victims.append(tile.id)
+            excess -= tile.bytes
+        }
+        return excess > 0 ? nil : victims
+    }
+
+    @Test("What goes is what the slow rule says, for stores from seeds", arguments: 0..<24 as Range<UInt64>)
     func oracle(seed: UInt64) throws {
         var chance = Chance(state: seed &* 31 &+ 5)
         let bench = try StoreBench()
         try bench.addMaps()
-        var tiles: [StoredTile] = []
+        var tiles: [Tile] = []
         var pinned: [TileAddress] = []
         var wanted: [WantedTile] = []
         var fetched: [Int64: [FetchedTile]] = [:]
@@ -30,7 +61,7 @@ struct StoreRoomTests {
             let needed = Int64(chance.next(12))
             let address = TileAddress("maps", tileID(x))
             fetched[needed, default: []].append(mapTile(x, text))
-            var tile = StoredTile(id: Int64(x), bytes: Int64(text.utf8.count), lastNeeded: at(needed))
+            var tile = Tile(id: Int64(x), bytes: Int64(text.utf8.count), lastNeeded: at(needed))
             if chance.next(4) == 0 {
                 tile.isPinned = true
                 pinned.append(address)
@@ -50,7 +81,7 @@ struct StoreRoomTests {
             let budget = total * Int64(chance.next(110)) / 100
             let bytes = Int64(chance.next(600))
             let need = chance.next(3) == 0 ? nil : Double(chance.next(10_000))
-            let expected = Eviction.victims(among: tiles, budget: budget, toFit: bytes, needed: need)
+            let expected = Self.victims(among: tiles, budget: budget, toFit: bytes, needed: need)
             bench.store.setBudget(budget)
             let report = try bench.store.makeRoom(for: bytes, needed: need)
             #expect(report.fits == (expected != nil))

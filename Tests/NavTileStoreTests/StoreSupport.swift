@@ -4,6 +4,7 @@ import NavDigest
 import NavGeo
 import NavMap
 import NavStorage
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -2,6 +2,7 @@ import NavDigest
 import Foundation
 import NavGeo
 import NavStorage
+import NavTileCache
 import NavTileStore
 import Testing
 

@@ -1,3 +1,5 @@
+import NavTileCache
+
 /// Tiles that came in and wait for their check, and how many threads do that.
 ///
 /// To unpack a tile of a map may take longer than to receive two. A struct that is asked: its owner starts the threads.
@@ -9,7 +11,7 @@ struct CheckLine: Sendable {
 
     private var arrivals: [Arrival] = []
     private var checkers = 0
-    private var beat = BatchBeat()
+    private var beat = BatchTimer()
 
     private static let mostCheckers = 2
     /// So many are checked between two locks, and so many wait when a second thread begins.
@@ -29,7 +31,7 @@ struct CheckLine: Sendable {
     /// - Parameters:
     ///   - isUrgent: whether nothing is won by waiting for more.
     ///   - now: the machine's time.
-    mutating func step(isUrgent: Bool, at now: Duration) -> BatchBeat.Step {
+    mutating func step(isUrgent: Bool, at now: Duration) -> BatchTimer.Step {
         let isEnough = checkers == 0 ? !arrivals.isEmpty : checkers < Self.mostCheckers && arrivals.count >= Self.batch
         guard isEnough else { return .pending }
         let step = checkers == 0 ? beat.step(isUrgent: isUrgent, at: now) : .now

@@ -1,5 +1,6 @@
 public import NavGeo
 import NavHTTP
+public import NavTileCache
 import Synchronization
 
 /// Fetches the tiles that are wanted, the most urgent first, and hands them on as they come.
@@ -20,7 +21,7 @@ public final class DownloadQueue: Sendable {
         var results: [DownloadResult] = []
         /// What the reader was given last.
         var taken: [DownloadResult] = []
-        var deliveryBeat = BatchBeat()
+        var deliveryBeat = BatchTimer()
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
         var timer: (task: Task<Void, Never>, due: Duration)?
         var lastNumber: UInt64 = 0
@@ -75,7 +76,7 @@ public final class DownloadQueue: Sendable {
     /// Each want gets one result. A tile whose result waits to be taken, or was taken and is not done with
     /// (``release()``), is not fetched again; one that was given up lately (``DownloadConfiguration/failureRest``) gets that
     /// failure again at once.
-    public func want(_ wants: [TileWant], for owner: DownloadOwner) {
+    public func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
@@ -85,7 +86,7 @@ public final class DownloadQueue: Sendable {
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
     /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
-    public func fetch(_ want: TileWant) async throws(TileSourceError) -> TileAnswer {
+    public func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
         let key = DownloadKey(want)
         let number = nextNumber()
         let answer: Answer = await withTaskCancellationHandler {

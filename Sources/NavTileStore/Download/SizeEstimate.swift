@@ -1,5 +1,6 @@
 import NavGeo
 import NavHTTP
+import NavTileCache
 
 /// How much some tiles would take, found by asking for the sizes of a few.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+package import NavTileCache
 
 /// Runs what waits for a disk on threads of its own, so that tasks go on meanwhile.
 package struct BlockingWork: Sendable {

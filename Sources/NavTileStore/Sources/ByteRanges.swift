@@ -1,5 +1,6 @@
 import NavGeo
 import NavHTTP
+import NavTileCache
 
 /// Some bytes of one state of an archive.
 struct ArchiveState: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Glibc
+package import NavTileCache
 import Synchronization
 
 /// The content of a credential's file, read again when the file has changed.

@@ -2,6 +2,7 @@ import NavDigest
 import Glibc
 import NavGeo
 import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// Tiles of a folder of this machine: road tiles with their list, or tiles of a map as `{z}/{x}/{y}.ext`.

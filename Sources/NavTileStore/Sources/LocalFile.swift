@@ -1,4 +1,5 @@
 import Glibc
+package import NavTileCache
 
 /// What tells one state of a file from another.
 package struct FileStamp: Sendable, Hashable {

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import NavGeo
 import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// Tiles of a map in an MBTiles file (version 1.3), read only.

@@ -1,6 +1,7 @@
 import NavDigest
 import NavGeo
 package import NavHTTP
+package import NavTileCache
 
 /// Makes a checked tile of a map from bytes of any source.
 package enum MapTile {

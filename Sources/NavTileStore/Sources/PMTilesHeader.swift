@@ -1,5 +1,6 @@
 package import NavGeo
 package import NavHTTP
+package import NavTileCache
 
 /// Where a tile stands on the Hilbert curves of all zoom levels, one after the other: how PMTiles number tiles.
 package enum HilbertTileID {

@@ -1,6 +1,7 @@
 import NavDigest
 import NavGeo
 import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// Tiles of a map in a PMTiles archive, version 3.

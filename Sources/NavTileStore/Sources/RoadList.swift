@@ -2,6 +2,7 @@ import Foundation
 import NavDigest
 package import NavGeo
 import NavMap
+package import NavTileCache
 
 /// The list of a road tileset, checked: nothing in it can lead out of the tileset's folder.
 package struct RoadList: Sendable {

@@ -1,4 +1,5 @@
 package import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// The HTTP client of a tile source: it adds the source's credential to requests for the source's own origin.

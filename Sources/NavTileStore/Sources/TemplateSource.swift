@@ -1,5 +1,6 @@
 import NavGeo
 import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.

@@ -1,5 +1,6 @@
 public import NavGeo
 public import NavHTTP
+public import NavTileCache
 
 /// Where the tiles of one tileset come from.
 ///
@@ -39,40 +40,6 @@ public protocol TileSource: Sendable {
 
     /// Ends all connections; what is under way fails with ``TileSourceError/Code/closed``.
     func close() async
-}
-
-/// What a source has.
-public enum EditionAnswer: Sendable {
-    /// This, for as long as the validators say.
-    case edition(TilesetEdition, Validators)
-    /// What the caller knows of; it holds on for as long as the new validators say.
-    case notModified(Validators)
-
-    /// - Parameter known: what the caller has.
-    init(_ edition: TilesetEdition, _ validators: Validators, known: Validators?) {
-        let isKnown = known?.etag != nil && known?.etag == validators.etag
-        self = isKnown ? .notModified(validators) : .edition(edition, validators)
-    }
-}
-
-/// What became of a question for a tile.
-public enum TileAnswer: Sendable {
-    /// The tile, checked.
-    case fetched(FetchedTile)
-    /// The tile, checked, of which its server says that it must not be stored: to be passed on, not to be kept.
-    case unstorable(FetchedTile)
-    /// What the caller has holds on, for as long as the new validators say.
-    case notModified(Validators)
-    /// There is no such tile: that holds for as long as the validators say.
-    case absent(Validators)
-
-    /// The tile, when there is one.
-    public var tile: FetchedTile? {
-        switch self {
-        case .fetched(let tile), .unstorable(let tile): tile
-        case .notModified, .absent: nil
-        }
-    }
 }
 
 /// How large a tile is.

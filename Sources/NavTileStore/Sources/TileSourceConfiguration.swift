@@ -1,5 +1,6 @@
 public import NavGeo
 public import NavHTTP
+public import NavTileCache
 
 /// Where a tileset comes from and what its source may do.
 public struct TileSourceConfiguration: Sendable {

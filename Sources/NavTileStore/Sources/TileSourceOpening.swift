@@ -1,5 +1,6 @@
 import Foundation
 import NavHTTP
+public import NavTileCache
 
 extension TileSourceConfiguration {
     /// Makes the source; asks nothing of it yet.

@@ -1,5 +1,6 @@
 import Glibc
 package import NavGeo
+package import NavTileCache
 
 /// An address, or a path, with places for a tile's numbers.
 package struct TileTemplate: Sendable, Hashable {

@@ -1,5 +1,6 @@
 package import NavGeo
 package import NavHTTP
+package import NavTileCache
 
 /// A tile of a map as its bytes came in, which nobody has looked at yet.
 ///

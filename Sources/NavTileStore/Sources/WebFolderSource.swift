@@ -1,5 +1,6 @@
 import NavGeo
 import NavHTTP
+import NavTileCache
 import Synchronization
 
 /// Road tiles of a static HTTP server.

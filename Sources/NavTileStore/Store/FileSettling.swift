@@ -1,7 +1,8 @@
 internal import GRDB
 import NavDigest
 internal import NavGeo
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// Makes files follow the index: unlinks the objects that no tile has, and brings the folders for mapping up to what
 /// the table `unsettled` names.

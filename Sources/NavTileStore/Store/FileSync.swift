@@ -1,5 +1,5 @@
 internal import Glibc
-public import NavStorage
+package import NavStorage
 internal import Synchronization
 
 /// Waits for many files at once.

@@ -1,5 +1,5 @@
 internal import Glibc
-public import NavStorage
+package import NavStorage
 
 /// The claim of one process on a store: a lock for writing on its file `lock`, freed by the kernel whatever becomes of
 /// the process.

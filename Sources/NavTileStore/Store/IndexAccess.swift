@@ -1,6 +1,6 @@
 internal import GRDB
 internal import GRDBSQLite
-public import NavStorage
+import NavStorage
 internal import Synchronization
 
 /// The connections to a store's index: one that writes, some that read beside it.

@@ -3,7 +3,8 @@ internal import GRDB
 import NavDigest
 internal import NavGeo
 internal import NavMap
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// Fills a new index from what lies in the store's folders, when the old one was damaged or is gone.
 ///

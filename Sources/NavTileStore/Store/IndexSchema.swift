@@ -1,5 +1,6 @@
 internal import GRDB
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// The tables of a store's index, by version.
 ///

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import GRDB
 internal import NavGeo
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// Rows of the table of regions, and what they pin.
 enum RegionRow {

@@ -2,7 +2,8 @@ internal import GRDB
 internal import Glibc
 import NavDigest
 internal import NavGeo
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// Compares index, files, hashes, folders for mapping and pins.
 ///

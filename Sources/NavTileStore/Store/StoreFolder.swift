@@ -1,6 +1,7 @@
 package import NavDigest
 package import NavGeo
-public import NavStorage
+package import NavStorage
+package import NavTileCache
 
 /// What lies where in a store's folder.
 package struct StoreFolder: Sendable, Hashable {
@@ -24,8 +25,8 @@ package struct StoreFolder: Sendable, Hashable {
     /// at each file that was removed in the last minutes whenever it makes another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
-    /// How far the patrol was.
-    package var patrol: String { path + "/patrol" }
+    /// Where the scrub is; the file keeps its old name.
+    package var scrub: String { path + "/patrol" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
@@ -84,35 +85,5 @@ package struct StoreFolder: Sendable, Hashable {
     /// The file of a part of a road tile below its edition's folder, the name that road tiles have on every server.
     package static func viewFile(_ tile: TileID, _ part: TilePart) -> String {
         "\(tile.zoom)/\(tile.x)/\(tile.y)." + (part == .body ? "road" : "rank")
-    }
-}
-
-/// The number of a tile in the index: edition in 14 bits, zoom in 5, row and column in 22 each, so that it is the row's
-/// own key and a lookup is one descent of one tree.
-package enum TileNumber {
-    /// Editions that a store can hold at once.
-    package static let greatestEdition: Int64 = (1 << 14) - 1
-
-    /// The tile's part of its number.
-    package static func key(_ tile: TileID) -> Int64 {
-        Int64(tile.zoom) << 44 | Int64(tile.y) << 22 | Int64(tile.x)
-    }
-
-    /// The number of a tile of an edition.
-    package static func of(_ tile: TileID, edition: Int64) -> Int64 { edition << 49 | key(tile) }
-
-    /// The edition of a number.
-    package static func edition(_ number: Int64) -> Int64 { number >> 49 }
-
-    /// The tile of a number; nil when it is none.
-    package static func tile(_ number: Int64) -> TileID? {
-        TileID(
-            zoom: UInt8(number >> 44 & 31), x: UInt32(number & 0x3f_ffff), y: UInt32(number >> 22 & 0x3f_ffff))
-    }
-
-    /// The numbers of all tiles of an edition.
-    package static func range(ofEdition edition: Int64) -> ClosedRange<Int64> {
-        let first = edition << 49
-        return first...(first | ((1 << 49) - 1))
     }
 }

@@ -1,6 +1,7 @@
 internal import GRDB
 import NavDigest
-public import NavStorage
+internal import NavTileCache
+import NavStorage
 
 /// Opens a store for its owner, and finishes what a process that was killed had begun.
 ///

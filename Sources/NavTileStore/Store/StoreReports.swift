@@ -1,3 +1,5 @@
+public import NavTileCache
+
 /// How a store is kept.
 public struct TileStoreOptions: Sendable, Hashable {
     /// Most bytes of tiles on disk; what tiles share counts once. 2 GiB: some 100,000 road tiles.
@@ -31,30 +33,6 @@ public struct OpeningReport: Sendable, Hashable {
 
     /// Nothing was found and done.
     public init() {}
-}
-
-/// What became of tiles that were to be stored.
-public struct CommitReport: Sendable, Hashable {
-    /// Tiles that are on board now, all of each.
-    public var stored: [RegionTile] = []
-    /// Tiles for which there was no room in the budget.
-    public var refused: [RegionTile] = []
-    /// Bytes that the store grew by; negative when it shrank.
-    public var addedBytes: Int64 = 0
-    /// Tiles that went for it.
-    public var evictedCount = 0
-    /// Bytes that they freed.
-    public var evictedBytes: Int64 = 0
-}
-
-/// What was removed.
-public struct RemovalReport: Sendable, Hashable {
-    /// Whether what was to fit does.
-    public var fits = true
-    /// Tiles removed.
-    public var removedCount = 0
-    /// Bytes freed: what another tile shares is not.
-    public var freedBytes: Int64 = 0
 }
 
 /// Totals of one tileset.

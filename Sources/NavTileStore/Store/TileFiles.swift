@@ -1,7 +1,8 @@
 internal import GRDB
 import NavDigest
 internal import NavGeo
-public import NavStorage
+import NavStorage
+import NavTileCache
 
 /// Says what is wrong with the files of tiles, one at a time.
 struct TileFiles {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import NavGeo
+import NavTileCache
 
 /// Puts tiles into the index, within the budget.
 struct TileInsertion {
@@ -31,20 +32,20 @@ struct TileInsertion {
             guard let edition = editions[EditionKey(tile.address.tileset, tile.edition)] else { continue }
             let number = TileNumber.of(tile.address.tile, edition: edition)
             if isTight {
-                var victims = RoomFinder.Victims()
+                var eviction = Eviction()
                 try index.inSavepoint {
                     try insert(tile, number)
-                    victims = try makeRoom(for: number, &wanted)
-                    return victims.suffices ? .commit : .rollback
+                    eviction = try makeRoom(for: number, &wanted)
+                    return eviction.suffices ? .commit : .rollback
                 }
-                try RoomFinder.putBehind(victims, index)
-                guard victims.suffices else {
+                try eviction.putPassedBehind(index)
+                guard eviction.suffices else {
                     report.refused.append(RegionTile(tile.address, edition: tile.edition))
                     continue
                 }
-                evicted.formUnion(victims.numbers)
-                report.evictedCount += victims.numbers.count
-                report.evictedBytes += victims.freedBytes
+                evicted.formUnion(eviction.victims)
+                report.evictedCount += eviction.victims.count
+                report.evictedBytes += eviction.freedBytes
             } else {
                 try insert(tile, number)
             }
@@ -61,15 +62,15 @@ struct TileInsertion {
     }
 
     /// Evicts for a tile that has just been put in, unless that does not help.
-    private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> RoomFinder.Victims {
+    private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> Eviction {
         let excess = try Self.bytes(index) - budget
-        guard excess > 0 else { return RoomFinder.Victims() }
+        guard excess > 0 else { return Eviction() }
         let pins = try Int64.fetchOne(
             try index.cachedStatement(sql: "SELECT pins FROM tiles WHERE id = ?"), arguments: [number])
         let need = pins == 0 ? wanted.need(number) : nil
-        let victims = try RoomFinder.victims(freeing: excess, needed: need, &wanted, sparing: number, index)
-        if victims.suffices { try TileRemoval.evict(victims.numbers, index) }
-        return victims
+        let eviction = try Eviction(freeing: excess, needed: need, sparing: number, &wanted, index)
+        if eviction.suffices { try TileRemoval.evict(eviction.victims, index) }
+        return eviction
     }
 
     private func insert(_ tile: FetchedTile, _ number: Int64) throws {

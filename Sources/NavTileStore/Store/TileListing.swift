@@ -1,5 +1,6 @@
 import NavDigest
 internal import NavGeo
+import NavTileCache
 
 /// The list of an edition's tiles as bytes: of each its place (zoom 1, column 4, row 4 bytes), the number of its files
 /// (1), and of each file its part (1), size (8) and hash (32, after 1 that says whether there is one); little-endian.

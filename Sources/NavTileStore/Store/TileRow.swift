@@ -2,6 +2,7 @@ internal import Foundation
 internal import GRDB
 package import NavDigest
 internal import NavGeo
+import NavTileCache
 
 /// A row of the table of tiles.
 enum TileRow {

@@ -1,6 +1,7 @@
 internal import GRDB
 import NavDigest
 public import NavStorage
+import NavTileCache
 
 extension TileStoreReader {
     /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that

@@ -1,6 +1,7 @@
 internal import GRDB
 public import NavGeo
 public import NavStorage
+public import NavTileCache
 internal import Synchronization
 
 extension TileStore {

@@ -1,6 +1,7 @@
 internal import GRDB
 public import NavGeo
 public import NavStorage
+public import NavTileCache
 
 extension TileStore {
     /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.

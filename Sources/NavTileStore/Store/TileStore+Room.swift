@@ -1,6 +1,7 @@
 internal import GRDB
 public import NavGeo
 public import NavStorage
+public import NavTileCache
 internal import Synchronization
 
 extension TileStore {
@@ -18,17 +19,17 @@ extension TileStore {
             var wanted = wanted.withLock { $0 }
             let budget = budgetBytes
             // The times that were noted say who goes: they are written first.
-            let victims = try clear(&writer) { index in
+            let eviction = try clear(&writer) { index in
                 let stored = try Int64.fetchOne(index, sql: "SELECT object_bytes FROM totals") ?? 0
                 let (needed, overflow) = stored.addingReportingOverflow(max(bytes, 0))
                 let excess = overflow ? .max : needed - budget
-                let victims = try RoomFinder.victims(freeing: excess, needed: need, &wanted, index)
-                try RoomFinder.putBehind(victims, index)
-                return victims
+                let eviction = try Eviction(freeing: excess, needed: need, &wanted, index)
+                try eviction.putPassedBehind(index)
+                return eviction
             }
             keepOrder(of: wanted)
-            guard victims.suffices else { return RemovalReport(fits: false) }
-            return try remove(victims.numbers, &writer, isEviction: true)
+            guard eviction.suffices else { return RemovalReport(fits: false) }
+            return try remove(eviction.victims, &writer, isEviction: true)
         }
     }
 

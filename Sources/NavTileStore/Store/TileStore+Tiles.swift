@@ -3,6 +3,7 @@ internal import GRDB
 public import NavDigest
 public import NavGeo
 public import NavStorage
+public import NavTileCache
 internal import Synchronization
 
 extension TileStore {

@@ -121,9 +121,10 @@ public final class TileStore: Sendable {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
 
-    /// Why nothing can be changed on a disk that is mounted read-only.
-    package var readOnlyProblem: StoreError {
-        StoreError(
+    /// Why nothing can be changed on a disk that is mounted read-only; nil where it can.
+    package var readOnlyProblem: StoreError? {
+        guard isReadOnly else { return nil }
+        return StoreError(
             .readOnly,
             "the disk of the tile store '\(folder.path)' is mounted read-only: tiles on board are served, and nothing is added or "
                 + "removed; mount it writable and start again")
@@ -139,7 +140,7 @@ public final class TileStore: Sendable {
             guard !writer.isClosed else {
                 throw StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
             }
-            guard !isReadOnly else { throw readOnlyProblem }
+            if let readOnlyProblem { throw readOnlyProblem }
             return try body(&writer)
         }
     }

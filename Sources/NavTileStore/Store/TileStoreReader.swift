@@ -2,6 +2,7 @@ internal import GRDB
 import NavDigest
 public import NavGeo
 public import NavStorage
+public import NavTileCache
 
 /// Reads a tile store: from the process that owns it or from any other, while the owner writes.
 ///

@@ -1,10 +1,10 @@
 import NavWire
-package import NavGeo
+import NavGeo
 package import NavMessages
 package import NavTileCache
-package import NavTileStore
+import NavTileStore
 
-extension NavTileStore.TileDomain {
+extension NavTileCache.TileDomain {
     /// The domain of a message; nil when it is unknown.
     init?(_ message: NavMessages.TileDomain?) {
         switch message {
@@ -55,7 +55,7 @@ extension MultiPolygon {
     }
 }
 
-extension NavTileStore.RegionDescriptor {
+extension NavTileCache.RegionDescriptor {
     /// The descriptor of a message, with the domain that its tileset has.
     init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys]) throws(TileFailure) {
         let wanted = TileDomain(message.domain)
@@ -94,11 +94,6 @@ extension NavTileStore.RegionDescriptor {
             tileset: tileset, domain: domain.message, zoomMin: UInt32(zoomMin), zoomMax: UInt32(zoomMax),
             pixelRatio: pixelRatio)
     }
-
-    /// The levels that are wanted of its tileset.
-    var layers: [RegionLayer] {
-        domain == .navigation ? RegionLayer.navigation(in: zoomMin...zoomMax) : RegionLayer.maps(zoomMin...zoomMax)
-    }
 }
 
 /// An offline region as it was asked for: checked.
@@ -128,7 +123,7 @@ struct RegionOrder: Sendable {
         guard !message.descriptors.isEmpty else {
             throw TileFailure(.invalidRequest, "region '\(id)' needs at least one descriptor: which tileset it is of")
         }
-        var descriptors: [NavTileStore.RegionDescriptor] = []
+        var descriptors: [NavTileCache.RegionDescriptor] = []
         for descriptor in message.descriptors {
             descriptors.append(try RegionDescriptor(descriptor, in: tilesets))
         }
@@ -191,28 +186,54 @@ extension RegionProgress {
 }
 
 extension Region {
-    /// The message of a stored region.
-    ///
-    /// - Parameters:
-    ///   - progress: How far it is, where that is known better than the store knows it.
-    ///   - expires: When the first of its tiles expires.
-    init(_ region: StoredRegion, progress: StoredRegionProgress? = nil, expires: NavGeo.Timestamp? = nil) {
-        let state: RegionState =
-            switch region.state {
-            case .loading: .loading
-            case .complete: .complete
-            case .incomplete: .incomplete
-            case .cancelled: .cancelled
+    /// The message of a region.
+    init(_ status: RegionStatus) {
+        switch status {
+        case .stored(let region, let expires):
+            self.init(
+                definition: region.definition.message, progress: RegionProgress(region.progress),
+                state: RegionState(region.state), expiresNs: expires?.nanoseconds,
+                createdNs: region.created.nanoseconds, updatedNs: region.updated.nanoseconds,
+                error: region.failure.map { ErrorInfo(TileFailure($0)) })
+        case .requested(let definition, let state):
+            self.init(
+                definition: definition.message, progress: RegionProgress(StoredRegionProgress()),
+                state: RegionState(state))
+        }
+    }
+}
+
+extension RegionState {
+    fileprivate init(_ state: StoredRegionState) {
+        switch state {
+        case .loading: self = .loading
+        case .complete: self = .complete
+        case .incomplete: self = .incomplete
+        case .cancelled: self = .cancelled
+        }
+    }
+}
+
+extension RegionEvent {
+    /// The message of a change of a region, without stamp and number.
+    init(_ notice: RegionNotice) {
+        let kind: RegionEventKind =
+            switch notice.kind {
+            case .loadProgress: .loadProgress
+            case .loadFinished: .loadFinished
+            case .removed: .removed
+            case .geometryChanged: .geometryChanged
+            case .metadataChanged: .metadataChanged
             }
         self.init(
-            definition: region.definition.message, progress: RegionProgress(progress ?? region.progress), state: state,
-            expiresNs: expires?.nanoseconds, createdNs: region.created.nanoseconds,
-            updatedNs: region.updated.nanoseconds, error: region.failure.map { ErrorInfo(TileFailure($0)) })
+            kind: kind, regionId: notice.id, progress: notice.progress.map { RegionProgress($0) },
+            success: notice.isSuccess, error: notice.failure.map { ErrorInfo($0) },
+            region: notice.region.map { Region($0) })
     }
 }
 
 extension TileKey {
-    init(_ address: TileAddress, _ domain: NavTileStore.TileDomain) {
+    init(_ address: TileAddress, _ domain: NavTileCache.TileDomain) {
         self.init(
             domain: domain.message, tileset: address.tileset, zoom: UInt32(address.tile.zoom), x: address.tile.x,
             y: address.tile.y)

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
-package import NavBus
-package import NavKit
-package import NavMessages
-package import NavTileStore
+import NavBus
+import NavKit
+import NavMessages
+import NavTileCache
+import NavTileStore
 import Synchronization
 
 /// Runs the cache on a thread of its own: the node's loop waits neither for the disk nor for the network.
@@ -11,7 +12,7 @@ final class TileCacheEngine: Sendable {
     /// Most pieces of work that may wait.
     static let greatestBacklog = 1_000
 
-    private typealias Work = @Sendable (TileCacheCore) -> Void
+    private typealias Work = @Sendable (TileCacheShell) -> Void
 
     private struct State: Sendable {
         var news = VehicleNews()
@@ -43,10 +44,10 @@ final class TileCacheEngine: Sendable {
         lookup = TileLookup(configuration, store: store, queue: queue)
         let thread = Thread { [self] in
             Thread.current.name = "tiles"
-            let core = TileCacheCore(
+            let shell = TileCacheShell(
                 configuration, store: store, queue: queue, sources: sources, outbox: outbox, lookup: lookup, log: log
             ) { [weak self] work in self?.post(work) }
-            run(core)
+            run(shell)
         }
         thread.stackSize = 8 << 20
         thread.start()
@@ -64,7 +65,7 @@ final class TileCacheEngine: Sendable {
     }
 
     /// Gives the thread work that an answer waits for; false when too much waits already.
-    func submit(_ work: @escaping @Sendable (TileCacheCore) -> Void) -> Bool {
+    func submit(_ work: @escaping @Sendable (TileCacheShell) -> Void) -> Bool {
         let isTaken = state.withLock { state in
             guard state.work.count < Self.greatestBacklog, !state.isStopped else { return false }
             state.work.append(work)
@@ -75,7 +76,7 @@ final class TileCacheEngine: Sendable {
     }
 
     /// Gives the thread work that must not be lost.
-    func post(_ work: @escaping @Sendable (TileCacheCore) -> Void) {
+    func post(_ work: @escaping @Sendable (TileCacheShell) -> Void) {
         state.withLock { $0.work.append(work) }
         pending.signal()
     }
@@ -116,10 +117,10 @@ final class TileCacheEngine: Sendable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isTaken = state.withLock { state in
                 guard !state.isStopped else { return false }
-                state.work.append { core in
-                    core.take(results)
+                state.work.append { shell in
+                    shell.handle(.downloads(results))
                     // What could not be kept may be wanted again in this very turn.
-                    core.queue.release()
+                    shell.queue.release()
                     continuation.resume()
                 }
                 return true
@@ -128,11 +129,11 @@ final class TileCacheEngine: Sendable {
         }
     }
 
-    private func run(_ core: TileCacheCore) {
+    private func run(_ shell: TileCacheShell) {
         // Less urgent than what guides; without the right to it nothing is lost.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
-        core.begin()
-        var due = core.turn()
+        shell.handle(.start)
+        var due = shell.turn()
         while true {
             let wait = max(due - Clocks.monotonic(), 0)
             _ = pending.wait(timeout: .now() + .nanoseconds(Int(min(wait, 1_000_000_000))))
@@ -140,15 +141,15 @@ final class TileCacheEngine: Sendable {
                 defer { (state.news, state.work, state.isWorking) = (VehicleNews(), [], true) }
                 return (state.news, state.work, state.isStopped)
             }
-            if !news.isEmpty { core.take(news) }
-            for job in work { job(core) }
+            if !news.isEmpty { shell.take(news) }
+            for job in work { job(shell) }
             if isStopped { break }
-            due = core.turn()
+            due = shell.turn()
             state.withLock { $0.isWorking = false }
         }
-        core.end()
+        shell.handle(.stop)
         // What came in between still holds a continuation.
-        for job in state.withLock({ $0.work }) { job(core) }
+        for job in state.withLock({ $0.work }) { job(shell) }
         finished.signal()
     }
 }

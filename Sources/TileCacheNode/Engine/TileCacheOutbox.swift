@@ -1,6 +1,7 @@
-package import NavBus
-package import NavKit
-package import NavMessages
+import NavBus
+import NavKit
+import NavMessages
+import NavTileCache
 import Synchronization
 
 /// What the cache's thread has for the node: to be published, and to be answered.

@@ -1,11 +1,11 @@
 import Foundation
-package import NavBus
-package import NavDigest
-package import NavGeo
-package import NavMessages
-package import NavStorage
-package import NavTileCache
-package import NavTileStore
+import NavBus
+import NavDigest
+import NavGeo
+import NavMessages
+import NavStorage
+import NavTileCache
+import NavTileStore
 import Synchronization
 
 /// A tile that was found.
@@ -81,7 +81,7 @@ final class TileLookup: Sendable {
     func setTilesets(_ views: [TilesetView]) { tilesets.withLock { $0 = views } }
 
     /// The tileset of a name, or the first of a domain when no name is given.
-    func view(_ name: String?, _ domain: NavTileStore.TileDomain?) -> TilesetView? {
+    func view(_ name: String?, _ domain: NavTileCache.TileDomain?) -> TilesetView? {
         tilesets.withLock { views in
             views.first { view in
                 if let name, !name.isEmpty { return view.keys.name == name }
@@ -111,13 +111,9 @@ final class TileLookup: Sendable {
         let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
             if !run({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
         }
-        guard let value else { throw Self.overloaded }
+        guard let value else { throw TileFailure.overloaded }
         return value
     }
-
-    /// What is answered when too much waits.
-    static let overloaded = TileFailure(
-        .resourceExhausted, "too many questions wait for the tile cache: ask again later", isRetryable: true)
 
     // MARK: One tile
 
@@ -153,7 +149,7 @@ final class TileLookup: Sendable {
             throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
         }
         tally.withLock { $0.misses += 1 }
-        let want = TileWant(address, edition: view.current?.key.version, known: known)
+        let want = TileDemand(address, edition: view.current?.key.version, known: known)
         switch try await fetch(want, deadline: deadline) {
         case .fetched(let tile), .unstorable(let tile): return try Self.found(tile)
         case .absent: throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
@@ -208,7 +204,7 @@ final class TileLookup: Sendable {
             contentEncoding: body.contentEncoding, mediaType: body.mediaType)
     }
 
-    private func fetch(_ want: TileWant, deadline: Int64) async throws(TileFailure) -> TileAnswer {
+    private func fetch(_ want: TileDemand, deadline: Int64) async throws(TileFailure) -> TileAnswer {
         try await answer("tile \(want.address)", of: [want.address.tileset], before: deadline) {
             [queue] () throws(TileFailure) in
             do throws(TileSourceError) {

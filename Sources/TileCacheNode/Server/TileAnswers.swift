@@ -1,10 +1,11 @@
 import Foundation
-package import NavBus
-package import NavDigest
-package import NavGeo
+import NavBus
+import NavDigest
+import NavGeo
 import NavHTTP
-package import NavMessages
-package import NavTileStore
+import NavMessages
+import NavTileCache
+import NavTileStore
 
 /// Answers what web maps ask for, from the cache.
 struct TileAnswers: Sendable {

@@ -1,5 +1,6 @@
-package import NavGeo
-package import NavTileStore
+import NavGeo
+import NavTileCache
+import NavTileStore
 
 /// What a web map asks for.
 enum TileRequest: Sendable, Equatable {

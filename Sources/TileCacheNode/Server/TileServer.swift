@@ -2,7 +2,7 @@ import Dispatch
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-package import NavKit
+import NavKit
 import Synchronization
 
 /// Serves tiles to web maps over HTTP/1.1: on this machine's own address unless more is allowed.

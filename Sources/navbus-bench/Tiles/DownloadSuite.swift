@@ -4,6 +4,7 @@ import NavBench
 import NavBus
 import NavGeo
 import NavMap
+import NavTileCache
 import NavTileStore
 import NavigationNode
 import TileCacheNode
@@ -123,7 +124,7 @@ final class DownloadSuite {
         let queue = try DownloadQueue([source], limits)
         if configuration.domain == .navigation { _ = try await queue.edition(of: configuration.tileset) }
         queue.want(
-            tiles.map { TileWant(TileAddress(configuration.tileset, $0)) }, for: DownloadOwner(.region, "all"))
+            tiles.map { TileDemand(TileAddress(configuration.tileset, $0)) }, for: DownloadOwner(.region, "all"))
         var (count, bytes) = (0, 0)
         var failure: (any Error)?
         while count < tiles.count, let batch = await queue.next() {

@@ -6,6 +6,7 @@ import NavKit
 import NavMap
 import NavRouting
 import NavSimulation
+import NavTileCache
 import NavTileStore
 import NavigationNode
 import TileCacheNode

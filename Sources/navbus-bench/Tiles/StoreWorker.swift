@@ -5,6 +5,7 @@ import NavDigest
 import NavGeo
 import NavKit
 import NavStorage
+import NavTileCache
 import NavTileStore
 
 /// Makes a tile store in a process of its own, whose memory is the store's alone: prints what that cost.

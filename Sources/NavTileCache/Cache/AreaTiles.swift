@@ -1,0 +1,37 @@
+package import NavGeo
+
+/// Finds the tiles of an area, of one tileset after the other, within the most that a region may have.
+package struct AreaTiles {
+    /// The most tiles of all tilesets together: `region.max_tiles`.
+    package let limit: Int
+    private var count = 0
+
+    package init(limit: Int) { self.limit = limit }
+
+    /// The tiles that an edition has of an area.
+    package mutating func tiles(
+        of area: RegionArea, _ descriptor: RegionDescriptor, _ index: EditionIndex
+    ) throws(TileFailure) -> [TileID] {
+        let tiles: [TileID]
+        do throws(RegionFault) {
+            tiles = index.tiles(of: try area.tiles(of: index.levels(of: descriptor.layers), limit: limit))
+        } catch {
+            throw TileFailure(error)
+        }
+        count += tiles.count
+        guard count <= limit else {
+            throw TileFailure(
+                .invalidRequest,
+                "the area has \(count) tiles, more than \(limit) (region.max_tiles): make it smaller, or take fewer zoom levels"
+            )
+        }
+        return tiles
+    }
+}
+
+extension RegionDescriptor {
+    /// The levels that are wanted of its tileset.
+    package var layers: [RegionLayer] {
+        domain == .navigation ? RegionLayer.navigation(in: zoomMin...zoomMax) : RegionLayer.maps(zoomMin...zoomMax)
+    }
+}

@@ -1,0 +1,142 @@
+package import NavGeo
+
+/// A tileset as the cache's decisions know it.
+package struct TilesetSettings: Sendable, Hashable {
+    package var name: String
+    package var domain: TileDomain
+    /// Whether its tiles may be kept.
+    package var isCacheable: Bool
+    /// Whether asking its source sends anything over a network.
+    package var isRemote: Bool
+
+    package init(_ name: String, _ domain: TileDomain, isCacheable: Bool = true, isRemote: Bool = true) {
+        self.name = name
+        self.domain = domain
+        self.isCacheable = isCacheable
+        self.isRemote = isRemote
+    }
+}
+
+/// The thresholds of a tile cache; all of them may change while it runs.
+package struct CacheSettings: Sendable {
+    /// Whether tiles are fetched ahead of the vehicle.
+    package var isPredictive = false
+    /// Which road tiles are kept ahead.
+    package var navigation = CacheProfile.navigation()
+    /// Which map tiles are kept ahead.
+    package var maps = CacheProfile.maps(zooms: 5...14)
+    /// What the network is used for.
+    package var network = NetworkMode.unmetered
+    /// What is fetched over a metered network.
+    package var metered: Set<DownloadUrgency> = [.asked, .predicted]
+    /// Most bytes of tiles on disk.
+    package var budgetBytes: Int64 = 4_096_000_000
+    /// The same as it is configured, for messages, megabytes.
+    package var budgetMB = 4_096.0
+    /// How often sources are asked for a newer edition, seconds.
+    package var editionInterval = 3_600.0
+    /// Most tiles of one offline region.
+    package var greatestRegionCount = 500_000
+    /// How soon an offline region that is not complete is tried again, seconds.
+    package var regionRetry = 60.0
+    /// How fast tiles on board are scrubbed, bytes per second; 0 for never.
+    package var scrubBytesPerSecond = 250_000
+
+    package init() {}
+
+    /// Which tiles of a domain are kept ahead.
+    func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
+}
+
+/// The moment of an event: of the machine's monotonic clock, and of the wall clock, which may jump.
+package struct CacheInstant: Sendable, Hashable {
+    /// Nanoseconds of the monotonic clock.
+    package var monotonic: Int64
+    /// For what expires, and for what is noted with tiles and regions.
+    package var wall: Timestamp
+
+    package init(monotonic: Int64, wall: Timestamp) {
+        self.monotonic = monotonic
+        self.wall = wall
+    }
+}
+
+/// The network as the shell knows it when the cache takes a turn.
+package struct NetworkReport: Sendable {
+    /// How the sources do.
+    package var conditions: [SourceCondition]
+    /// Whether tiles are being fetched, or somebody waits for the disk: the scrub stands still.
+    package var isBusy: Bool
+
+    package init(conditions: [SourceCondition] = [], isBusy: Bool = false) {
+        self.conditions = conditions
+        self.isBusy = isBusy
+    }
+}
+
+/// Something that happens to the cache.
+package enum CacheEvent: Sendable {
+    /// The process has started; the store is as the last one left it.
+    case start
+    /// The vehicle moved, or has another route.
+    case vehicle(VehicleUpdate)
+    /// Tiles came, or did not.
+    case downloads([DownloadResult])
+    /// A source has said what it has, or has not.
+    case edition(String, Result<EditionAnswer, TileSourceError>)
+    /// An offline region is wanted, by the caller of a number.
+    case load(StoredRegionDefinition, token: UInt64)
+    /// How much a wanted region may take is known, in bytes by tileset, as far as it can be.
+    case sampled(String, number: UInt64, estimates: [String: Int64])
+    /// Other thresholds hold.
+    case settings(CacheSettings)
+    /// Time has passed.
+    case tick(NetworkReport)
+    /// The process ends.
+    case stop
+}
+
+/// Something that the cache asks its shell to do.
+package enum CacheEffect: Sendable {
+    /// Replaces what an owner demands of the download queue; nothing: forgets it.
+    case demand([TileDemand], DownloadOwner)
+    /// Fetches nothing but what somebody waits for, or goes on.
+    case pauseDownloads(Bool)
+    /// Asks the source of a tileset what it has; answered by ``CacheEvent/edition(_:_:)``.
+    case askEdition(String, known: Validators?)
+    /// Finds out how much a region may take; answered by ``CacheEvent/sampled(_:number:estimates:)``.
+    case sample(StoredRegionDefinition, number: UInt64)
+    /// The answer to a sample is not wanted any more.
+    case stopSample(number: UInt64)
+    /// A region that was asked for is being loaded.
+    case accepted(token: UInt64, region: String)
+    /// A region that was asked for is not loaded.
+    case refused(token: UInt64, TileFailure)
+    /// Something of a region has changed.
+    case region(RegionNotice)
+    /// Other editions are in use, or known.
+    case tilesetsChanged
+    /// Something for the log.
+    case log(isWarning: Bool, String)
+}
+
+/// A change of an offline region.
+package struct RegionNotice: Sendable {
+    /// The five kinds of events of a region.
+    package enum Kind: Sendable, Hashable { case loadProgress, loadFinished, removed, geometryChanged, metadataChanged }
+
+    package var kind: Kind
+    package var id: String
+    package var progress: StoredRegionProgress?
+    package var isSuccess: Bool?
+    package var failure: TileFailure?
+    package var region: RegionStatus?
+}
+
+/// An offline region as callers see it.
+package enum RegionStatus: Sendable {
+    /// As it is stored, with its progress as known here, and when the first of its tiles expires.
+    case stored(StoredRegion, expires: Timestamp?)
+    /// Nothing of it is stored yet.
+    case requested(StoredRegionDefinition, StoredRegionState)
+}

@@ -1,0 +1,135 @@
+import NavGeo
+package import NavStorage
+
+/// Tiles ahead of the vehicle.
+extension TileCache {
+    /// How often the queue is told of tiles that are still missing, ns: those that failed are tried again then.
+    private static var askAgain: Int64 { 30_000_000_000 }
+    /// Within how many metres the vehicle waits for a tile: less than a minute on a motorway.
+    private static var nearby: Double { 2_000.0 }
+    /// After how many metres along the route the queue is told anew what the vehicle waits for: a tenth of ``nearby``, so
+    /// that a tile is waited for at most six seconds late on a motorway, and the queue is told no more often than that.
+    private static var stride: Double { 200.0 }
+    /// How often the store is told what will be needed, ns.
+    static var guardInterval: Int64 { 2_000_000_000 }
+
+    /// Takes a report of the vehicle.
+    func take(_ update: VehicleUpdate) {
+        let change = vehicle.take(update)
+        if change.isRoute { isChanged = true }
+        for domain in TileDomain.allCases {
+            if change.isRoute, let changes = planners[domain]?.follow(vehicle) { apply(changes, domain, isMove: false) }
+            if change.isMove, let changes = planners[domain]?.move(vehicle) { apply(changes, domain, isMove: true) }
+        }
+    }
+
+    private func apply(_ changes: CacheChanges, _ domain: TileDomain, isMove: Bool) {
+        guard !changes.isEmpty else { return }
+        isChanged = true
+        refusedCount = 0
+        for tileset in tilesets where tileset.domain == domain && tileset.settings.isCacheable {
+            tileset.unwant(changes.removed)
+            tileset.isToGuard = true
+            tileset.hasLessToGuard = tileset.hasLessToGuard || !changes.removed.isEmpty
+            attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
+                try tileset.want(changes.added, store.reader, now: now)
+                if isMove { try touch(changes.added, tileset) }
+            }
+        }
+    }
+
+    /// Notes that tiles on board are needed by where the vehicle is now.
+    private func touch(_ tiles: [WantedTile], _ tileset: TrackedTileset) throws(StoreError) {
+        guard let current = tileset.current else { return }
+        var records: [TileRecord] = []
+        for wanted in tiles where current.has(wanted.tile) {
+            let address = TileAddress(tileset.name, wanted.tile)
+            if let record = try store.reader.tile(address, version: current.key.version, now: now) {
+                records.append(record)
+            }
+        }
+        if !records.isEmpty { store.touch(records, now: now) }
+    }
+
+    /// Looks at all wanted tiles of a tileset: its edition or the profile is another one.
+    func planAnew(_ tileset: TrackedTileset) {
+        tileset.unwantAll()
+        tileset.isToTell = true
+        tileset.isToGuard = true
+        guard let wanted = planners[tileset.domain]?.wanted, !wanted.isEmpty else { return }
+        attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
+            try tileset.want(wanted, store.reader, now: now)
+        }
+    }
+
+    /// Tells the queue what is missing: at once when that has changed, as the vehicle gets nearer, and now and then.
+    func demandAhead() {
+        if moment - askedAgainAt >= Self.askAgain {
+            askedAgainAt = moment
+            for tileset in tilesets where !tileset.open.isEmpty { tileset.isToTell = true }
+        }
+        for tileset in tilesets {
+            let cursor = planners[tileset.domain]?.planner.cursor ?? 0
+            let isNearer = abs(cursor - tileset.toldCursor) >= Self.stride && !tileset.open.isEmpty
+            guard tileset.isToTell || isNearer else { continue }
+            tileset.isToTell = false
+            tileset.toldCursor = cursor
+            guard !tileset.open.isEmpty, !isInVain(tileset), !tileset.poll.isSuperseded else {
+                forget(tileset.owner)
+                continue
+            }
+            add(.demand(tileset.demands(awaitedUntil: cursor + Self.nearby), tileset.owner))
+        }
+    }
+
+    /// Tells the store what will be needed, so that it goes last.
+    func tellStore() {
+        guard moment - guardedAt >= Self.guardInterval, tilesets.contains(where: \.isToGuard) else { return }
+        guardedAt = moment
+        for tileset in tilesets where tileset.isToGuard {
+            tileset.isToGuard = false
+            if tileset.hasLessToGuard {
+                tileset.hasLessToGuard = false
+                // The vehicle moves on all the time, and each trial may fetch in vain: no sooner than after any failure.
+                retries.end(.budget, by: nextTry)
+            }
+            let wanted = planners[tileset.domain]?.wanted ?? []
+            attempt("what is wanted of '\(tileset.name)'") { () throws(StoreError) in
+                for index in [tileset.newest, tileset.isPending ? tileset.current : nil] {
+                    guard let index else { continue }
+                    try store.setWanted(wanted.filter { index.has($0.tile) }, in: index.key)
+                }
+            }
+        }
+    }
+
+    /// Whether taking the newest edition of a tileset into use takes no tile away from the vehicle: each that it will
+    /// need and has, it has of the newest edition as well.
+    func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
+        guard let planner = planners[tileset.domain], planner.isEnabled, let current = tileset.current else {
+            return true
+        }
+        guard vehicle.position != nil || vehicle.route != nil else {
+            // Where the vehicle is will be known soon: until then what is on board stays in use.
+            return try !store.reader.editions().contains { $0.key == current.key && $0.tileCount > 0 }
+        }
+        let missing = tileset.open.keys.sorted()
+        guard !missing.isEmpty else { return true }
+        return try store.reader.absent(missing, in: current.key).count == missing.count
+    }
+
+    /// Share of the tiles along the current route that are on board; nil without a route or without road tiles.
+    package func routeCoverage() throws(StoreError) -> Double? {
+        guard vehicle.route != nil, let planner = planners[.navigation], planner.isEnabled else { return nil }
+        let wanted = planner.wanted.map(\.tile)
+        var (needed, missing) = (0, 0)
+        for tileset in tilesets where tileset.domain == .navigation && tileset.settings.isCacheable {
+            guard let current = tileset.current else { continue }
+            let tiles = wanted.filter(current.has)
+            needed += tiles.count
+            missing += tileset.isPending ? try store.reader.absent(tiles, in: current.key).count : tileset.open.count
+        }
+        guard needed > 0 else { return nil }
+        return Double(max(needed - missing, 0)) / Double(needed)
+    }
+}

@@ -1,0 +1,60 @@
+import NavStorage
+
+/// Whether offline regions fit into the budget.
+extension TileCache {
+    /// There may be room within the budget again: what found none is tried again.
+    func noteRoom() {
+        isChanged = true
+        retries.end(.budget)
+        guard refusedCount > 0 else { return }
+        refusedCount = 0
+        for tileset in tilesets { planAnew(tileset) }
+    }
+
+    /// What fills the budget, and what to do about it, for people.
+    package var budgetAdvice: String {
+        "store.budget_mb (\(settings.budgetMB)), which offline regions and tiles ahead of the vehicle fill: raise it, "
+            + "remove offline regions, or keep less ahead (predictive.*)"
+    }
+
+    /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
+    ///
+    /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them; a tileset of which
+    ///   nothing is known counts for nothing.
+    func expectRoom(
+        _ id: String, _ tiles: [TileAddress], _ editions: [String: String], _ estimates: [String: Int64]
+    ) throws(TileFailure) {
+        let budget = store.budgetBytes
+        let stored = try checked { () throws(StoreError) in try store.reader.storedBytes() }
+        guard stored + size(of: tiles, among: tiles, estimates) > budget else { return }
+        let (held, others) = try checked { () throws(StoreError) in
+            try store.reader.held(besideRegion: id, tiles, editions: editions)
+        }
+        let needed = size(of: others, among: tiles, estimates)
+        guard needed > 0, needed > budget - held else { return }
+        func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
+        throw TileFailure(
+            .resourceExhausted,
+            "region '\(id)' needs \(megabytes(needed)) more, and \(megabytes(max(budget - held, 0))) of store.budget_mb "
+                + "(\(settings.budgetMB)) are left beside what regions have: raise it, make the region smaller, or "
+                + "remove others", obstacle: .budget)
+    }
+
+    /// Bytes of some of a region's tiles.
+    private func size(of some: [TileAddress], among all: [TileAddress], _ estimates: [String: Int64]) -> Int64 {
+        var indices: [String: EditionIndex] = [:]
+        for tileset in tilesets { indices[tileset.name] = tileset.newest }
+        var counts: [String: (some: Int, all: Int)] = [:]
+        for tile in all { counts[tile.tileset, default: (0, 0)].all += 1 }
+        var bytes: Int64 = 0
+        for tile in some {
+            counts[tile.tileset, default: (0, 0)].some += 1
+            bytes += indices[tile.tileset]?.sizes?[tile.tile] ?? 0
+        }
+        for (name, estimate) in estimates {
+            guard let count = counts[name], count.all > 0 else { continue }
+            bytes += Int64((Double(estimate) * Double(count.some) / Double(count.all)).rounded())
+        }
+        return bytes
+    }
+}

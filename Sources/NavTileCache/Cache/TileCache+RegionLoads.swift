@@ -1,0 +1,400 @@
+import NavGeo
+package import NavStorage
+
+/// Loading of offline regions.
+extension TileCache {
+    /// How often progress is told, ns.
+    private static var tellInterval: Int64 { 500_000_000 }
+    /// How often progress is written, ns: it is counted anew after a crash.
+    private static var writeInterval: Int64 { 5_000_000_000 }
+    /// How long a region waits for a source that cannot be reached, and for one that sends nothing, ns.
+    private static var patience: Int64 { 15_000_000_000 }
+    private static var longestPatience: Int64 { 600_000_000_000 }
+    /// How often complete regions are looked at, ns.
+    private static var checkInterval: Int64 { 600_000_000_000 }
+
+    /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
+    func resumeRegions() throws(StoreError) {
+        for region in try store.reader.regions() {
+            let id = region.definition.id
+            if region.needsPlanning {
+                retries.add(id, until: moment)
+            } else if region.state == .loading || region.staged != nil {
+                try resume(region)
+            } else if region.state == .incomplete {
+                retries.add(id, until: moment)
+            }
+        }
+    }
+
+    /// Completes regions again of which a tile went: its file was damaged.
+    private func checkRegions() {
+        if let regionsCheckedAt, moment - regionsCheckedAt < Self.checkInterval { return }
+        regionsCheckedAt = moment
+        attempt("the offline regions") { () throws(StoreError) in
+            for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
+                let id = region.definition.id
+                guard loads[id] == nil, !retries.contains(id) else { continue }
+                switch region.state {
+                case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
+                    // Somebody may have fetched what went: then all that is left to do is to say so.
+                    warn("region '\(id)' is not whole any more: what is missing is fetched again")
+                    retries.add(id, until: moment)
+                case .complete, .cancelled, .loading: continue
+                }
+            }
+        }
+    }
+
+    /// Goes on with what is stored of a region.
+    func resume(_ region: StoredRegion) throws(StoreError) {
+        let definition = region.newest
+        var load = RegionLoad(
+            definition, editions: region.staged?.editions ?? region.editions, isUpdate: region.staged != nil,
+            started: now, at: moment)
+        load.changesGeometry = region.staged != nil && definition.geometry != region.definition.geometry
+        load.changesMetadata = region.staged != nil && definition.isDescribedOtherwise(than: region.definition)
+        try begin(load)
+    }
+
+    /// Begins to load.
+    func begin(_ load: RegionLoad) throws(StoreError) {
+        let id = load.definition.id
+        var load = load
+        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+        load.progress = StoredRegionProgress(
+            requiredCount: required, completedCount: present, completedBytes: bytes)
+        retries.remove(id)
+        loads[id] = load
+        try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+        isChanged = true
+    }
+
+    /// Asks for more of each region, and ends those that are through.
+    func turnRegions() -> Int64 {
+        var due = Int64.max
+        checkRegions()
+        for id in loads.keys.sorted() {
+            guard let load = loads[id], !load.isReady else { continue }
+            if let fullDisk {
+                end(id, .incomplete, fullDisk.failure(store.reader.folder))
+            } else if let failure = load.failure, [.resourceExhausted, .wrongState].contains(failure.code) {
+                // What finds no room now finds none later, and a source has no older edition than its own: no more of
+                // it is asked for in vain.
+                end(id, .incomplete, failure)
+            } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
+                attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
+            } else if let reason = stall(load) {
+                end(id, .incomplete, reason)
+            }
+            due = min(due, tell(id))
+        }
+        if loads.values.contains(where: \.isReady) || tilesets.contains(where: \.isPending) { switchEditions() }
+        guard fullDisk == nil else { return due }
+        for id in retries.takeDue(at: moment) { retry(id) }
+        return due
+    }
+
+    /// The tileset of a region whose source has another edition, and has not said yet which: until then its tiles are
+    /// asked for in vain.
+    private func superseded(_ load: RegionLoad) -> TrackedTileset? {
+        tilesets.first { $0.poll.isSuperseded && load.editions[$0.name] != nil }
+    }
+
+    /// Makes the next window of missing tiles; when there are none the region is through.
+    private func ask(_ id: String) throws(StoreError) {
+        guard var load = loads[id] else { return }
+        load.isToAsk = false
+        load.clearWindow()
+        defer { if loads[id] != nil, !load.isReady { loads[id] = load } }
+        let open = try nextTiles(&load)
+        guard !open.isEmpty, load.failed.count < RegionLoad.greatestFailures else {
+            forget(load.owner)
+            loads[id] = load
+            if let failure = load.failure {
+                end(id, .incomplete, failure)
+            } else {
+                try complete(id)
+            }
+            if let now = loads[id] { load = now }
+            return
+        }
+        var demands: [TileDemand] = []
+        for (place, tile) in open.enumerated() {
+            // A tile on board that its source says holds on is not sent again.
+            let record = try store.reader.tile(tile.address, version: tile.edition, now: now)
+            load.window[tile.address] = RegionLoad.Asked(edition: tile.edition, isOnBoard: record != nil)
+            demands.append(
+                TileDemand(
+                    tile.address, edition: tile.edition, need: Double(place), known: record?.validators,
+                    size: tileset(tile.address.tileset)?.newest?.sizes?[tile.address.tile]))
+        }
+        add(.demand(demands, load.owner))
+    }
+
+    /// Tiles to ask for next: missing ones, those that have expired where that matters, then those that are to be asked
+    /// for again.
+    private func nextTiles(_ load: inout RegionLoad) throws(StoreError) -> [RegionTile] {
+        while !load.isSearched {
+            let open = load.takeFound(
+                try store.reader.missingTiles(
+                    ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started,
+                    now: now, after: load.searched, limit: RegionLoad.windowSize))
+            if !open.isEmpty { return open }
+        }
+        return load.takeToRevalidate()
+    }
+
+    /// Everything is on board.
+    private func complete(_ id: String) throws(StoreError) {
+        // What came before the first window was made, for the vehicle or for somebody who asked, is on board as well.
+        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+        loads[id]?.progress.requiredCount = required
+        loads[id]?.progress.completedCount = present
+        loads[id]?.progress.completedBytes = bytes
+        guard let load = loads[id] else { return }
+        guard present == required else { return try reopen(id) }
+        // What is of a newer edition comes into use with everything else of it.
+        let mustWait = load.editions.contains { name, version in
+            tileset(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
+        }
+        guard !mustWait else {
+            loads[id]?.isReady = true
+            return
+        }
+        do throws(StoreError) {
+            try store.completeRegions([id: load.progress], using: [], now: now)
+        } catch {
+            guard error.code == .inUse else { throw error }
+            // A tile went meanwhile: its file was damaged.
+            return try reopen(id)
+        }
+        finish(id)
+    }
+
+    /// Asks again for what a region misses that seemed to be whole.
+    func reopen(_ id: String) throws(StoreError) {
+        let missing = try store.reader.missingTiles(ofRegion: id, limit: RegionLoad.windowSize)
+        guard !missing.isEmpty else { return }
+        loads[id]?.reopen(missing)
+    }
+
+    /// A region is complete, and the store knows.
+    func finish(_ id: String) {
+        guard let load = loads.removeValue(forKey: id) else { return }
+        retries.remove(id)
+        outdatedReasons[id] = nil
+        loggedEnds[id] = nil
+        isChanged = true
+        if load.changesGeometry { tell(.geometryChanged, id) }
+        if load.changesMetadata { tell(.metadataChanged, id) }
+        tell(.loadFinished, id, load.progress, success: true)
+        // What it was before has room for others.
+        if load.isUpdate { noteRoom() }
+    }
+
+    /// A region is not loaded any further, for now or for good.
+    func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
+        guard let load = loads.removeValue(forKey: id) else { return }
+        forget(load.owner)
+        isChanged = true
+        attempt("region '\(id)'") { () throws(StoreError) in
+            try store.setRegion(id, state: state, progress: load.progress, failure: failure.stored, now: now)
+        }
+        if state == .incomplete, failure.isRetryable {
+            retries.add(id, until: nextTry, for: failure.obstacle)
+        } else if state == .incomplete, [.providerUnavailable, .corruptData].contains(failure.code) {
+            // Whoever runs the source may put it right.
+            retries.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
+        } else if state == .incomplete, let obstacle = failure.obstacle {
+            retries.add(id, until: .max, for: obstacle)
+        }
+        if state == .incomplete, loggedEnds.updateValue(failure.message, forKey: id) != failure.message {
+            warn(
+                "region '\(id)' is not whole, \(load.progress.completedCount) of \(load.progress.requiredCount) tiles are on "
+                    + "board: \(failure.message); "
+                    + (retries.contains(id) ? "it is tried again by itself" : "load it again when that is mended"))
+        }
+        if load.isUpdate { outdatedReasons[id] = failure }
+        tell(.loadFinished, id, load.progress, success: false, failure)
+    }
+
+    /// Why nothing comes; nil when something may.
+    private func stall(_ load: RegionLoad) -> TileFailure? {
+        let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
+        if let closed = closedNetwork(to: names) { return closed }
+        guard moment - load.cameAt > Self.patience else { return nil }
+        if let tileset = superseded(load) {
+            return TileFailure(
+                .providerUnavailable,
+                "the source of '\(tileset.name)' has another edition, and does not say which: "
+                    + (tileset.problem ?? "it has not answered yet"), isRetryable: true)
+        }
+        guard areRemote(names) else { return nil }
+        let conditions = network.conditions.filter { names.contains($0.tileset) }
+        if let down = conditions.first(where: { $0.reachability == .offline }) {
+            return TileFailure(
+                .providerUnavailable,
+                "the source of '\(down.tileset)' cannot be reached: \(down.reason ?? "no answer")",
+                isRetryable: true)
+        }
+        guard moment - load.cameAt > Self.longestPatience else { return nil }
+        return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
+    }
+
+    /// Whether tilesets come over the network, all of them.
+    private func areRemote(_ names: Set<String>) -> Bool {
+        tilesets.allSatisfy { $0.settings.isRemote || !names.contains($0.name) }
+    }
+
+    /// Why tiles of regions are not fetched now that are of some tilesets; nil when they may be.
+    private func closedNetwork(to names: Set<String>) -> TileFailure? {
+        guard areRemote(names), settings.network == .offline || isDear else { return nil }
+        return TileFailure(
+            .providerUnavailable, "the network is \(settings.network.rawValue): tiles of regions are not fetched now",
+            isRetryable: true, obstacle: .network)
+    }
+
+    /// Whether a region still waits for the network, as was told: not all of it came another way.
+    private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
+        let id = region.definition.id
+        guard let told = loggedEnds[id] else { return false }
+        let missing = try store.reader.missingTiles(
+            ofRegion: id, expiredAt: region.newest.acceptExpired ? nil : now, now: now, after: nil,
+            limit: RegionLoad.windowSize)
+        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
+    }
+
+    /// When a region is tried again that could not go on, monotonic ns.
+    var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
+
+    /// Tries a region again that is not complete.
+    private func retry(_ id: String) {
+        guard loads[id] == nil else { return }
+        let isDone = attempt("region '\(id)'") { () throws(StoreError) in
+            guard let region = try store.reader.region(id) else { return }
+            if region.needsPlanning || region.state == .complete || isOutdated(region) {
+                do throws(TileFailure) {
+                    try put(region.newest)
+                } catch {
+                    if !error.isRetryable { outdatedReasons[id] = error }
+                    retries.add(id, until: nextTry, for: error.obstacle)
+                }
+            } else if try waitsForNetwork(region) {
+                retries.add(id, until: nextTry, for: .network)
+            } else {
+                try resume(region)
+            }
+        }
+        if !isDone, loads[id] == nil { retries.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
+    }
+
+    /// Whether a region is, or is being loaded, of other editions than the newest.
+    private func isOutdated(_ region: StoredRegion) -> Bool {
+        (region.staged?.editions ?? region.editions).contains { name, version in
+            tileset(name)?.newest.map { $0.key.version != version } ?? false
+        }
+    }
+
+    // MARK: What came
+
+    /// A tile is on board.
+    func takeIntoLoads(_ tile: RegionTile, bytes: Int64) {
+        for id in loads.keys { loads[id]?.take(tile, bytes: bytes, at: moment) }
+    }
+
+    /// A tile holds on.
+    func settleLoads(_ address: TileAddress, of edition: String?) {
+        for id in loads.keys { loads[id]?.settle(address, of: edition, at: moment) }
+    }
+
+    /// There is no such tile.
+    func dropFromLoads(_ address: TileAddress, of edition: String?) {
+        for id in loads.keys.sorted() {
+            guard let tile = loads[id]?.drop(address, of: edition, at: moment) else { continue }
+            attempt("region '\(id)'") { () throws(StoreError) in try store.dropTiles([tile], fromRegion: id) }
+        }
+    }
+
+    /// A tile could not be got.
+    func failLoads(_ address: TileAddress, of edition: String?, _ failure: TileFailure) {
+        for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
+    }
+
+    /// Loads ask anew for tiles of a tileset.
+    func askAnew(for tileset: String) {
+        for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
+            loads[id]?.isToAsk = true
+        }
+    }
+
+    // MARK: What is told
+
+    private func tell(_ id: String) -> Int64 {
+        guard let load = loads[id], load.progress != load.told else { return .max }
+        guard moment - load.toldAt >= Self.tellInterval else { return load.toldAt + Self.tellInterval }
+        loads[id]?.toldAt = moment
+        loads[id]?.told = load.progress
+        add(.region(RegionNotice(kind: .loadProgress, id: id, progress: load.progress)))
+        guard moment - load.writtenAt >= Self.writeInterval else { return .max }
+        loads[id]?.writtenAt = moment
+        attempt("region '\(id)'") { () throws(StoreError) in
+            try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+        }
+        return .max
+    }
+
+    /// Writes how far all regions are.
+    func writeLoads() {
+        for (id, load) in loads.sorted(by: { $0.key < $1.key }) {
+            attempt("region '\(id)'") { () throws(StoreError) in
+                try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+            }
+        }
+    }
+
+    /// Tells of a region as it is now.
+    func tell(
+        _ kind: RegionNotice.Kind, _ id: String, _ progress: StoredRegionProgress? = nil, success: Bool? = nil,
+        _ failure: TileFailure? = nil
+    ) {
+        var region: RegionStatus?
+        attempt("region '\(id)'") { () throws(StoreError) in
+            region = try store.reader.region(id).map { stored throws(StoreError) in try status(of: stored) }
+        }
+        add(
+            .region(
+                RegionNotice(
+                    kind: kind, id: id, progress: progress, isSuccess: success, failure: failure, region: region)))
+    }
+
+    /// A region as callers see it: one whose update waits is what it serves as, with the reason.
+    package func status(of region: StoredRegion) throws(StoreError) -> RegionStatus {
+        let id = region.definition.id
+        var region = region
+        if loads[id] == nil {
+            if region.staged != nil, region.state == .incomplete {
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id, asServed: true)
+                region.progress = StoredRegionProgress(
+                    requiredCount: required, completedCount: present, completedBytes: bytes)
+                if present == required { region.state = .complete }
+            } else if region.state == .incomplete {
+                // Tiles may have come or gone since it was loaded.
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+                region.progress.requiredCount = required
+                region.progress.completedCount = present
+                region.progress.completedBytes = bytes
+            }
+            if let reason = outdatedReasons[id] { region.failure = reason.stored }
+        }
+        if let load = loads[id] { region.progress = load.progress }
+        return .stored(region, expires: try store.reader.expiry(ofRegion: id))
+    }
+}
+
+extension StoredRegionDefinition {
+    /// Whether name or the client's own data differ.
+    func isDescribedOtherwise(than other: StoredRegionDefinition) -> Bool {
+        name != other.name || metadata != other.metadata
+    }
+}

@@ -1,0 +1,227 @@
+import NavGeo
+import NavStorage
+
+/// What can be asked of offline regions.
+extension TileCache {
+    /// Creates or updates a region and begins to load it.
+    ///
+    /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them.
+    func load(_ definition: StoredRegionDefinition, estimates: [String: Int64]) throws(TileFailure) {
+        let id = definition.id
+        let before = try checked { () throws(StoreError) in try store.reader.region(id) }
+        try put(definition, estimates: estimates)
+        guard let before, let load = loads[id] else { return }
+        let changesGeometry = before.definition.geometry != definition.geometry
+        let changesMetadata = definition.isDescribedOtherwise(than: before.definition)
+        if load.isUpdate {
+            loads[id]?.changesGeometry = changesGeometry
+            loads[id]?.changesMetadata = changesMetadata
+            return
+        }
+        // It was never complete: it is another one at once.
+        if changesGeometry { tell(.geometryChanged, id) }
+        if changesMetadata { tell(.metadataChanged, id) }
+    }
+
+    /// Pins the tiles of a region and begins to load those that are missing.
+    func put(_ definition: StoredRegionDefinition, estimates: [String: Int64] = [:]) throws(TileFailure) {
+        let (tiles, editions) = try tiles(of: definition)
+        let id = definition.id
+        try expectRoom(id, tiles, editions, estimates)
+        try checked { () throws(StoreError) in
+            // Until that has succeeded the region is what it was, and is loaded or waits as it did.
+            let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
+            if let old = loads.removeValue(forKey: id) { forget(old.owner) }
+            outdatedReasons[id] = nil
+            loggedEnds[id] = nil
+            retries.add(id, until: nextTry)
+            try resume(region)
+        }
+    }
+
+    /// All tiles that a region needs, of the newest editions.
+    private func tiles(
+        of definition: StoredRegionDefinition
+    ) throws(TileFailure) -> (tiles: [TileAddress], editions: [String: String]) {
+        guard let area = area(definition) else {
+            throw TileFailure(.corruptData, "the stored area of region '\(definition.id)' cannot be read: load it anew")
+        }
+        var found = AreaTiles(limit: settings.greatestRegionCount)
+        var tiles: [TileAddress] = []
+        var editions: [String: String] = [:]
+        for descriptor in definition.descriptors {
+            guard let tileset = tileset(descriptor.tileset), tileset.settings.isCacheable else {
+                throw TileFailure(.notFound, "there is no tileset '\(descriptor.tileset)' any more")
+            }
+            guard let newest = tileset.newest else {
+                tileset.poll.hurry()
+                throw TileFailure(
+                    .providerUnavailable,
+                    "it is not known yet what tileset '\(tileset.name)' has: "
+                        + (tileset.problem ?? "its source is being asked"), isRetryable: true,
+                    obstacle: tileset.settings.isRemote && settings.network == .offline ? .network : nil)
+            }
+            tiles += try found.tiles(of: area, descriptor, newest).map { TileAddress(descriptor.tileset, $0) }
+            editions[descriptor.tileset] = newest.key.version
+        }
+        guard !tiles.isEmpty else {
+            throw TileFailure(
+                .notFound, "none of the tilesets of region '\(definition.id)' has a tile in its area and zoom levels")
+        }
+        return (tiles, editions)
+    }
+
+    /// Loads the newest edition of a tileset beside the old one, for every region that has tiles of it.
+    func restageRegions(of tileset: TrackedTileset) {
+        attempt("the offline regions") { () throws(StoreError) in
+            for region in try store.reader.regions() where region.uses(anyOf: [tileset.name]) {
+                guard region.state != .cancelled || region.staged != nil else { continue }
+                let version = (region.staged?.editions ?? region.editions)[tileset.name]
+                guard version != tileset.newest?.key.version else { continue }
+                do throws(TileFailure) {
+                    try put(region.newest)
+                } catch {
+                    warn("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
+                    if !error.isRetryable { outdatedReasons[region.definition.id] = error }
+                    retries.add(region.definition.id, until: nextTry, for: error.obstacle)
+                }
+            }
+        }
+    }
+
+    /// A region by its id.
+    package func region(_ id: String) throws(TileFailure) -> RegionStatus {
+        let stored = try checked { () throws(StoreError) -> RegionStatus? in
+            guard let region = try store.reader.region(id) else { return nil }
+            return try status(of: region)
+        }
+        if let stored { return stored }
+        guard let request = requests[id] else { throw Self.unknown(id) }
+        return .requested(request.definition, .loading)
+    }
+
+    /// Removes a region; its tiles stay until room is needed.
+    package func remove(_ id: String) throws(TileFailure) {
+        let isKnown = try checked { () throws(StoreError) in try store.removeRegion(id) }
+        let failure = TileFailure(.cancelled, "region '\(id)' was removed")
+        let request = withdraw(id, failure)
+        guard isKnown else {
+            // Nobody has heard of it but who wanted it.
+            guard request != nil else { throw Self.unknown(id) }
+            return
+        }
+        if let load = loads.removeValue(forKey: id) {
+            forget(load.owner)
+            tell(.loadFinished, id, load.progress, success: false, failure)
+        }
+        retries.remove(id)
+        outdatedReasons[id] = nil
+        loggedEnds[id] = nil
+        isChanged = true
+        add(.region(RegionNotice(kind: .removed, id: id)))
+        noteRoom()
+    }
+
+    /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
+    package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
+        let failure = TileFailure(.cancelled, "loading was cancelled")
+        let request = withdraw(id, failure)
+        guard let load = loads[id] else {
+            guard retries.remove(id) else {
+                if let request { return try isStored(id) ? region(id) : .requested(request.definition, .cancelled) }
+                _ = try region(id)
+                throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
+            }
+            outdatedReasons[id] = nil
+            isChanged = true
+            try checked { () throws(StoreError) in
+                let stored = try store.reader.region(id)
+                if stored?.staged != nil {
+                    try store.discardStaged(ofRegion: id, now: now)
+                    noteRoom()
+                } else if let stored, stored.state != .complete {
+                    try store.setRegion(
+                        id, state: .cancelled, progress: stored.progress, failure: failure.stored, now: now)
+                }
+            }
+            return try region(id)
+        }
+        if load.isUpdate {
+            try checked { () throws(StoreError) in try store.discardStaged(ofRegion: id, now: now) }
+            forget(load.owner)
+            loads[id] = nil
+            outdatedReasons[id] = nil
+            isChanged = true
+            tell(.loadFinished, id, load.progress, success: false, failure)
+            noteRoom()
+        } else {
+            end(id, .cancelled, failure)
+        }
+        return try region(id)
+    }
+
+    /// Changes name and metadata, and asks for its tiles again when that is wanted.
+    package func update(
+        _ id: String, name: String?, metadata: [String: String]?, isToRevalidate: Bool
+    ) throws(TileFailure) -> RegionStatus {
+        if var request = requests[id] {
+            request.definition.name = name ?? request.definition.name
+            request.definition.metadata = metadata ?? request.definition.metadata
+            requests[id] = request
+            guard try isStored(id) else { return .requested(request.definition, .loading) }
+        }
+        let before = try stored(id).definition
+        if name != nil || metadata != nil {
+            try checked { () throws(StoreError) in
+                try store.describeRegion(id, name: name, metadata: metadata, now: now)
+            }
+            let isOther =
+                (name != nil && name != before.name) || (metadata != nil && metadata != before.metadata)
+            if isOther { tell(.metadataChanged, id) }
+        }
+        if isToRevalidate { try revalidate(id) }
+        return try region(id)
+    }
+
+    /// Asks the sources of a region for a newer edition at once, and for its tiles where they have no editions.
+    private func revalidate(_ id: String) throws(TileFailure) {
+        let stored = try stored(id)
+        for descriptor in stored.newest.descriptors {
+            tileset(descriptor.tileset)?.poll.restart(isUrgent: true)
+        }
+        guard loads[id] == nil else { return }
+        try put(stored.newest)
+        let (tiles, editions) = try tiles(of: stored.newest)
+        // What belongs to an edition with a name does not change.
+        loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
+            editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
+        }
+    }
+
+    /// Removes tiles that no region has.
+    package func purge(_ name: String?, expiredOnly: Bool) throws(TileFailure) -> RemovalReport {
+        if let name, tileset(name) == nil { throw TileFailure(.notFound, "there is no tileset '\(name)'") }
+        let report = try checked { () throws(StoreError) in
+            try store.purge(tileset: name, expiredAt: expiredOnly ? now : nil)
+        }
+        for tileset in tilesets where name == nil || tileset.name == name { planAnew(tileset) }
+        noteRoom()
+        return report
+    }
+
+    private func isStored(_ id: String) throws(TileFailure) -> Bool {
+        try checked { () throws(StoreError) in try store.reader.region(id) != nil }
+    }
+
+    /// A region as it is stored.
+    private func stored(_ id: String) throws(TileFailure) -> StoredRegion {
+        guard let region = try checked({ () throws(StoreError) in try store.reader.region(id) }) else {
+            throw Self.unknown(id)
+        }
+        return region
+    }
+
+    private static func unknown(_ id: String) -> TileFailure {
+        TileFailure(.notFound, "there is no region '\(id)': navbus region list shows them")
+    }
+}

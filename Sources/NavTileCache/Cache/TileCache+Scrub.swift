@@ -1,0 +1,70 @@
+import NavGeo
+package import NavStorage
+
+/// Damage on the disk: the scrub finds it, or whoever reads a tile, and what is needed of it is fetched again.
+extension TileCache {
+    /// Most damaged tiles that are told apart while they are not back.
+    private static var greatestDamaged: Int { 1_000 }
+
+    /// Makes a step of the scrub when it is due, and sees to what was lost.
+    ///
+    /// - Returns: When to come again, monotonic ns.
+    func stepScrub() -> Int64 {
+        let isBusy = fullDisk != nil || network.isBusy
+        if let bytes = scrub.pace.step(isBusy: isBusy, at: moment) {
+            let unsound = scrub.unsound
+            do throws(StoreError) {
+                let report = try store.scrub(from: scrub.place, bytes: bytes)
+                for finding in scrub.take(report, at: moment) {
+                    warn("the tile store: \(finding)\(finding.isRepaired ? "" : ": it cannot be put right")")
+                }
+                if let place = scrub.placeToKeep() { store.saveScrubPosition(place) }
+            } catch {
+                if scrub.fail(error, at: moment) {
+                    warn("tiles on board cannot be looked at: \(error)")
+                }
+            }
+            if scrub.unsound != unsound { isChanged = true }
+        }
+        takeLosses()
+        return scrub.pace.due
+    }
+
+    /// Asks again for the tiles that left the store because their files were damaged, as far as they are needed.
+    private func takeLosses() {
+        let lost = store.takeLosses()
+        guard !lost.isEmpty else { return }
+        let names = lost.prefix(3).map { "\($0.address)" }.joined(separator: ", ") + (lost.count > 3 ? ", …" : "")
+        warn(
+            "tiles damaged on the disk, and not on board any more: \(lost.count) (\(names)); what is needed of them is fetched "
+                + "again")
+        isChanged = true
+        damagedCount += lost.count
+        damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))
+        // Their regions are looked at now.
+        regionsCheckedAt = nil
+        for tileset in tilesets {
+            guard let newest = tileset.newest, let planner = planners[tileset.domain] else { continue }
+            let own = Set(
+                lost.filter { $0.address.tileset == tileset.name && $0.edition == newest.key.version }
+                    .map(\.address.tile))
+            guard !own.isEmpty else { continue }
+            attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
+                try tileset.want(planner.wanted.filter { own.contains($0.tile) }, store.reader, now: now)
+            }
+        }
+    }
+
+    /// Forgets damaged tiles that are back, or that nobody needs any more.
+    package func forgetMended() throws(StoreError) {
+        guard !damaged.isEmpty else { return }
+        let lacking = Set(try store.reader.lacking(damaged))
+        damaged.removeAll { tile in
+            guard !lacking.contains(tile) else { return false }
+            guard let tileset = tileset(tile.address.tileset), tileset.newest?.key.version == tile.edition else {
+                return true
+            }
+            return tileset.open[tile.address.tile] == nil
+        }
+    }
+}

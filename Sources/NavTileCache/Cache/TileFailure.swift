@@ -1,0 +1,81 @@
+package import NavStorage
+
+/// Why the tile cache could not do what it was asked for.
+package struct TileFailure: Error, Sendable, Equatable {
+    /// The kind, by its number on the wire (`navbus.v1.ErrorCode`).
+    package enum Code: Int32, Sendable, CaseIterable {
+        case unspecified = 0
+        case invalidRequest = 1
+        case deadlineExceeded = 6
+        case cancelled = 7
+        case providerUnavailable = 8
+        case wrongState = 9
+        case notFound = 10
+        case deniedByPolicy = 11
+        case resourceExhausted = 12
+        case corruptData = 13
+        case `internal` = 14
+    }
+
+    /// The kind.
+    package var code: Code
+    /// What, where and what to do.
+    package var message: String
+    /// Whether the same may succeed later.
+    package var isRetryable: Bool
+    /// What of this machine's own has to end before; nil when it is nothing of that.
+    package var obstacle: RegionObstacle?
+
+    /// A failure.
+    package init(_ code: Code, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
+        self.obstacle = obstacle
+        self.code = code
+        self.message = message
+        self.isRetryable = isRetryable
+    }
+
+    package init(_ fault: RegionFault) { self.init(.invalidRequest, fault.description) }
+
+    package init(_ error: StoreError) {
+        switch error.code {
+        case .diskFull: self.init(.resourceExhausted, error.description, isRetryable: true, obstacle: .disk)
+        case .missing: self.init(.notFound, error.description)
+        case .invalid: self.init(.invalidRequest, error.description)
+        case .inUse, .closed, .busy: self.init(.wrongState, error.description, isRetryable: true)
+        case .corruptObject, .corruptIndex: self.init(.corruptData, error.description, isRetryable: true)
+        case .exhausted: self.init(.`internal`, error.description, isRetryable: true)
+        case .readOnly: self.init(.wrongState, error.description)
+        case .newerSchema, .system: self.init(.`internal`, error.description)
+        }
+    }
+
+    package init(_ error: TileSourceError) {
+        let code: Code =
+            switch error.code {
+            case .configuration: .invalidRequest
+            case .malformed, .mismatch, .tooLarge: .corruptData
+            case .cancelled: .cancelled
+            case .system: .`internal`
+            case .editionChanged, .closed: .wrongState
+            case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
+                .unreachable, .unreadable, .resting, .offline:
+                .providerUnavailable
+            }
+        // Login pages of networks and credentials that have run out end without anybody changing the request.
+        let mayEnd = [.editionChanged, .redirected, .unauthorized].contains(error.code)
+        self.init(
+            code, error.message, isRetryable: error.isRetryable || mayEnd,
+            obstacle: error.code == .offline ? .network : nil)
+    }
+
+    /// As the store keeps it with a region.
+    package var stored: StoredRegionFailure {
+        StoredRegionFailure(code: "\(code.rawValue)\(isRetryable ? "+" : "")", message: message)
+    }
+
+    /// From what the store keeps with a region.
+    package init(_ failure: StoredRegionFailure) {
+        let number = Int32(failure.code.filter(\.isNumber)) ?? 0
+        self.init(Code(rawValue: number) ?? .unspecified, failure.message, isRetryable: failure.code.hasSuffix("+"))
+    }
+}

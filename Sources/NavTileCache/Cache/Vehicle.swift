@@ -1,0 +1,146 @@
+package import NavGeo
+
+/// A report of the vehicle; of each kind the newest counts, and what is nil was not reported.
+package struct VehicleUpdate: Sendable {
+    /// A route as it was published.
+    package struct Route: Sendable {
+        package var id: UInt64?
+        /// Its line; fewer than two corners: there is none.
+        package var corners: [Coordinate]
+
+        package init(id: UInt64?, corners: [Coordinate]) {
+            self.id = id
+            self.corners = corners
+        }
+    }
+
+    /// The other ways that the vehicle may take instead of a route.
+    package struct Alternatives: Sendable {
+        package var route: UInt64?
+        package var lines: [PlannedLine]
+
+        package init(route: UInt64?, lines: [PlannedLine]) {
+            self.route = route
+            self.lines = lines
+        }
+    }
+
+    /// Where it is.
+    package var position: Coordinate?
+    /// How far along which route it is.
+    package var progress: (route: UInt64?, metres: Double)?
+    package var route: Route?
+    package var alternatives: Alternatives?
+    /// Whether it is being guided.
+    package var isGuided: Bool?
+
+    package init() {}
+}
+
+/// The vehicle as it was reported.
+package struct VehicleState: Sendable {
+    /// Where it is; nil before the first position.
+    private(set) var position: Coordinate?
+    /// The route that is followed.
+    private(set) var route: PlannedLine?
+    /// How far along the route it is, metres.
+    private(set) var cursor = 0.0
+
+    private var routeID: UInt64?
+    private var corners: [Coordinate] = []
+    private var alternatives = VehicleUpdate.Alternatives(route: nil, lines: [])
+
+    /// What a report changed.
+    struct Change {
+        /// Whether there is another route or other alternatives.
+        var isRoute = false
+        /// Whether the vehicle moved.
+        var isMove = false
+    }
+
+    /// The alternatives of the route that is followed.
+    var forks: [PlannedLine] { alternatives.route == routeID ? alternatives.lines : [] }
+
+    /// How far along the route it is; nil without a route.
+    var cursorOnRoute: Double? { route == nil ? nil : cursor }
+
+    /// Takes a report in.
+    mutating func take(_ update: VehicleUpdate) -> Change {
+        var change = Change()
+        if let next = update.route { change.isRoute = take(next) }
+        if let next = update.alternatives {
+            alternatives = next
+            change.isRoute = change.isRoute || next.route == routeID
+        }
+        if update.isGuided == false, route != nil { change.isRoute = endRoute() }
+        if let progress = update.progress, route != nil, progress.route == nil || progress.route == routeID,
+            progress.metres.isFinite
+        {
+            cursor = max(progress.metres, 0)
+            change.isMove = true
+        }
+        if let position = update.position, position.isValid {
+            self.position = position
+            change.isMove = true
+        }
+        return change
+    }
+
+    /// Takes a route: true when it is another one than before; a refresh is not.
+    private mutating func take(_ next: VehicleUpdate.Route) -> Bool {
+        guard next.corners.count >= 2 else {
+            routeID = nil
+            return endRoute()
+        }
+        let isSame = route != nil && next.corners == corners
+        if next.id != routeID { (routeID, cursor) = (next.id, 0) }
+        guard !isSame else { return false }
+        corners = next.corners
+        route = PlannedLine(Polyline(corners))
+        return true
+    }
+
+    private mutating func endRoute() -> Bool {
+        defer { (route, corners, cursor, alternatives.lines) = (nil, [], 0, []) }
+        return route != nil
+    }
+}
+
+/// The plan of what the vehicle will need of one kind of tiles.
+///
+/// It knows the vehicle's route and alternatives as they were reported last, and hands differences on.
+struct VehiclePlanner {
+    /// Says which tiles are wanted.
+    private(set) var planner: CachePlanner
+    /// Whether anything is to be wanted.
+    private(set) var isEnabled: Bool
+
+    init(_ profile: CacheProfile, isEnabled: Bool) {
+        planner = CachePlanner(profile)
+        self.isEnabled = isEnabled
+    }
+
+    /// All tiles that are wanted, the soonest needed first.
+    var wanted: [WantedTile] { isEnabled ? planner.wanted : [] }
+
+    /// Starts anew with another profile.
+    mutating func restart(_ profile: CacheProfile, isEnabled: Bool, _ vehicle: VehicleState) {
+        planner = CachePlanner(profile)
+        self.isEnabled = isEnabled
+        guard isEnabled else { return }
+        _ = planner.follow(vehicle.route, alternatives: vehicle.forks, cursor: vehicle.cursor)
+        if let position = vehicle.position { _ = planner.move(to: position, cursor: vehicle.cursorOnRoute) }
+    }
+
+    /// The route or its alternatives have changed.
+    mutating func follow(_ vehicle: VehicleState) -> CacheChanges {
+        guard isEnabled else { return CacheChanges() }
+        return planner.follow(vehicle.route, alternatives: vehicle.forks, cursor: vehicle.cursor)
+    }
+
+    /// The vehicle has moved.
+    mutating func move(_ vehicle: VehicleState) -> CacheChanges {
+        guard isEnabled, let position = vehicle.position else { return CacheChanges() }
+        return planner.move(to: position, cursor: vehicle.cursorOnRoute)
+    }
+}

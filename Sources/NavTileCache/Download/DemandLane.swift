@@ -1,0 +1,122 @@
+import HeapModule
+import NavGeo
+
+/// What one owner wants of one tileset, in its order, and how far that has come.
+///
+/// A cursor goes through the wants once; what must be tried again comes back by a heap of when it is due, and from there by
+/// its place.
+struct DemandLane: Sendable {
+    private struct Due: Comparable, Sendable {
+        var moment: Duration
+        var index: Int
+
+        static func < (left: Due, right: Due) -> Bool { (left.moment, left.index) < (right.moment, right.index) }
+    }
+
+    private enum State: UInt8 {
+        case pending
+        case deferred
+        case taken
+        case done
+    }
+
+    let owner: DownloadOwner
+    let tileset: String
+    private(set) var wants: [TileDemand]
+    private var states: [State]
+    private var places: [TileID: Int]
+    private var cursor = 0
+    private var deferred = Heap<Due>()
+    private var ready = Heap<Int>()
+    /// Wants that are not done.
+    private(set) var remaining: Int
+
+    /// - Parameter wants: all of `tileset`; of several for one tile the first counts.
+    init(_ owner: DownloadOwner, _ tileset: String, _ wants: [TileDemand]) {
+        self.owner = owner
+        self.tileset = tileset
+        let sorted = wants.sorted { left, right in
+            if left.isSooner(than: right) { return true }
+            return !right.isSooner(than: left) && left.address.tile < right.address.tile
+        }
+        self.wants = []
+        self.wants.reserveCapacity(sorted.count)
+        places = [:]
+        places.reserveCapacity(sorted.count)
+        for want in sorted where places[want.address.tile] == nil {
+            places[want.address.tile] = self.wants.count
+            self.wants.append(want)
+        }
+        states = [State](repeating: .pending, count: self.wants.count)
+        remaining = self.wants.count
+    }
+
+    /// The place of a want that is not done; nil when there is none.
+    func place(of key: DownloadKey) -> Int? {
+        guard let place = places[key.address.tile], states[place] != .done, wants[place].edition == key.edition else {
+            return nil
+        }
+        return place
+    }
+
+    /// Adds a want at the end; nil when it is there already.
+    mutating func append(_ want: TileDemand) {
+        if let place = places[want.address.tile] {
+            // Done before, or of another edition: asked for anew.
+            if states[place] == .done { remaining += 1 }
+            wants[place] = want
+            states[place] = .pending
+            if place < cursor { ready.insert(place) }
+            return
+        }
+        places[want.address.tile] = wants.count
+        wants.append(want)
+        states.append(.pending)
+        remaining += 1
+    }
+
+    /// The place of the next want to look at; it stays the next until it is taken, deferred or done.
+    mutating func next(at now: Duration) -> Int? {
+        while let due = deferred.min, due.moment <= now {
+            deferred.removeMin()
+            guard states[due.index] == .deferred else { continue }
+            states[due.index] = .pending
+            ready.insert(due.index)
+        }
+        while let first = ready.min, states[first] != .pending { ready.removeMin() }
+        while cursor < wants.count, states[cursor] != .pending { cursor += 1 }
+        guard let first = ready.min else { return cursor < wants.count ? cursor : nil }
+        return min(first, cursor)
+    }
+
+    /// When the next deferred want is due.
+    var wake: Duration? { deferred.min?.moment }
+
+    mutating func take(_ place: Int) { states[place] = .taken }
+
+    mutating func `defer`(_ place: Int, until moment: Duration) {
+        guard states[place] != .done else { return }
+        states[place] = .deferred
+        deferred.insert(Due(moment: moment, index: place))
+    }
+
+    mutating func finish(_ place: Int) {
+        guard states[place] != .done else { return }
+        states[place] = .done
+        remaining -= 1
+    }
+}
+
+/// What tells one download from another.
+package struct DownloadKey: Sendable, Hashable {
+    package var address: TileAddress
+    package var edition: String?
+
+    package init(_ want: TileDemand) {
+        address = want.address
+        edition = want.edition
+    }
+
+    /// By the tile alone: what is under way is rarely of several tilesets or editions.
+    package func hash(into hasher: inout Hasher) { hasher.combine(address.tile) }
+}

@@ -1,0 +1,457 @@
+import NavRemote
+
+/// Which tile is fetched when: it decides and does nothing. Moments are durations since any fixed one.
+package struct DownloadPlan: Sendable {
+    /// A tile to be fetched now.
+    package struct Start: Sendable {
+        package var key: DownloadKey
+        package var want: TileDemand
+        /// Counted from 1.
+        package var attempt: Int
+    }
+
+    private struct Source: Sendable {
+        var isRemote: Bool
+        var breaker: CircuitBreaker
+        /// Tiles that are under way, and those of them that have not come in.
+        var running = 0
+        var asked = 0
+    }
+
+    private struct Flight: Sendable {
+        var attempt: Int
+        var reserved: Int64
+        var isRemote: Bool
+        var hasArrived = false
+    }
+
+    private struct Failure: Sendable {
+        var error: TileSourceError
+        var until: Duration
+    }
+
+    private let configuration: DownloadConfiguration
+    private let policy: RetryPolicy
+    private let names: [String]
+    private var sources: [String: Source]
+    private var lanes: [DemandLane] = []
+    private var flights: [DownloadKey: Flight] = [:]
+    /// Until when tiles that the vehicle waits for have the network for themselves.
+    private var aloneUntil: [DownloadKey: Duration] = [:]
+    /// Failures so far of tiles that are tried again.
+    private var attempts: [DownloadKey: Int] = [:]
+    private var waiting: [DownloadKey: Duration] = [:]
+    private var givenUp: [DownloadKey: Failure] = [:]
+    /// Delivered, or about to be, and not yet done with.
+    private var held: [DownloadKey: Int64] = [:]
+    private var heldBytes: Int64 = 0
+    private var reserved: Int64 = 0
+    private var random: UInt64
+    /// How large a tile of unknown size is thought to be: a mean of those that came.
+    private var usualSize = 65_536.0
+
+    package var network = NetworkMode.unmetered
+    /// Whether nothing is begun but what somebody waits for.
+    package var isPaused = false
+    package private(set) var statistics = DownloadStatistics()
+    /// Results that needed no attempt.
+    package private(set) var early: [DownloadResult] = []
+
+    static let asking = DownloadOwner(.asked, "")
+
+    /// - Parameter sources: tilesets and whether each comes over a network.
+    package init(_ configuration: DownloadConfiguration, sources: [(tileset: String, isRemote: Bool)]) {
+        self.configuration = configuration
+        names = sources.map(\.tileset).sorted()
+        policy = RetryPolicy(
+            retries: configuration.retries,
+            backoff: Backoff(first: configuration.firstPause, longest: configuration.longestPause),
+            longestRetryAfter: configuration.longestRetryAfter)
+        self.sources = [:]
+        for source in sources {
+            self.sources[source.tileset] = Source(isRemote: source.isRemote, breaker: CircuitBreaker(configuration))
+        }
+        random = configuration.seed
+    }
+
+    // What is wanted.
+
+    /// Replaces what an owner wants; what is held already counts as fetched.
+    package mutating func want(_ wants: [TileDemand], for owner: DownloadOwner) {
+        lanes.removeAll { $0.owner == owner }
+        var byTileset: [String: [TileDemand]] = [:]
+        for want in wants where sources[want.address.tileset] != nil {
+            byTileset[want.address.tileset, default: []].append(want)
+        }
+        for tileset in byTileset.keys.sorted() {
+            var lane = DemandLane(owner, tileset, byTileset[tileset] ?? [])
+            for key in held.keys { lane.place(of: key).map { lane.finish($0) } }
+            lanes.append(lane)
+        }
+        lanes.sort { left, right in
+            (left.owner.urgency, left.owner.name, left.tileset) < (right.owner.urgency, right.owner.name, right.tileset)
+        }
+        // Of what nobody wants any more not too much is remembered.
+        if attempts.count + waiting.count > 10_000 {
+            let isWanted = { [lanes] (key: DownloadKey) in
+                lanes.contains { $0.place(of: key) != nil && $0.tileset == key.address.tileset }
+            }
+            attempts = attempts.filter { isWanted($0.key) }
+            waiting = waiting.filter { isWanted($0.key) }
+        }
+    }
+
+    /// Wants one tile before all others.
+    package mutating func ask(_ want: TileDemand) {
+        let key = DownloadKey(want)
+        givenUp[key] = nil
+        // Somebody waits: a pause that a failure left is cut short.
+        waiting[key] = nil
+        let tileset = want.address.tileset
+        if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
+            if lanes[index].remaining == 0 { lanes[index] = DemandLane(Self.asking, tileset, [want]) }
+            lanes[index].append(want)
+        } else {
+            let index = lanes.firstIndex { $0.owner != Self.asking } ?? lanes.count
+            lanes.insert(DemandLane(Self.asking, tileset, [want]), at: index)
+        }
+    }
+
+    /// Nobody waits for it any more.
+    package mutating func unask(_ key: DownloadKey) {
+        for index in lanes.indices where lanes[index].owner == Self.asking {
+            if lanes[index].tileset == key.address.tileset, let place = lanes[index].place(of: key) {
+                lanes[index].finish(place)
+            }
+        }
+    }
+
+    // What is begun.
+
+    /// The tiles to be fetched now, the most urgent first.
+    package mutating func starts(at now: Duration) -> [Start] {
+        var starts: [Start] = []
+        while let (lane, place) = best(at: now) {
+            let want = lanes[lane].wants[place]
+            let key = DownloadKey(want)
+            lanes[lane].take(place)
+            let tileset = lanes[lane].tileset
+            let size = min(want.size ?? Int64(usualSize), configuration.undeliveredBytes)
+            let attempt = attempts[key, default: 0] + 1
+            waiting[key] = nil
+            let isRemote = sources[tileset]?.isRemote ?? false
+            // Only the first attempt, and not for long: a source that fails or trickles holds nobody up.
+            if isRemote, want.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
+            flights[key] = Flight(attempt: attempt, reserved: max(size, 0), isRemote: isRemote)
+            reserved += max(size, 0)
+            sources[tileset]?.running += 1
+            sources[tileset]?.asked += 1
+            sources[tileset]?.breaker.noteQuestion(at: now)
+            starts.append(Start(key: key, want: want, attempt: attempt))
+        }
+        return starts
+    }
+
+    /// The most urgent want that may be begun.
+    private mutating func best(at now: Duration) -> (lane: Int, place: Int)? {
+        var found: (lane: Int, place: Int)?
+        for index in lanes.indices {
+            if let found, lanes[found.lane].owner.urgency < lanes[index].owner.urgency { break }
+            guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
+                source.asked < configuration.concurrency, source.breaker.admits(at: now),
+                isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
+                mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source, at: now)
+            else { continue }
+            if let best = found, !lanes[index].wants[place].isSooner(than: lanes[best.lane].wants[best.place]) {
+                continue
+            }
+            found = (index, place)
+        }
+        guard let found else { return nil }
+        let want = lanes[found.lane].wants[found.place]
+        return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
+    }
+
+    /// How many tiles that the vehicle waits for are fetched at a time: one comes while the next one is asked for.
+    private static let awaitedAtOnce = 2
+    /// For how long such a tile has the network for itself: a megabyte over 1 Mbit/s.
+    private static let longestAlone = Duration.seconds(10)
+
+    /// Whether a want may be begun beside what is under way: what the vehicle waits for comes one after the other, each
+    /// as fast as the network can, and is slowed down by nothing that has time.
+    private func mayShare(
+        _ want: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
+    ) -> Bool {
+        if urgency == .asked || !source.isRemote { return true }
+        let alone = aloneUntil.values.reduce(0) { $0 + ($1 > now ? 1 : 0) }
+        return alone == 0 || (want.isAwaited && alone < Self.awaitedAtOnce)
+    }
+
+    private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
+        if isPaused, urgency != .asked { return false }
+        guard source.isRemote else { return true }
+        return switch network {
+        case .unmetered: true
+        case .metered: configuration.metered.contains(urgency)
+        case .offline: false
+        }
+    }
+
+    private func hasRoom(_ want: TileDemand, _ urgency: DownloadUrgency) -> Bool {
+        if urgency == .asked || (flights.isEmpty && heldBytes == 0) { return true }
+        guard held.count + flights.count + early.count < 16 * configuration.batchCount else { return false }
+        return heldBytes + reserved + (want.size ?? Int64(usualSize)) <= configuration.undeliveredBytes
+    }
+
+    /// The next want of a lane that is neither under way, nor waiting, nor given up.
+    private mutating func candidate(_ index: Int, at now: Duration) -> Int? {
+        while let place = lanes[index].next(at: now) {
+            let key = DownloadKey(lanes[index].wants[place])
+            if flights[key] != nil {
+                lanes[index].take(place)
+            } else if let due = waiting[key], due > now {
+                lanes[index].defer(place, until: due)
+            } else if let failure = givenUp[key], failure.until > now {
+                lanes[index].finish(place)
+                early.append(
+                    DownloadResult(
+                        address: key.address, edition: key.edition, outcome: .failure(failure.error),
+                        owners: [lanes[index].owner], attempts: 0))
+            } else {
+                return place
+            }
+        }
+        return nil
+    }
+
+    // What came of it.
+
+    /// All of a tile has come in, and makes room for the next one; what it is worth is not known yet.
+    package mutating func noteArrival(_ key: DownloadKey, bytes: Int64) {
+        guard var flight = flights[key], !flight.hasArrived else { return }
+        reserved += bytes - flight.reserved
+        flight.reserved = bytes
+        flight.hasArrived = true
+        flights[key] = flight
+        aloneUntil[key] = nil
+        sources[key.address.tileset]?.asked -= 1
+    }
+
+    /// An attempt has ended; the result to deliver, or nil when the tile is tried again.
+    package mutating func finish(
+        _ key: DownloadKey, _ outcome: Result<TileAnswer, TileSourceError>, at now: Duration
+    ) -> DownloadResult? {
+        guard let flight = flights.removeValue(forKey: key) else { return nil }
+        if !aloneUntil.isEmpty { aloneUntil[key] = nil }
+        reserved -= flight.reserved
+        let tileset = key.address.tileset
+        sources[tileset]?.running -= 1
+        if !flight.hasArrived { sources[tileset]?.asked -= 1 }
+        switch outcome {
+        case .success(let answer):
+            sources[tileset]?.breaker.noteAnswer()
+            note(answer)
+        case .failure(let error):
+            if error.code != .cancelled { statistics.failedAttempts += 1 }
+            if [.malformed, .mismatch, .truncated, .tooLarge].contains(error.code) { statistics.corruptCount += 1 }
+            noteFailure(error, tileset, at: now)
+            if let due = retry(key, error, flight.attempt, at: now) {
+                waiting[key] = due
+                forEachLane(with: key) { lane, place in lane.defer(place, until: due) }
+                return nil
+            }
+            statistics.failedCount += 1
+            if ![.editionChanged, .cancelled, .closed].contains(error.code) {
+                if givenUp.count >= 10_000 { givenUp = givenUp.filter { $0.value.until > now } }
+                if givenUp.count >= 10_000 { givenUp = [:] }
+                givenUp[key] = Failure(error: error, until: now + .seconds(configuration.failureRest))
+            }
+        }
+        attempts[key] = nil
+        waiting[key] = nil
+        var owners: [DownloadOwner] = []
+        forEachLane(with: key) { lane, place in
+            lane.finish(place)
+            owners.append(lane.owner)
+        }
+        return DownloadResult(
+            address: key.address, edition: key.edition, outcome: outcome, owners: owners, attempts: flight.attempt)
+    }
+
+    private mutating func forEachLane(with key: DownloadKey, _ body: (inout DemandLane, Int) -> Void) {
+        for index in lanes.indices where lanes[index].tileset == key.address.tileset {
+            if let place = lanes[index].place(of: key) { body(&lanes[index], place) }
+        }
+    }
+
+    private mutating func note(_ answer: TileAnswer) {
+        switch answer {
+        case .fetched(let tile), .unstorable(let tile):
+            statistics.fetchedCount += 1
+            usualSize += (Double(tile.size) - usualSize) / 16
+        case .notModified: statistics.notModifiedCount += 1
+        case .absent: statistics.absentCount += 1
+        }
+    }
+
+    private mutating func noteFailure(_ error: TileSourceError, _ tileset: String, at now: Duration) {
+        if error.blamesSource {
+            sources[tileset]?.breaker.noteFailure(
+                error.message, at: now, atLeast: error.retryAfter.map { .seconds(min(max($0, 0), 1e6)) })
+        } else if error.code == .refused || error.code == .editionChanged {
+            sources[tileset]?.breaker.noteAnswer()
+        } else {
+            sources[tileset]?.breaker.noteNothing(at: now)
+        }
+    }
+
+    /// When a tile that failed is tried again; nil when it is given up.
+    private mutating func retry(
+        _ key: DownloadKey, _ error: TileSourceError, _ attempt: Int, at now: Duration
+    ) -> Duration? {
+        // What was broken off for the network's sake waits for it.
+        if error.code == .cancelled || error.code == .offline { return now }
+        guard error.isRetryable else { return nil }
+        // A source that cannot be reached says nothing of the tile: it waits until the source is back.
+        let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
+        if isOutage, sources[key.address.tileset]?.breaker.failures == nil {
+            if isAsked(key) { return nil }
+            return now
+        }
+        guard
+            let pause = policy.pause(afterAttempt: attempt - 1, retryAfter: error.retryAfter, chance: unit())
+        else { return nil }
+        attempts[key] = attempt
+        return now + .seconds(pause)
+    }
+
+    private func isAsked(_ key: DownloadKey) -> Bool {
+        lanes.contains { lane in
+            lane.owner.urgency == .asked && lane.tileset == key.address.tileset && lane.place(of: key) != nil
+        }
+    }
+
+    /// SplitMix64, 0 ..< 1.
+    private mutating func unit() -> Double {
+        random &+= 0x9e37_79b9_7f4a_7c15
+        var value = random
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
+    }
+
+    // What is held.
+
+    /// A result waits for its reader.
+    package mutating func hold(_ result: DownloadResult) {
+        guard case .success(let answer) = result.outcome, let tile = answer.tile else { return }
+        let key = DownloadKey(TileDemand(result.address, edition: result.edition))
+        heldBytes += tile.size
+        held[key, default: 0] += tile.size
+    }
+
+    /// The reader is done with a result.
+    package mutating func release(_ result: DownloadResult) {
+        let key = DownloadKey(TileDemand(result.address, edition: result.edition))
+        if let bytes = held.removeValue(forKey: key) { heldBytes -= bytes }
+    }
+
+    /// Takes the results that needed no attempt.
+    package mutating func takeEarly() -> [DownloadResult] {
+        defer { early = [] }
+        return early
+    }
+
+    // How it stands.
+
+    /// When something may be begun that may not be now; nil when only an event changes that.
+    package func wake(at now: Duration) -> Duration? {
+        var first: Duration?
+        let note = { (moment: Duration) in
+            if moment > now { first = min(first ?? moment, moment) }
+        }
+        for moment in aloneUntil.values { note(moment) }
+        for lane in lanes where lane.remaining > 0 {
+            guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
+            if let opens = source.breaker.opens, opens > now {
+                note(opens)
+            } else if let wake = lane.wake, source.asked < configuration.concurrency {
+                // What is due and has not begun waits for an event.
+                note(wake)
+            }
+        }
+        return first
+    }
+
+    /// Downloads that the network is needed for.
+    package var remoteFlights: [DownloadKey] {
+        flights.filter { $0.value.isRemote && !$0.value.hasArrived }.map(\.key)
+    }
+
+    /// Whether a tile is being fetched.
+    package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
+
+    /// Why a tile that is asked for cannot be had now; nil when it can.
+    package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
+        guard let source = sources[tileset] else {
+            return TileSourceError(.configuration, "there is no source of '\(tileset)'")
+        }
+        if source.isRemote, network == .offline {
+            return TileSourceError(.offline, "the network must not be used: '\(tileset)' is not asked")
+        }
+        guard let rest = source.breaker.rest(at: now) else { return nil }
+        return TileSourceError(
+            .resting, "the source of '\(tileset)' is left alone after failures: \(source.breaker.reason ?? "")",
+            retryAfter: rest / .seconds(1))
+    }
+
+    /// A question that is no tile's begins; ``finishQuestion(_:_:at:)`` says how it ended.
+    package mutating func beginQuestion(_ tileset: String, at now: Duration) {
+        sources[tileset]?.breaker.noteQuestion(at: now)
+    }
+
+    /// A question that is no tile's has ended.
+    package mutating func finishQuestion(_ tileset: String, _ error: TileSourceError?, at now: Duration) {
+        guard let error else {
+            sources[tileset]?.breaker.noteAnswer()
+            return
+        }
+        noteFailure(error, tileset, at: now)
+    }
+
+    package func conditions(at now: Duration) -> [SourceCondition] {
+        names.compactMap { name in
+            guard let source = sources[name] else { return nil }
+            return SourceCondition(
+                tileset: name, reachability: SourceReachability(source.breaker), reason: source.breaker.reason,
+                rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
+                pendingCount: pending(name))
+        }
+    }
+
+    private func pending(_ tileset: String) -> Int {
+        max(lanes.reduce(0) { $0 + ($1.tileset == tileset ? $1.remaining : 0) } - (sources[tileset]?.running ?? 0), 0)
+    }
+
+    package var totals: DownloadStatistics {
+        var totals = statistics
+        totals.runningCount = flights.count
+        totals.pendingCount = names.reduce(0) { $0 + pending($1) }
+        return totals
+    }
+}
+
+extension CircuitBreaker {
+    fileprivate init(_ configuration: DownloadConfiguration) {
+        self.init(
+            failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
+            longestRest: .seconds(configuration.longestRest),
+            longestRetryAfter: .seconds(configuration.longestRetryAfter))
+    }
+}
+
+extension SourceReachability {
+    fileprivate init(_ breaker: CircuitBreaker) {
+        self = breaker.failures.map { $0 == 0 ? .online : .degraded } ?? .offline
+    }
+}

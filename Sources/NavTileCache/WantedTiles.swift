@@ -1,0 +1,37 @@
+/// Which tiles of which editions will be needed, and how soon.
+package struct WantedTiles: Sendable {
+    /// How often it was told what is wanted.
+    package private(set) var generation = 0
+    private var needs: [Int64: [Int64: Double]] = [:]
+    /// All of them, the latest needed first; nil when that is to be found out anew.
+    private var latestFirst: [(number: Int64, need: Double)]?
+
+    /// Nothing is wanted.
+    package init() {}
+
+    /// Takes all wanted tiles of an edition.
+    package mutating func set(_ tiles: [WantedTile], edition: Int64) {
+        generation += 1
+        latestFirst = nil
+        needs[edition] = tiles.isEmpty ? nil : [:]
+        for tile in tiles where !tile.need.isNaN {
+            needs[edition]?[TileNumber.of(tile.tile, edition: edition)] = tile.need
+        }
+    }
+
+    /// How soon a tile will be needed; nil when nobody wants it.
+    package func need(_ number: Int64) -> Double? { needs[TileNumber.edition(number)]?[number] }
+
+    /// All of them, unordered.
+    package var numbers: [Int64] { needs.values.flatMap(\.keys) }
+
+    /// The tiles that are needed later than `need`, the latest first.
+    package mutating func later(than need: Double) -> ArraySlice<(number: Int64, need: Double)> {
+        let all =
+            latestFirst
+            ?? needs.values.flatMap { $0.map { (number: $0.key, need: $0.value) } }
+            .sorted { ($1.need, $1.number) < ($0.need, $0.number) }
+        latestFirst = all
+        return all.prefix { $0.need > need }
+    }
+}

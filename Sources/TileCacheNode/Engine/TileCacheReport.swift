@@ -1,0 +1,116 @@
+import NavBus
+import NavGeo
+import NavKit
+import NavMessages
+import NavStorage
+import NavTileCache
+import NavTileCache
+import NavTileStore
+
+/// The totals and the health of the cache.
+extension TileCacheShell {
+    /// How often totals are told at most, ns.
+    private static let reportInterval: Int64 = 1_000_000_000
+
+    /// Tells the totals when something has changed.
+    ///
+    /// - Returns: When to come again, monotonic ns.
+    func report(_ moment: Int64) -> Int64 {
+        let statistics = queue.statistics
+        let isBusy = statistics.runningCount + statistics.pendingCount > 0
+        guard cache.isChanged || isBusy != wasBusy || isBusy else { return .max }
+        guard moment - reportedAt >= Self.reportInterval else { return reportedAt + Self.reportInterval }
+        reportedAt = moment
+        wasBusy = isBusy
+        do throws(StoreError) {
+            try cache.forgetMended()
+            outbox.tell(
+                try state(), findings: findings(),
+                counters: [
+                    "tiles_fetched": statistics.fetchedCount, "tiles_failed": statistics.failedCount,
+                    "tiles_corrupt": statistics.corruptCount, "tiles_evicted": cache.evictedCount,
+                    "tiles_damaged": cache.damagedCount,
+                ])
+            cache.isChanged = false
+        } catch {
+            cache.note(error, "the totals")
+        }
+        return .max
+    }
+
+    /// The totals.
+    func state() throws(StoreError) -> TilesState {
+        let totals = try cache.store.reader.statistics(now: lookup.now)
+        let statistics = queue.statistics
+        let road = cache.tilesets.first { $0.domain == .navigation }
+        return TilesState(
+            tilesets: lookup.views.map(\.keys).map { keys in
+                let own = totals.tilesets.first { $0.tileset == keys.name }
+                return TilesetState(
+                    tileset: keys.name, domain: keys.domain.message,
+                    tileCount: UInt64(clamping: own?.tileCount ?? 0), sizeBytes: UInt64(clamping: own?.bytes ?? 0),
+                    pinnedCount: UInt64(clamping: own?.pinnedCount ?? 0),
+                    expiredCount: UInt64(clamping: own?.expiredCount ?? 0), cacheable: keys.isCacheable,
+                    notCacheableReason: keys.refusal)
+            }, sizeBytes: UInt64(clamping: totals.objectBytes), budgetBytes: UInt64(clamping: cache.store.budgetBytes),
+            sourceState: sourceState, downloadingCount: UInt32(clamping: statistics.runningCount),
+            pendingCount: UInt32(clamping: statistics.pendingCount), routeCoverage: try cache.routeCoverage(),
+            mapVersion: road?.current?.key.version)
+    }
+
+    /// Whether the sources can be reached, all of them together.
+    private var sourceState: SourceState? {
+        let remote = Set(cache.tilesets.filter(\.settings.isRemote).map(\.name))
+        guard !cache.tilesets.isEmpty else { return nil }
+        if cache.settings.network == .offline, !remote.isEmpty {
+            return remote.count == cache.tilesets.count ? .offline : .degraded
+        }
+        let conditions = queue.conditions
+        let failing = Set(cache.tilesets.filter { $0.problem != nil }.map(\.name))
+        let down = conditions.count { $0.reachability == .offline || failing.contains($0.tileset) }
+        guard down < conditions.count || conditions.isEmpty else { return .offline }
+        return down > 0 || conditions.contains { $0.reachability == .degraded } ? .degraded : .online
+    }
+
+    /// Why the cache is not well.
+    private func findings() -> [HealthFinding] {
+        var findings: [HealthFinding] = []
+        if let storeProblem = cache.storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }
+        if let fullDisk = cache.fullDisk {
+            findings.append(HealthFinding("disk_full", fullDisk.text(cache.store.reader.folder)))
+        }
+        if cache.refusedCount > 0 {
+            findings.append(
+                HealthFinding("budget_full", "\(cache.refusedCount) tiles found no room within \(cache.budgetAdvice)"))
+        }
+        if let first = cache.damaged.first {
+            findings.append(
+                HealthFinding(
+                    "tiles_damaged",
+                    "tiles damaged on the disk, and not back yet: \(cache.damaged.count), the first of them \(first.address); "
+                        + "they are fetched again as soon as their source can be asked"))
+        }
+        let unsound = cache.scrub.unsound
+        if let first = unsound.min() {
+            findings.append(
+                HealthFinding(
+                    "store_unsound",
+                    "files that cannot be put right: \(unsound.count), the first of them '\(first)' in "
+                        + "'\(cache.store.reader.folder)': look at its disk, or stop the node and use --repair"))
+        }
+        for (id, reason) in cache.outdatedReasons.sorted(by: { $0.key < $1.key }) {
+            findings.append(
+                HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason.message)", about: id))
+        }
+        guard cache.settings.network != .offline else { return findings }
+        let conditions = queue.conditions
+        for tileset in cache.tilesets {
+            let condition = conditions.first { $0.tileset == tileset.name }
+            let reason = condition?.reachability == .offline ? condition?.reason ?? tileset.problem : tileset.problem
+            guard let reason else { continue }
+            findings.append(
+                HealthFinding("source_unreachable", "tileset '\(tileset.name)': \(reason)", about: tileset.name))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,138 @@
+import NavBus
+import NavGeo
+import NavKit
+import NavMessages
+import NavStorage
+import NavTileCache
+import NavTileStore
+
+/// The shell of the cache's decisions on the cache's thread: it gives them events with their moments and does what they
+/// ask for.
+///
+/// Everything here is called on one thread, which may wait for the disk; the network is waited for elsewhere.
+final class TileCacheShell {
+    /// The decisions.
+    let cache: TileCache<TileStore>
+    /// Fetches what is demanded.
+    let queue: DownloadQueue
+    /// What the node is told.
+    let outbox: TileCacheOutbox
+    /// Where questions are answered beside this thread.
+    let lookup: TileLookup
+    /// Gives this thread work from another one.
+    private let post: @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
+    private let log: NodeLog
+    /// What finds out how large wanted regions are, by the number of the request.
+    private var samples: [UInt64: Task<Void, Never>] = [:]
+    /// When totals were told last, monotonic ns, and whether tiles were being fetched then.
+    var reportedAt: Int64 = 0
+    var wasBusy = false
+
+    init(
+        _ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue,
+        sources: [String: any TileSource], outbox: TileCacheOutbox, lookup: TileLookup, log: NodeLog,
+        post: @escaping @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
+    ) {
+        let tilesets = configuration.tilesets.map { keys in
+            TilesetSettings(
+                keys.name, keys.domain, isCacheable: keys.isCacheable, isRemote: sources[keys.name]?.isRemote ?? true)
+        }
+        cache = TileCache(configuration.settings, tilesets, store: store) { $0.area }
+        self.queue = queue
+        self.outbox = outbox
+        self.lookup = lookup
+        self.log = log
+        self.post = post
+    }
+
+    /// Now.
+    private var instant: CacheInstant { CacheInstant(monotonic: Clocks.monotonic(), wall: lookup.now) }
+
+    // MARK: Events
+
+    /// Has an event handled, and does what follows from it.
+    func handle(_ event: CacheEvent) { perform(cache.handle(event, at: instant)) }
+
+    /// Runs a command of a caller.
+    func run<Value>(_ command: (TileCache<TileStore>) throws(TileFailure) -> Value) throws(TileFailure) -> Value {
+        let (answer, effects) = cache.run(at: instant, command)
+        perform(effects)
+        return try answer.get()
+    }
+
+    /// Takes what the bus said of the vehicle.
+    func take(_ news: VehicleNews) { handle(.vehicle(news.read { log.warning("\($0)") })) }
+
+    /// Does what is due.
+    ///
+    /// - Returns: When to come again at the latest, monotonic ns.
+    func turn() -> Int64 {
+        let isBusy = queue.statistics.runningCount > 0 || lookup.isBusy
+        handle(.tick(NetworkReport(conditions: queue.conditions, isBusy: isBusy)))
+        return min(cache.due, report(Clocks.monotonic()))
+    }
+
+    /// Takes live keys.
+    func reconfigure(_ next: TileCacheConfiguration) {
+        var next = next
+        if next.predictive != lookup.configuration.predictive, let fault = next.predictive.fault {
+            log.warning("\(fault): the predictive cache stays as it was")
+            next.predictive = lookup.configuration.predictive
+        }
+        lookup.configure(next)
+        handle(.settings(next.settings))
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effects: [CacheEffect]) {
+        for effect in effects {
+            switch effect {
+            case .demand(let demands, let owner): queue.want(demands, for: owner)
+            case .pauseDownloads(let isPaused): queue.isPaused = isPaused
+            case .askEdition(let tileset, let known): askEdition(tileset, known)
+            case .sample(let definition, let number): sample(definition, number)
+            case .stopSample(let number): samples.removeValue(forKey: number)?.cancel()
+            case .accepted(let token, let region): outbox.add(.accepted(token: token, region: region))
+            case .refused(let token, let failure): outbox.add(.refused(token: token, failure))
+            case .region(let notice): outbox.tell(RegionEvent(notice))
+            case .tilesetsChanged: lookup.setTilesets(views)
+            case .log(let isWarning, let text): if isWarning { log.warning("\(text)") } else { log.info("\(text)") }
+            }
+        }
+    }
+
+    private func askEdition(_ tileset: String, _ known: Validators?) {
+        Task { [queue, post] in
+            let answer: Result<EditionAnswer, TileSourceError>
+            do throws(TileSourceError) {
+                answer = .success(try await queue.edition(of: tileset, known: known))
+            } catch {
+                answer = .failure(error)
+            }
+            post { $0.handle(.edition(tileset, answer)) }
+        }
+    }
+
+    private func sample(_ definition: StoredRegionDefinition, _ number: UInt64) {
+        samples[number] = Task { [lookup, post] in
+            await lookup.waitUntilKnown(definition.descriptors.map(\.tileset))
+            let estimates = await lookup.estimates(for: definition)
+            post { shell in
+                shell.samples[number] = nil
+                shell.handle(.sampled(definition.id, number: number, estimates: estimates))
+            }
+        }
+    }
+
+    /// The tilesets with their editions, as everybody may see them.
+    private var views: [TilesetView] {
+        lookup.views.map { view in
+            guard let tileset = cache.tileset(view.keys.name) else { return view }
+            return TilesetView(
+                keys: view.keys, current: tileset.current, newest: tileset.newest,
+                isUnknown: view.keys.isCacheable && tileset.newest == nil && tileset.problem == nil,
+                problem: tileset.problem)
+        }
+    }
+}

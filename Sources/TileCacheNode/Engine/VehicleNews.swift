@@ -1,0 +1,62 @@
+import NavWire
+import NavBus
+import NavGeo
+import NavMessages
+import NavTileCache
+
+/// What the bus said of the vehicle since it was looked at last; of each kind the newest counts.
+struct VehicleNews: Sendable {
+    /// Position, progress and guidance.
+    var update = VehicleUpdate()
+    /// The last message of `/nav/route`, still to be read.
+    var route: Payload?
+    /// The last message of `/nav/alternatives`, still to be read.
+    var alternatives: Payload?
+
+    /// Whether nothing was said.
+    var isEmpty: Bool {
+        update.position == nil && update.progress == nil && route == nil && alternatives == nil
+            && update.isGuided == nil
+    }
+
+    /// Reads the messages.
+    ///
+    /// - Parameter problem: is told of messages that cannot be read.
+    func read(_ problem: (String) -> Void) -> VehicleUpdate {
+        var update = update
+        if let payload = route, let message = Self.read(payload, "/nav/route", NavMessages.Route.self, problem) {
+            update.route = VehicleUpdate.Route(id: message.routeId, corners: message.geometry?.corners ?? [])
+        }
+        if let payload = alternatives,
+            let message = Self.read(payload, "/nav/alternatives", Alternatives.self, problem),
+            message.error == nil || !message.alternatives.isEmpty
+        {
+            update.alternatives = VehicleUpdate.Alternatives(
+                route: message.routeId, lines: message.alternatives.compactMap(Self.line))
+        }
+        return update
+    }
+
+    private static func line(_ alternative: Alternative) -> PlannedLine? {
+        guard let line = alternative.route?.geometry?.corners, line.count >= 2 else { return nil }
+        let polyline = NavGeo.Polyline(line)
+        let point = Int(alternative.forkPoint ?? 0)
+        let own = polyline.cumulativeLengths.indices.contains(point) ? polyline.cumulativeLengths[point] : 0
+        let fork = alternative.forkOffsetM.flatMap { $0.isFinite ? max($0, 0) : nil } ?? own
+        return PlannedLine(polyline, fork: fork, ownFork: own)
+    }
+
+    private static func read<Content: Message>(
+        _ payload: Payload, _ topic: String, _ type: Content.Type, _ problem: (String) -> Void
+    ) -> Content? {
+        let limit = TopicCatalogue.topic(named: topic)?.maxSize ?? 16 << 20
+        do throws(MessageError) {
+            return try payload.withUnsafeBytes { bytes throws(MessageError) in
+                try Content(decoding: bytes, limit: limit)
+            }
+        } catch {
+            problem("a message on \(topic) cannot be read: \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,320 @@
+import NavDigest
+import NavGeo
+import NavTileCache
+import Testing
+
+@Suite("Which tile is fetched when")
+struct DownloadPlanTests {
+    private typealias Outcome = Result<TileAnswer, TileSourceError>
+
+    private static func tile(_ index: Int) -> TileID {
+        TileID(zoom: 14, x: UInt32(index), y: 0) ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: 14)
+    }
+
+    private static func want(_ index: Int, _ tileset: String = "map", need: Double = 0, size: Int64? = 10) -> TileDemand
+    {
+        TileDemand(TileAddress(tileset, tile(index)), need: need, size: size)
+    }
+
+    private static func plan(_ change: (inout DownloadConfiguration) -> Void = { _ in }) -> DownloadPlan {
+        var configuration = DownloadConfiguration()
+        configuration.concurrency = 2
+        change(&configuration)
+        return DownloadPlan(configuration, sources: [("map", true), ("local", false)])
+    }
+
+    private static let predicted = DownloadOwner(.predicted, "drive")
+    private static let region = DownloadOwner(.region, "home")
+
+    private static func fetched(_ start: DownloadPlan.Start, bytes: Int = 10) -> Outcome {
+        .success(fetched(start.key.address, bytes: bytes))
+    }
+
+    private static func fetched(_ address: TileAddress, bytes: Int) -> TileAnswer {
+        let data = [UInt8](repeating: 1, count: bytes)
+        let parts = ContentHash(of: data).map { [FetchedPart(.body, data: data, hash: $0)] } ?? []
+        return .fetched(FetchedTile(address, edition: "", parts: parts, validators: Validators()))
+    }
+
+    private static func failed(_ code: TileSourceError.Code, retryAfter: Double? = nil) -> Outcome {
+        .failure(TileSourceError(code, "a test", retryAfter: retryAfter))
+    }
+
+    private static func indices(_ starts: [DownloadPlan.Start]) -> [Int] { starts.map { Int($0.key.address.tile.x) } }
+
+    /// Fetches everything, one after the other; the order.
+    private static func drain(_ plan: inout DownloadPlan, at now: Duration = .zero) -> [Int] {
+        var order: [Int] = []
+        var running = plan.starts(at: now)
+        while !running.isEmpty {
+            let start = running.removeFirst()
+            order += indices([start])
+            if let result = plan.finish(start.key, fetched(start), at: now) {
+                plan.hold(result)
+                plan.release(result)
+            }
+            running += plan.starts(at: now)
+        }
+        return order
+    }
+
+    @Test("What somebody waits for goes first, then what the vehicle needs soonest, then regions")
+    func order() {
+        var plan = Self.plan()
+        plan.want((0..<3).map { Self.want(20 + $0, need: Double($0)) }, for: Self.region)
+        plan.want([Self.want(2, need: 9), Self.want(1, need: 3), Self.want(3, need: .nan)], for: Self.predicted)
+        plan.ask(Self.want(9))
+        #expect(Self.drain(&plan) == [9, 1, 2, 3, 20, 21, 22])
+    }
+
+    @Test("What the vehicle waits for comes two at a time, and before what has time, unless somebody asks for that")
+    func awaited() {
+        var plan = Self.plan { $0.concurrency = 4 }
+        let awaited = (1...3).map { TileDemand(TileAddress("map", Self.tile($0)), need: Double($0), isAwaited: true) }
+        plan.want(awaited + [Self.want(4, need: 6), Self.want(5, need: 7)], for: Self.predicted)
+        plan.want([Self.want(20)], for: Self.region)
+        plan.want([Self.want(30, "local")], for: DownloadOwner(.predicted, "other"))
+        let first = plan.starts(at: .zero)
+        #expect(Self.indices(first).sorted() == [1, 2, 30])
+        plan.ask(Self.want(9))
+        #expect(Self.indices(plan.starts(at: .zero)) == [9])
+        for start in first where start.key.address.tileset == "map" {
+            _ = plan.finish(start.key, start.want.need == 1 ? Self.failed(.server) : Self.fetched(start), at: .zero)
+        }
+        // One of them failed: until it is tried again the network is there for the others.
+        let third = plan.starts(at: .zero)
+        #expect(Self.indices(third) == [3])
+        for start in third { _ = plan.finish(start.key, Self.fetched(start), at: .zero) }
+        #expect(Self.indices(plan.starts(at: .zero)) == [4, 5, 20])
+    }
+
+    @Test("What the vehicle waits for and does not come holds up nothing else for long")
+    func awaitedInVain() {
+        var plan = Self.plan { $0.concurrency = 4 }
+        let awaited = (1...2).map { TileDemand(TileAddress("map", Self.tile($0)), need: 9, isAwaited: true) }
+        plan.want(awaited + [Self.want(4, need: 1)], for: Self.predicted)
+        #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
+        #expect(plan.wake(at: .zero) == .seconds(10) && plan.starts(at: .seconds(9)).isEmpty)
+        #expect(Self.indices(plan.starts(at: .seconds(10))) == [4] && plan.wake(at: .seconds(10)) == nil)
+    }
+
+    @Test("What is due and finds no room is begun when there is some, and not looked for all the time until then")
+    func dueWithoutRoom() throws {
+        var plan = Self.plan {
+            $0.concurrency = 4
+            $0.undeliveredBytes = 100
+        }
+        plan.want([Self.want(20)], for: Self.region)
+        let begun = plan.starts(at: .zero)
+        let failing = try #require(begun.first)
+        _ = plan.finish(failing.key, Self.failed(.server), at: .zero)
+        let due = try #require(plan.wake(at: .zero))
+        plan.want([Self.want(1, size: 100), Self.want(2, size: 100)], for: Self.predicted)
+        let soonest = plan.starts(at: .zero)
+        let first = try #require(soonest.first)
+        #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
+        let finished = plan.finish(first.key, Self.fetched(first, bytes: 100), at: due)
+        let result = try #require(finished)
+        plan.hold(result)
+        #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
+        plan.release(result)
+        #expect(Self.indices(plan.starts(at: due)) == [2])
+    }
+
+    @Test("A set is replaced as a whole: what has not begun is forgotten, what is under way is delivered to nobody")
+    func replaced() {
+        var plan = Self.plan()
+        plan.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.predicted)
+        let running = plan.starts(at: .zero)
+        #expect(Self.indices(running) == [0, 1])
+        plan.want([Self.want(1), Self.want(7, need: 1)], for: Self.predicted)
+        let first = plan.finish(running[0].key, Self.fetched(running[0]), at: .zero)
+        #expect(first?.owners == [])
+        #expect(Self.indices(plan.starts(at: .zero)) == [7])
+        let second = plan.finish(running[1].key, Self.fetched(running[1]), at: .zero)
+        #expect(second?.owners == [Self.predicted])
+        #expect(plan.starts(at: .zero).isEmpty)
+    }
+
+    @Test("A tile that several want is fetched once, and all of them are told")
+    func shared() {
+        var plan = Self.plan()
+        plan.want([Self.want(1)], for: Self.region)
+        plan.want([Self.want(1)], for: Self.predicted)
+        let starts = plan.starts(at: .zero)
+        #expect(starts.count == 1)
+        let result = plan.finish(starts[0].key, Self.fetched(starts[0]), at: .zero)
+        #expect(result?.owners == [Self.predicted, Self.region])
+        #expect(plan.starts(at: .zero).isEmpty)
+    }
+
+    @Test("What waits to be taken is not fetched again when a set is replaced")
+    func heldCounts() {
+        var plan = Self.plan()
+        plan.want([Self.want(1)], for: Self.predicted)
+        let start = plan.starts(at: .zero)[0]
+        guard let result = plan.finish(start.key, Self.fetched(start), at: .zero) else { return }
+        plan.hold(result)
+        plan.want([Self.want(1)], for: Self.predicted)
+        #expect(plan.starts(at: .zero).isEmpty)
+        plan.release(result)
+        plan.want([Self.want(1)], for: Self.predicted)
+        #expect(plan.starts(at: .zero).count == 1)
+    }
+
+    @Test("A failed tile is tried again after pauses that double, and then given up; meanwhile others go on")
+    func retries() throws {
+        var plan = Self.plan {
+            $0.retries = 3
+            $0.failuresToRest = 100
+            $0.concurrency = 1
+        }
+        plan.want([Self.want(1), Self.want(2, need: 1)], for: Self.predicted)
+        var now = Duration.zero
+        var pauses: [Double] = []
+        var start = plan.starts(at: now)[0]
+        for attempt in 1...3 {
+            #expect(start.attempt == attempt)
+            #expect(plan.finish(start.key, Self.failed(.server), at: now) == nil)
+            if attempt == 1 {
+                let other = plan.starts(at: now)[0]
+                #expect(Self.indices([other]) == [2])
+                _ = plan.finish(other.key, Self.fetched(other), at: now)
+            }
+            let due = try #require(plan.wake(at: now))
+            pauses.append((due - now) / .seconds(1))
+            #expect(plan.starts(at: due - .milliseconds(1)).isEmpty)
+            now = due
+            start = plan.starts(at: now)[0]
+        }
+        for (pause, longest) in zip(pauses, [1.0, 2, 4]) { #expect(pause >= longest / 2 && pause <= longest) }
+        let result = plan.finish(start.key, Self.failed(.server), at: now)
+        #expect(result?.attempts == 4)
+        guard case .failure? = result?.outcome else { throw TileSourceError(.system, "no failure") }
+        // Wanted again soon: the same failure at once, and no question.
+        plan.want([Self.want(1)], for: Self.predicted)
+        #expect(plan.starts(at: now).isEmpty)
+        #expect(plan.takeEarly().map(\.attempts) == [0])
+        // Asked for, or wanted after the rest: a new question.
+        plan.ask(Self.want(1))
+        #expect(plan.starts(at: now).count == 1)
+    }
+
+    @Test("The same seed gives the same pauses, another others")
+    func seeds() {
+        let pause = { (seed: UInt64) -> Duration? in
+            var plan = Self.plan { $0.seed = seed }
+            plan.want([Self.want(1)], for: Self.predicted)
+            _ = plan.finish(plan.starts(at: .zero)[0].key, Self.failed(.server), at: .zero)
+            return plan.wake(at: .zero)
+        }
+        #expect(pause(1) == pause(1))
+        #expect(pause(1) != pause(2))
+    }
+
+    @Test("A source that cannot be reached is left alone; its tiles wait for it and are not given up")
+    func outage() throws {
+        var plan = Self.plan {
+            $0.retries = 1
+            $0.failuresToRest = 2
+        }
+        plan.want((0..<4).map { Self.want($0, need: Double($0)) }, for: Self.region)
+        var now = Duration.zero
+        for start in plan.starts(at: now) { #expect(plan.finish(start.key, Self.failed(.unreachable), at: now) == nil) }
+        #expect(plan.starts(at: now).isEmpty)
+        #expect(plan.conditions(at: now).last?.reachability == .offline)
+        for rest in [5.0, 10, 20, 40, 80, 120, 120] {
+            now = try #require(plan.wake(at: now))
+            let trials = plan.starts(at: now)
+            #expect(trials.count == 1, "one question tells whether it is back")
+            #expect(plan.finish(trials[0].key, Self.failed(.unreachable), at: now) == nil)
+            let next = try #require(plan.wake(at: now))
+            #expect(next - now == .seconds(min(rest * 2, 120)))
+        }
+        now = try #require(plan.wake(at: now))
+        #expect(Self.drain(&plan, at: now).sorted() == [0, 1, 2, 3])
+        #expect(plan.conditions(at: now).last?.reachability == .online)
+    }
+
+    @Test("Retry-After is kept to, within a bound")
+    func retryAfter() throws {
+        var plan = Self.plan { $0.longestRetryAfter = 100 }
+        plan.want([Self.want(1)], for: Self.predicted)
+        let start = plan.starts(at: .zero)[0]
+        _ = plan.finish(start.key, Self.failed(.rateLimited, retryAfter: 50), at: .zero)
+        #expect(plan.wake(at: .zero) == .seconds(50))
+        let again = plan.starts(at: .seconds(50))[0]
+        _ = plan.finish(again.key, Self.failed(.rateLimited, retryAfter: 1e12), at: .seconds(50))
+        #expect(plan.wake(at: .seconds(50)) == .seconds(150))
+    }
+
+    @Test("What cannot succeed is told at once")
+    func hopeless() throws {
+        var plan = Self.plan()
+        for code in [.unauthorized, .tooLarge, .refused, .redirected, .editionChanged] as [TileSourceError.Code] {
+            plan.want([], for: Self.predicted)
+            plan.want([Self.want(code.rawValue.count)], for: Self.predicted)
+            let start = try #require(plan.starts(at: .seconds(1_000 * code.rawValue.count)).first)
+            #expect(plan.finish(start.key, Self.failed(code), at: .seconds(1_000 * code.rawValue.count)) != nil)
+        }
+    }
+
+    @Test(
+        "Offline nothing goes out, but what is on this machine is read; metered without regions; paused what is asked for"
+    )
+    func network() {
+        var plan = Self.plan { $0.concurrency = 10 }
+        plan.want([Self.want(1), Self.want(2, "local")], for: Self.predicted)
+        plan.want([Self.want(3), Self.want(4, "local")], for: Self.region)
+        plan.isPaused = true
+        #expect(plan.starts(at: .zero).isEmpty)
+        plan.ask(Self.want(5))
+        #expect(Self.indices(plan.starts(at: .zero)) == [5])
+        plan.isPaused = false
+        plan.network = .offline
+        #expect(Self.indices(plan.starts(at: .zero)) == [2, 4])
+        #expect(plan.obstacle("map", at: .zero)?.code == .offline)
+        #expect(plan.obstacle("local", at: .zero) == nil)
+        plan.network = .metered
+        #expect(Self.indices(plan.starts(at: .zero)) == [1])
+        plan.network = .unmetered
+        #expect(Self.indices(plan.starts(at: .zero)) == [3])
+    }
+
+    @Test("What was broken off for the network's sake is fetched when it is back, and counts as no attempt")
+    func brokenOff() {
+        var plan = Self.plan { $0.retries = 0 }
+        plan.want([Self.want(1)], for: Self.predicted)
+        let start = plan.starts(at: .zero)[0]
+        plan.network = .offline
+        #expect(plan.finish(start.key, Self.failed(.cancelled), at: .zero) == nil)
+        #expect(plan.starts(at: .zero).isEmpty)
+        plan.network = .unmetered
+        #expect(plan.starts(at: .zero).map(\.attempt) == [1])
+    }
+
+    @Test("No more is begun than may be held; a single tile always, however large")
+    func room() {
+        var plan = Self.plan {
+            $0.concurrency = 10
+            $0.undeliveredBytes = 100
+        }
+        plan.want((0..<6).map { Self.want($0, need: Double($0), size: $0 == 0 ? 5_000 : 40) }, for: Self.region)
+        let first = plan.starts(at: .zero)
+        #expect(Self.indices(first) == [0])
+        let huge = plan.finish(first[0].key, Self.fetched(first[0], bytes: 5_000), at: .zero)
+        if let huge { plan.hold(huge) }
+        #expect(plan.starts(at: .zero).isEmpty, "held until its reader is done")
+        if let huge { plan.release(huge) }
+        #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
+    }
+
+    @Test("A hundred thousand wants, replaced and drained, keep their order")
+    func many() {
+        var plan = Self.plan { $0.concurrency = 8 }
+        let wants = (0..<16_000).map { Self.want($0, need: Double(($0 * 7_919) % 16_000)) }
+        plan.want(wants, for: Self.region)
+        let order = Self.drain(&plan)
+        #expect(order == wants.sorted { $0.need < $1.need }.map { Int($0.address.tile.x) })
+    }
+}

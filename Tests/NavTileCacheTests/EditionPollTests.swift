@@ -1,0 +1,69 @@
+import NavTileCache
+import Testing
+
+/// When sources are asked what they have.
+struct EditionPollTests {
+    private static let second: Int64 = 1_000_000_000
+
+    /// The first whole second at which its source is asked.
+    private static func next(_ inquiry: EditionPoll, from moment: Int64) -> Int64? {
+        (0...10_000).lazy.map { moment + $0 * second }.first { inquiry.isDue(at: $0) }
+    }
+
+    @Test func aSourceThatCannotSayWhatItHasIsAskedEverMoreSeldomHoweverManyTilesShowThatItChanged() {
+        var inquiry = EditionPoll()
+        var moment: Int64 = 0
+        var pauses: [Int64] = []
+        for _ in 0..<8 {
+            #expect(inquiry.isDue(at: moment))
+            inquiry.begin()
+            #expect(!inquiry.isDue(at: moment))
+            inquiry.fail(at: moment)
+            for _ in 0..<1_000 {
+                inquiry.noteChange()
+                inquiry.hurry()
+            }
+            #expect(inquiry.isSuperseded && inquiry.isUrgent)
+            let next = Self.next(inquiry, from: moment) ?? .max
+            pauses.append((next - moment) / Self.second)
+            moment = next
+        }
+        #expect(pauses == [2, 4, 8, 16, 32, 60, 60, 60])
+        inquiry.begin()
+        inquiry.succeed(isNews: true, interval: 3_600 * Self.second, at: moment)
+        #expect(!inquiry.isSuperseded && Self.next(inquiry, from: moment) == moment + 3_600 * Self.second)
+        // Where nothing failed before it is asked at once.
+        inquiry.noteChange()
+        #expect(inquiry.isDue(at: moment))
+    }
+
+    @Test func aSourceThatTakesBackWhatItsTilesShowIsAskedEverMoreSeldom() {
+        var inquiry = EditionPoll()
+        var moment: Int64 = 0
+        var pauses: [Int64] = []
+        for _ in 0..<3 {
+            inquiry.noteChange()
+            let next = Self.next(inquiry, from: moment) ?? .max
+            pauses.append((next - moment) / Self.second)
+            moment = next
+            inquiry.begin()
+            inquiry.succeed(isNews: false, interval: 3_600 * Self.second, at: moment)
+            // Its tiles are tried again all the same.
+            #expect(!inquiry.isSuperseded)
+        }
+        #expect(pauses == [0, 2, 4])
+    }
+
+    @Test func anotherNetworkAndAnOrderEndThePauseOfAFailure() {
+        var inquiry = EditionPoll()
+        inquiry.begin()
+        inquiry.fail(at: 0)
+        #expect(!inquiry.isDue(at: Self.second))
+        inquiry.restart(isUrgent: false)
+        #expect(inquiry.isDue(at: Self.second) && !inquiry.isUrgent)
+        inquiry.postpone(at: 0)
+        #expect(!inquiry.isDue(at: Self.second))
+        inquiry.restart(isUrgent: true)
+        #expect(inquiry.isDue(at: Self.second) && inquiry.isUrgent)
+    }
+}
