@@ -40,27 +40,27 @@ public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
     case uTurn = "uturn"
     /// More than 120° to the right.
     case sharpRight = "sharp right"
-    /// 45° to 120° to the right.
+    /// 40° to 120° to the right.
     case right
-    /// 20° to 45° to the right.
+    /// 20° to 40° to the right.
     case slightRight = "slight right"
     /// Ahead.
     case straight
-    /// 20° to 45° to the left.
+    /// 20° to 40° to the left.
     case slightLeft = "slight left"
-    /// 45° to 120° to the left.
+    /// 40° to 120° to the left.
     case left
     /// More than 120° to the left.
     case sharpLeft = "sharp left"
 
-    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. Limits after OSRM's guidance (20°, 120°) and Valhalla's (45°).
+    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. The limits are those of OSRM's guidance.
     public init(turnDegrees degrees: Double) {
         let isRight = degrees > 0
         switch abs(degrees) {
-        case ..<20: self = .straight
-        case ..<45: self = isRight ? .slightRight : .slightLeft
-        case ..<120: self = isRight ? .right : .left
-        case ..<172: self = isRight ? .sharpRight : .sharpLeft
+        case ...20: self = .straight
+        case ...40: self = isRight ? .slightRight : .slightLeft
+        case ...120: self = isRight ? .right : .left
+        case ..<179.99: self = isRight ? .sharpRight : .sharpLeft
         default: self = .uTurn
         }
     }
@@ -159,6 +159,8 @@ public struct Maneuver: Sendable, Equatable {
     public var exitNumber: String
     /// Which of a roundabout's exits is taken, from 1; nil when unknown or no roundabout.
     public var roundaboutExit: Int?
+    /// The turn by which a roundabout is left; nil when unknown or no roundabout.
+    public var exitModifier: ManeuverModifier?
     /// The roundabout's own name; empty without.
     public var roundaboutName: String
     /// The side that traffic keeps to.
