@@ -171,7 +171,7 @@ extension Parameter {
 
 extension Parameter.Value {
     /// The value as a configuration file has it.
-    var text: String {
+    package var text: String {
         switch self {
         case .boolValue(let value): String(value)
         case .intValue(let value): String(value)

@@ -18,6 +18,9 @@ package final class BagPlayer {
         package var loop = false
         /// Topics to play, `*` stands for any text.
         package var topics = ["*"]
+        /// A node that the bag is the input of: what it published itself is left out. It has the name that it had in the
+        /// recording.
+        package var inputOf: String?
         /// Topics and what they are called on the bus.
         package var remaps: [String: String] = [:]
         /// The longest stretch without a message that is waited for, seconds of the bag; a longer one is jumped.
@@ -69,6 +72,12 @@ package final class BagPlayer {
     private var report: (BagPlayer) -> Void = { _ in }
     private let leader: LockstepLeader?
     private let stop: StopSignal
+    /// Times as fast as it was recorded; nil for as fast as the nodes can.
+    package private(set) var rate: Double?
+    /// Whether time stands still.
+    package var isPaused: Bool { control.isPaused }
+    /// Where the playback goes on, which ends this time through; ns of the bag.
+    private var jump: UInt64?
     /// The topics that are played, and the place of each channel's among them: every publisher of a topic has a channel.
     private var tracks: [Track] = []
     private var places: [UInt16: Int] = [:]
@@ -91,6 +100,8 @@ package final class BagPlayer {
     }
     /// Seconds that have been played of this time through.
     package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
+    /// Seconds that are played in one time through.
+    package var duration: Double { (span.upperBound - span.lowerBound).inSeconds }
     /// What is played of the bag.
     private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
 
@@ -124,8 +135,10 @@ package final class BagPlayer {
         } catch {
             throw NodeError(.invalid, error.description)
         }
+        rate = options.rate
         let filter = TopicFilter(include: options.topics)
-        for channel in reader.index.channels where filter.matches(channel.topic) {
+        let own = try options.inputOf.map { node throws(NodeError) in try topics(publishedBy: node, directory) } ?? []
+        for channel in reader.index.channels where filter.matches(channel.topic) && !own.contains(channel.topic) {
             try announce(channel)
         }
         guard !tracks.isEmpty else {
@@ -138,6 +151,31 @@ package final class BagPlayer {
         if options.clock || options.lockstep {
             clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", fallback: .latest)
         }
+    }
+
+    /// The topics of the bag that a node published, as its channels say; of a bag that does not say, those that the node
+    /// announces now, or that belong to a node of that name.
+    private func topics(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<String> {
+        let channels = reader.index.channels
+        let names = Set(channels.compactMap { $0.metadata["node"] })
+        guard names.isEmpty else {
+            guard names.contains(node) else {
+                throw NodeError(
+                    .usage, "nothing in the bag is of a node '\(node)'; it has: \(names.sorted().joined(separator: ", "))")
+            }
+            return Set(channels.filter { $0.metadata["node"] == node }.map(\.topic))
+        }
+        let live = (try? directory?.inspect())?.nodes.first { $0.node == node }?.topics.map(\.name) ?? []
+        let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
+        let usual = channels.map(\.topic).filter { topic in
+            topic == TopicCatalogue.health(of: node)
+                || (live.isEmpty && topic != "/nav/policy/decision" && prefix.map(topic.hasPrefix) ?? false)
+        }
+        guard prefix != nil || !live.isEmpty else {
+            throw NodeError(
+                .usage, "the bag does not tell who published what, and no node '\(node)' runs: start it, or give --topics")
+        }
+        return Set(live + usual)
     }
 
     private func announce(_ channel: BagChannel) throws(NodeError) {
@@ -179,10 +217,15 @@ package final class BagPlayer {
         do {
             if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
             defer { leader?.end() }
-            repeat {
-                try playOnce()
+            let first = reader.index.timeRange?.lowerBound ?? 0
+            let beginning = Pace.moment(options.start, after: first)
+            var start: UInt64? = beginning
+            while let from = start, !stop.isStopped {
+                jump = nil
+                try playOnce(from: from, beginning: beginning)
                 epoch &+= 1
-            } while options.loop && !stop.isStopped
+                start = jump ?? (options.loop ? beginning : nil)
+            }
             report(self)
             if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }
         } catch let error as BagError {
@@ -220,14 +263,14 @@ package final class BagPlayer {
 
     // MARK: One time through
 
-    private func playOnce() throws {
+    private func playOnce(from start: UInt64, beginning: UInt64) throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
-        let start = Pace.moment(options.start, after: first)
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
         var moments = BagMoments(reader.messages(query)) { [places] in places[$0] != nil }
         origin = SimulatedTime(nanoseconds: Int64(clamping: start))
         let last = min(query.end ?? .max, reader.index.timeRange?.upperBound ?? start)
-        span = origin...max(origin, SimulatedTime(nanoseconds: Int64(clamping: last)))
+        let lower = SimulatedTime(nanoseconds: Int64(clamping: beginning))
+        span = lower...max(lower, SimulatedTime(nanoseconds: Int64(clamping: last)))
         time = origin
         begin = MonotonicClock.now()
         nextTimer = nil
@@ -236,13 +279,55 @@ package final class BagPlayer {
             guard let stamp = messages.first?.logTime else { continue }
             let due = SimulatedTime(nanoseconds: Int64(clamping: stamp))
             try runTime(to: due)
-            guard !stop.isStopped else { return }
+            guard !isInterrupted else { return }
             try publishClock(due)
             for message in messages { try play(message) }
             try settle(at: due)
             endStep(at: due)
             reportWhenDue()
         }
+        while control.isAttended, control.isPaused, !isInterrupted {
+            obey()
+            if !isInterrupted { try standStill() }
+        }
+    }
+
+    /// Whether this time through has come to its end before the bag's.
+    private var isInterrupted: Bool { stop.isStopped || jump != nil }
+
+    /// Does what was asked for at the keys.
+    private func obey() {
+        if let factor = control.takeFactor() {
+            (origin, begin) = (presentTime, MonotonicClock.now())
+            rate = min(max((rate ?? 1) * factor, Self.rates.lowerBound), Self.rates.upperBound)
+        }
+        while jump == nil, let wanted = control.takeJump() {
+            let lower = UInt64(clamping: span.lowerBound.nanoseconds)
+            let upper = UInt64(clamping: span.upperBound.nanoseconds)
+            switch wanted {
+            case .by(let seconds):
+                let present = UInt64(clamping: presentTime.nanoseconds)
+                let place =
+                    seconds < 0
+                    ? present - min(present, Pace.moment(-seconds, after: 0)) : Pace.moment(seconds, after: present)
+                jump = min(max(place, lower), upper)
+            case .back:
+                let topics = Set(tracks.map(\.topic))
+                let present = UInt64(clamping: time.nanoseconds)
+                guard let place = try? reader.lastTime(of: Array(topics), before: present), place >= lower else {
+                    continue
+                }
+                jump = place
+                control.addStep()
+            }
+        }
+    }
+
+    /// The bag's time that it is now at the pace of the playback.
+    private var presentTime: SimulatedTime {
+        guard !control.isPaused, rate != nil || leader == nil else { return time }
+        let passed = (MonotonicClock.now() - begin).inSeconds * (rate ?? 1)
+        return max(time, origin + Duration(clampingSeconds: max(passed, 0)))
     }
 
     private func reportWhenDue() {
@@ -267,9 +352,7 @@ package final class BagPlayer {
     private func beginEpoch(at start: UInt64, first: UInt64) throws {
         var values: [Int: BagMessage] = [:]
         if start > first {
-            let names = tracks.filter(\.isLatched).map(\.topic)
-            var earlier = reader.messages(BagQuery(topics: names.sorted(), end: start))
-            while !names.isEmpty, let message = try earlier.next() {
+            for message in try reader.lastMessages(of: tracks.filter(\.isLatched).map(\.topic), before: start).values {
                 if let place = places[message.channelID] { values[place] = message }
             }
         }
@@ -298,11 +381,12 @@ package final class BagPlayer {
             return try waitUntil(due)
         }
         guard leader != nil else { return try tick(to: due) }
-        while let timer = nextTimer, timer < due, !stop.isStopped {
+        while let timer = nextTimer, timer < due, !isInterrupted {
             // A timer that is always due at once must not hold time up.
             let next = min(due, max(timer, time + .milliseconds(1)))
             guard next < due else { break }
             try waitUntil(next)
+            guard !isInterrupted else { return }
             try publishClock(next)
             try settle(at: next)
         }
@@ -311,27 +395,28 @@ package final class BagPlayer {
 
     private func tick(to due: SimulatedTime) throws(BusError) {
         guard options.clock else { return try waitUntil(due) }
-        let span = Duration(clampingSeconds: Self.tick.inSeconds * (options.rate ?? 1))
         var next = time
-        while next < due, !stop.isStopped {
+        while next < due, !isInterrupted {
             try waitUntil(next)
+            guard !isInterrupted else { return }
             try publishClock(next)
-            next = next + max(.nanoseconds(1), span)
+            next = next + max(.nanoseconds(1), Duration(clampingSeconds: Self.tick.inSeconds * (rate ?? 1)))
         }
         try waitUntil(due)
     }
 
     /// Waits for the pace, and while paused; in lockstep without a rate there is no pace.
     private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
-        while !stop.isStopped {
+        while true {
+            obey()
+            guard !isInterrupted else { return }
             if !isStepping, control.isPaused {
                 isStepping = control.takeStep()
                 if !isStepping { try standStill() }
                 continue
             }
-            if isStepping || (leader != nil && options.rate == nil) { return }
-            let span = Pace.nanoseconds(
-                from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1)
+            if isStepping || (leader != nil && rate == nil) { return }
+            let span = Pace.nanoseconds(from: origin.nanoseconds, to: moment.nanoseconds, rate: rate ?? 1)
             let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
             if remaining < .zero - Self.hesitation { begin = begin + (.zero - remaining) }
             guard remaining > .zero else { return }
@@ -360,7 +445,7 @@ package final class BagPlayer {
         // In lockstep nothing is published between steps that no step names.
         guard let clockPublication, !(isPaused && leader != nil) else { return }
         let clock = Clock(
-            stampNs: moment.nanoseconds, rate: options.rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,
+            stampNs: moment.nanoseconds, rate: rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,
             epoch: epoch)
         try bus.publish(clock.encoded(), on: clockPublication, stampNanoseconds: moment.nanoseconds)
     }

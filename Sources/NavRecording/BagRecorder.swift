@@ -1,5 +1,7 @@
+import Foundation
 package import NavBag
 package import NavBus
+import NavConfig
 package import NavGeo
 package import NavKit
 package import NavMessages
@@ -24,6 +26,18 @@ package final class BagRecorder {
         package var splitBytes: Int?
         /// Seconds of recorded time after which it does; nil never.
         package var splitSeconds: Double?
+        /// Bytes of all files of the recording together, above which the oldest are deleted; nil never. It takes a
+        /// ``splitBytes`` of at most half of it.
+        package var quotaBytes: Int?
+        /// Seconds of messages that are kept in memory and written when ``BagRecorder/snapshot(_:_:)`` is called, and then
+        /// alone; nil writes everything as it comes.
+        package var snapshotSeconds: Double?
+        /// Bytes of memory that they may take.
+        package var snapshotBytes = 256 << 20
+        /// Files that are attached to the recording.
+        package var attachments: [String] = []
+        /// Facts about the recording that are written into it, by name.
+        package var facts: [String: String] = [:]
 
         /// Everything, by the machine's clock.
         package init() {}
@@ -57,12 +71,39 @@ package final class BagRecorder {
     /// How long the disk may take at the end, seconds.
     private static let patience = 10.0
     private static let largest = 64 << 20
+    /// Snapshots that are written at a time.
+    private static let mostSnapshots = 4
+    /// The largest file that is attached.
+    private static let largestAttachment = 16 << 20
+
+    /// A bag that is written of the last seconds, and who waits for it.
+    private struct Snapshot {
+        var thread: RecordingThread
+        var call: UnaryCall<SnapshotResponse>?
+        /// When no more is recorded into it: a moment of the recording's time, or of the machine's when that stands.
+        var end: (logTime: Int64, deadline: MonotonicInstant)
+        var isClosing = false
+    }
 
     private let bus: any Bus
     private let options: Options
-    private let thread: RecordingThread
+    private let files: RecordingThread.Files
+    /// Writes everything; nil when only snapshots are written.
+    private let thread: RecordingThread?
+    private var ring: SnapshotRing?
+    private var snapshots: [Snapshot] = []
+    private var snapshotPaths: [String] = []
+    private var snapshotMessages: UInt64 = 0
+    private var incompleteSnapshots = 0
+    /// What each file of the recording begins with.
+    private var supplements: [RecordingThread.Supplement] = []
+    /// Nodes whose configuration is recorded, by boot id.
+    private var described: Set<UInt64> = []
     private let nodeLog: NodeLog
     private var types: [String: (name: String, isLatched: Bool)] = [:]
+    private var publishers: [UInt64: String] = [:]
+    /// Publishers that are not in the directory.
+    private var strangers: Set<UInt64> = []
     private let clock: NodeClock
     private let participant: LockstepParticipant
     private var service: LockstepService?
@@ -82,9 +123,9 @@ package final class BagRecorder {
     private var heldDropped: UInt64 = 0
 
     /// Messages written so far.
-    package var messageCount: UInt64 { thread.report.written }
+    package var messageCount: UInt64 { thread?.report.written ?? snapshotMessages }
     /// The files so far.
-    package var paths: [String] { thread.report.paths }
+    package var paths: [String] { thread?.report.paths ?? snapshotPaths }
 
     /// Creates the bag and subscribes.
     ///
@@ -99,14 +140,22 @@ package final class BagRecorder {
         clock = NodeClock(isSimulated: options.simTime || options.lockstep) { nodeLog.warning($0) }
         participant = LockstepParticipant(bus, clock: clock) { nodeLog.warning($0) }
         var files = RecordingThread.Files(first: path, overwrite: options.overwrite)
-        files.splitBytes = options.splitBytes
+        files.splitBytes = options.quotaBytes.map { min(options.splitBytes ?? $0 / 10, $0 / 2) } ?? options.splitBytes
+        files.quotaBytes = options.quotaBytes
         files.splitNanoseconds = options.splitSeconds.map { Int64(min(max($0, 0) * 1e9, 1e18)) }
         // Where chunks end must not depend on the machine's pace.
         files.flushes = !options.lockstep
+        self.files = files
+        ring = options.snapshotSeconds.map { SnapshotRing(seconds: $0, bytes: options.snapshotBytes) }
         do throws(BagError) {
-            thread = try RecordingThread(files, log: nodeLog)
+            thread = ring == nil ? try RecordingThread(files, log: nodeLog) : nil
         } catch {
             throw NodeError(.system, "cannot record: \(error)")
+        }
+        // In lockstep equal playbacks give equal bytes.
+        if !options.lockstep {
+            if !options.facts.isEmpty { add(.metadata(name: "navbus.recorder", options.facts)) }
+            for path in options.attachments { try attach(path) }
         }
         do throws(BusError) {
             // As many as memory holds: the bus bounds the bytes, and of a journal every entry counts.
@@ -125,6 +174,7 @@ package final class BagRecorder {
             if options.lockstep {
                 service = try LockstepService(bus, participant, isSimulated: true)
             } else {
+                if ring != nil { try bus.serve(RecorderService.served(by: self)) }
                 health = try bus.advertise(
                     TopicDescription(
                         name: Topics.health(of: bus.name).name, typeName: NodeHealth.fullName,
@@ -171,6 +221,16 @@ package final class BagRecorder {
             nodeLog.warning("no message of /clock came: the recording is by the machine's clock")
             release { $0 }
         }
+        for index in snapshots.indices { close(&snapshots[index]) }
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: Self.patience)
+        while !snapshots.isEmpty, MonotonicClock.now() < deadline {
+            finishSnapshots()
+            usleep(1_000)
+        }
+        guard incompleteSnapshots + snapshots.count == 0 else {
+            throw NodeError(.system, "\(incompleteSnapshots + snapshots.count) snapshots are not complete")
+        }
+        guard let thread else { return losses }
         thread.setLosses(losses.metadata)
         let report = thread.close(atMost: Self.patience)
         guard report.isComplete else {
@@ -185,7 +245,7 @@ package final class BagRecorder {
 
     /// What was published and is not in the recording, so far.
     package var losses: Losses {
-        let report = thread.report
+        let report = thread?.report ?? RecordingThread.Report()
         var losses = Losses(dropped: heldDropped, refused: report.tooLarge, unwritten: report.unwritten)
         for topic in bus.statistics.topics {
             losses.lost &+= topic.lost
@@ -198,6 +258,7 @@ package final class BagRecorder {
     /// One turn of the recorder's loop.
     package func turn(_ timeout: Duration) throws(BusError) {
         try participant.turn(waiting: timeout, isIdle: { true }, handle: record, event: { _ in })
+        finishSnapshots()
     }
 
     private func record(_ delivery: Delivery, isOfWave: Bool) {
@@ -212,14 +273,25 @@ package final class BagRecorder {
         // Outside the waves nothing comes twice in the same way.
         guard !options.lockstep || (isOfWave && participant.isInWave) else { return }
         let type = type(of: delivery.topic)
+        if publishers[delivery.header.bootID] == nil { lookUp(delivery.header.bootID) }
         let entry = RecordingThread.Entry(
             topic: delivery.topic, type: type.name, isLatched: type.isLatched,
             sequence: options.lockstep ? nil : delivery.header.sequence,
-            publisher: options.lockstep ? nil : delivery.header.bootID, logTime: delivery.received.utcNanoseconds,
+            publisher: options.lockstep ? nil : delivery.header.bootID,
+            node: options.lockstep ? nil : publishers[delivery.header.bootID],
+            logTime: delivery.received.utcNanoseconds,
             publishTime: delivery.header.stampNanoseconds, payload: delivery.payload)
-        guard clock.isSimulated else { return thread.take(entry) }
+        guard clock.isSimulated else { return write(entry) }
         guard let now = clock.stamp?.nanoseconds else { return hold(entry) }
-        thread.take(at(now, entry), waits: options.lockstep)
+        write(at(now, entry))
+    }
+
+    private func write(_ entry: RecordingThread.Entry) {
+        if let thread { return thread.take(entry, waits: options.lockstep) }
+        ring?.take(entry)
+        for snapshot in snapshots where !snapshot.isClosing && entry.logTime < snapshot.end.logTime {
+            snapshot.thread.take(entry)
+        }
     }
 
     /// A message at a moment of `/clock`. A stamp that is nearer to the machine's time comes from a publisher that does not
@@ -244,7 +316,7 @@ package final class BagRecorder {
     }
 
     private func release(_ change: (RecordingThread.Entry) -> RecordingThread.Entry) {
-        for entry in held { thread.take(change(entry)) }
+        for entry in held { write(change(entry)) }
         (held, heldBytes) = ([], 0)
     }
 
@@ -258,6 +330,58 @@ package final class BagRecorder {
         return type
     }
 
+    /// Looks up the name of a publisher, once.
+    private func lookUp(_ bootID: UInt64) {
+        guard !options.lockstep, let directory, !strangers.contains(bootID), strangers.count < 4_096 else { return }
+        for node in (try? directory.inspect())?.nodes ?? [] { publishers[node.bootID] = node.node }
+        if publishers[bootID] == nil { strangers.insert(bootID) }
+    }
+
+    // MARK: Beside the messages
+
+    private func add(_ supplement: RecordingThread.Supplement) {
+        supplements.append(supplement)
+        thread?.add(supplement)
+        for snapshot in snapshots { snapshot.thread.add(supplement) }
+    }
+
+    private func attach(_ path: String) throws(NodeError) {
+        do throws(ConfigError) {
+            let data = try TextFile.bytes(path, limit: Self.largestAttachment)
+            let name = (path as NSString).lastPathComponent
+            let types = ["json": "application/json", "yaml": "application/yaml", "yml": "application/yaml"]
+            add(
+                .attachment(
+                    name: name, mediaType: types[(name as NSString).pathExtension] ?? "text/plain",
+                    logTime: UInt64(clamping: WallClock.now().nanoseconds), data: data))
+        } catch {
+            throw NodeError(.missing, "cannot attach a file to the recording: \(error)")
+        }
+    }
+
+    /// Asks each node that has come for its configuration, and attaches the description of its road tiles.
+    private func describeNodes() {
+        guard let directory, described.count < 1_024, let nodes = try? directory.inspect().nodes else { return }
+        for node in nodes where node.node != bus.name && described.insert(node.bootID).inserted {
+            guard node.services.contains(where: { $0.name == NodeService.name }) else { continue }
+            var options = CallOptions(timeout: .seconds(5))
+            options.node = node.node
+            let name = node.node
+            _ = try? bus.call(NodeService.getParameters, GetParametersRequest(), options: options) { [weak self] result in
+                guard case .success(let answer) = result, !answer.parameters.isEmpty else { return }
+                self?.describe(name, answer.parameters)
+            }
+        }
+    }
+
+    private func describe(_ node: String, _ parameters: [Parameter]) {
+        let entries = parameters.compactMap { parameter in parameter.key.map { ($0, parameter.value?.text ?? "") } }
+        let values = Dictionary(entries, uniquingKeysWith: { first, _ in first })
+        add(.metadata(name: "navbus.parameters/\(node)", values))
+        guard let tiles = values["tiles"], tiles.hasPrefix("/") else { return }
+        try? attach(tiles + "/tileset.json")
+    }
+
     // MARK: Health
 
     private func reportWhenDue() {
@@ -265,11 +389,12 @@ package final class BagRecorder {
         guard let health, now >= nextReport else { return }
         nextReport = now + .seconds(1)
         let losses = losses
-        thread.setLosses(losses.metadata)
+        thread?.setLosses(losses.metadata)
+        describeNodes()
         for topic in bus.statistics.topics where topic.rejected > 0 && refused.insert(topic.topic).inserted {
             nodeLog.warning("\(topic.topic): messages that are malformed or over 64 MiB are left out")
         }
-        let report = thread.report
+        let report = thread?.report ?? RecordingThread.Report()
         var findings: [HealthFinding] = []
         if let failure = report.failure { findings.append(HealthFinding("bag_unwritable", failure, severity: .lost)) }
         let lately = memory.recentLoss("losses", total: losses.total, at: now.nanoseconds)
@@ -285,7 +410,7 @@ package final class BagRecorder {
             state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
         message.reasons = zip(findings, since).map { HealthReason(code: $0.code, message: $0.message, sinceNs: $1) }
         message.counters = [
-            Counter(name: "messages_recorded", value: report.written),
+            Counter(name: "messages_recorded", value: messageCount),
             Counter(name: "messages_lost", value: losses.lost),
             Counter(name: "messages_dropped", value: losses.dropped),
             Counter(name: "messages_refused", value: losses.refused),
@@ -303,5 +428,64 @@ package final class BagRecorder {
 extension BagRecorder.Losses {
     fileprivate var metadata: [String: String] {
         ["lost": "\(lost)", "dropped": "\(dropped)", "refused": "\(refused)"]
+    }
+}
+
+// MARK: - Snapshots
+
+extension BagRecorder: RecorderServiceProvider {
+    /// Writes the last seconds into a bag of its own, and answers when it is complete.
+    package func snapshot(_ request: SnapshotRequest, _ call: UnaryCall<SnapshotResponse>) throws {
+        guard let ring else { throw CallStatus(.failedPrecondition, "'\(bus.name)' keeps nothing in memory") }
+        guard snapshots.count < Self.mostSnapshots else {
+            throw CallStatus(.resourceExhausted, "\(Self.mostSnapshots) snapshots are being written: ask again later")
+        }
+        let after = request.afterS ?? 0
+        guard after >= 0, after <= 3_600 else {
+            throw CallStatus(.invalidArgument, "after_s is \(after): give 0 to 3600 seconds")
+        }
+        let content = ring.content
+        guard let last = content.last?.logTime else {
+            throw CallStatus(.failedPrecondition, "nothing has been published yet")
+        }
+        let thread: RecordingThread
+        do throws(BagError) {
+            thread = try RecordingThread(files, log: nodeLog)
+        } catch {
+            throw CallStatus(.internal, "cannot write the snapshot: \(error)")
+        }
+        for supplement in supplements { thread.add(supplement) }
+        if let reason = request.reason { thread.add(.metadata(name: "navbus.snapshot", ["reason": reason])) }
+        for entry in content { thread.take(entry, waits: true) }
+        let end = last.addingReportingOverflow(Int64(after * 1e9) + 1).partialValue
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: after)
+        snapshots.append(Snapshot(thread: thread, call: call, end: (end, deadline)))
+    }
+
+    private func close(_ snapshot: inout Snapshot) {
+        guard !snapshot.isClosing else { return }
+        snapshot.isClosing = true
+        snapshot.thread.setLosses(losses.metadata)
+        snapshot.thread.beginClosing()
+    }
+
+    private func finishSnapshots() {
+        for index in snapshots.indices where MonotonicClock.now() >= snapshots[index].end.deadline {
+            close(&snapshots[index])
+        }
+        snapshots.removeAll { snapshot in
+            let report = snapshot.thread.report
+            guard report.hasEnded else { return false }
+            snapshotPaths += report.paths
+            snapshotMessages += report.written
+            guard report.isComplete, report.unwritten == 0 else {
+                incompleteSnapshots += 1
+                let reason = report.failure ?? "\(report.unwritten) messages were not written"
+                snapshot.call?.fail(CallStatus(.internal, "the snapshot is not complete: \(reason)"))
+                return true
+            }
+            snapshot.call?.finish(SnapshotResponse(path: report.paths.first, messageCount: report.written))
+            return true
+        }
     }
 }

@@ -1,9 +1,10 @@
+import Foundation
 import Glibc
 package import NavBag
 
 /// The files of a recording: `drive.mcap`, then `drive_1.mcap`, `drive_2.mcap`, and so on.
 ///
-/// A recording that finds the first one taken goes on behind the last: a recorder that is restarted loses and replaces
+/// A recording that finds files of the series goes on behind the last of them: a recorder that is restarted loses and replaces
 /// nothing of what was recorded before.
 struct BagSeries {
     /// The most files of a series.
@@ -19,6 +20,44 @@ struct BagSeries {
     init(_ first: String, overwrite: Bool) {
         self.first = first
         self.overwrite = overwrite
+        if !overwrite, let last = numbers.last { number = last + 1 }
+    }
+
+    /// The numbers of the files that are there, ascending.
+    private var numbers: [Int] {
+        let folder = (first as NSString).deletingLastPathComponent
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
+        let known = (path(0) as NSString).lastPathComponent
+        let stem = (known as NSString).deletingPathExtension + "_"
+        let end = known.dropFirst(stem.count - 1)
+        return names.compactMap { name -> Int? in
+            if name == known { return 0 }
+            guard name.hasPrefix(stem), name.hasSuffix(end),
+                let number = Int(name.dropFirst(stem.count).dropLast(end.count)), number > 0,
+                (path(number) as NSString).lastPathComponent == name
+            else { return nil }
+            return number
+        }.sorted()
+    }
+
+    /// Deletes the oldest bags of the series until the others take at most so many bytes; the last one stays.
+    ///
+    /// - Returns: lines about what was deleted, and what could not be.
+    func makeRoom(_ room: Int) -> [String] {
+        var files = numbers.map { number -> (path: String, size: Int) in
+            var status = stat()
+            let path = path(number)
+            return (path, stat(path, &status) == 0 ? Int(status.st_size) : 0)
+        }
+        var notes: [String] = []
+        while files.count > 1, files.reduce(0, { $0 + $1.size }) > room, let oldest = files.first {
+            files.removeFirst()
+            guard Self.isBag(oldest.path) else { continue }
+            let isGone = unlink(oldest.path) == 0
+            let reason = isGone ? "" : ": \(String(cString: strerror(errno)))"
+            notes.append("the quota is reached: '\(oldest.path)' is \(isGone ? "" : "not ")deleted\(reason)")
+        }
+        return notes
     }
 
     /// The path of a file, the first being 0.
@@ -31,6 +70,10 @@ struct BagSeries {
 
     /// Creates the next file.
     mutating func create() throws(BagError) -> (bag: BagWriter, path: String) {
+        // What is no recording was named by mistake.
+        if !overwrite, access(first, F_OK) == 0, !Self.isBag(first) {
+            throw BagError(.io, "cannot create \(first): it is there, and it is no bag; --overwrite replaces it")
+        }
         while true {
             let path = path(number)
             do throws(BagError) {
@@ -39,12 +82,8 @@ struct BagSeries {
                 return (bag, path)
             } catch {
                 guard !overwrite, error.code == .io, access(path, F_OK) == 0 else { throw error }
-                // What is no recording was named by mistake.
-                guard number > 0 || Self.isBag(path) else {
-                    throw BagError(.io, "\(error.reason), and it is no bag; --overwrite replaces it")
-                }
                 number += 1
-                guard number < Self.most else { throw error }
+                guard number < .max, numbers.count < Self.most else { throw error }
             }
         }
     }

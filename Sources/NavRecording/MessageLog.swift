@@ -31,14 +31,16 @@ package struct MessageLog<Sink: ByteSink> {
     ///   - type: the full name of its type; one that this build does not know is written without a schema.
     ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil counts here.
     ///   - publisher: the boot id of the publisher, which then has a channel of its own; nil puts all into one.
+    ///   - node: the publisher's name, written with the channel.
+    ///   - isLatched: whether a late subscriber gets the last value, written with the channel of a topic that is not in the catalogue.
     ///   - logTime: the time that orders the bag, ns.
     ///   - publishTime: when its content was true, ns.
     package mutating func write(
         _ payload: UnsafeRawBufferPointer, topic: String, type: String, sequence: UInt64?, publisher: UInt64? = nil,
-        logTime: Int64, publishTime: Int64
+        node: String? = nil, isLatched: Bool = false, logTime: Int64, publishTime: Int64
     ) throws(BagError) {
         let source = Source(topic: topic, publisher: publisher)
-        var channel = try channel(source, type: type)
+        var channel = try channel(source, type: type, node: node, isLatched: isLatched)
         channel.sequence = sequence.map { UInt32(truncatingIfNeeded: $0) } ?? channel.sequence &+ 1
         channels[source] = channel
         try writer.write(
@@ -71,6 +73,13 @@ package struct MessageLog<Sink: ByteSink> {
         try writer.addMetadata(name: name, entries)
     }
 
+    /// Adds a file.
+    package mutating func addAttachment(
+        name: String, mediaType: String, logTime: UInt64, data: [UInt8]
+    ) throws(BagError) {
+        try writer.addAttachment(name: name, mediaType: mediaType, logTime: logTime, createTime: 0, data: data)
+    }
+
     /// Closes the current chunk, so that a crash loses nothing before this point.
     package mutating func flush() throws(BagError) { try writer.flush() }
 
@@ -80,12 +89,15 @@ package struct MessageLog<Sink: ByteSink> {
     /// Completes the bag.
     package mutating func close() throws(BagError) { try writer.close() }
 
-    private mutating func channel(_ source: Source, type: String) throws(BagError) -> Channel {
+    private mutating func channel(_ source: Source, type: String, node: String?, isLatched: Bool) throws(BagError) -> Channel {
         if let known = channels[source] { return known }
+        var metadata = source.publisher.map { ["boot_id": String($0, radix: 16)] } ?? [:]
+        metadata["node"] = node
+        if isLatched, TopicCatalogue.topic(named: source.topic) == nil { metadata["qos"] = "latched" }
         let id = try writer.addChannel(
             topic: source.topic, schemaName: type, schemaEncoding: "protobuf",
             schemaData: Schema.fileDescriptorSet(for: type) ?? [], messageEncoding: "protobuf",
-            metadata: source.publisher.map { ["boot_id": String($0, radix: 16)] } ?? [:])
+            metadata: metadata)
         let channel = Channel(id: id, sequence: 0)
         channels[source] = channel
         return channel

@@ -19,8 +19,16 @@ final class RecordingThread: Sendable {
         var splitBytes: Int?
         /// Nanoseconds of log time of a file; nil for any number.
         var splitNanoseconds: Int64?
+        /// Bytes of all files of the series together, above which the oldest are deleted; nil for any number.
+        var quotaBytes: Int?
         /// Writes what has come at least once a second. Without it, chunks end by their size alone, whatever the pace.
         var flushes = true
+    }
+
+    /// A fact about the recording beside its messages. Each file begins with all that are known by then.
+    enum Supplement: Sendable {
+        case metadata(name: String, [String: String])
+        case attachment(name: String, mediaType: String, logTime: UInt64, data: [UInt8])
     }
 
     /// A message to be written.
@@ -30,6 +38,8 @@ final class RecordingThread: Sendable {
         var isLatched: Bool
         var sequence: UInt64?
         var publisher: UInt64?
+        /// The publisher's name, where it is known.
+        var node: String?
         var logTime: Int64
         var publishTime: Int64
         var payload: Payload
@@ -52,6 +62,8 @@ final class RecordingThread: Sendable {
         var paths: [String] = []
         /// Whether everything is written and closed.
         var isComplete = false
+        /// Whether the thread has ended, with everything written or not.
+        var hasEnded = false
     }
 
     /// Bytes that may wait; one message is taken whatever its size.
@@ -60,7 +72,10 @@ final class RecordingThread: Sendable {
     static let greatestRepetition = 64 << 20
     /// Bytes that are taken from the queue at a time.
     private static let batch = 1 << 20
-    private static let flushInterval: Int64 = 1_000_000_000
+    /// How long what has come may wait for the disk, ns; with the turn of the thread's loop it stays under a second.
+    private static let flushInterval: Int64 = 600_000_000
+    /// The most facts beside the messages.
+    private static let mostSupplements = 1_024
     private static let retryInterval = 0.2
     /// How often a bag that cannot be written is tried once more at the end.
     private static let lastTries = 10
@@ -72,6 +87,7 @@ final class RecordingThread: Sendable {
         var bytes = 0
         var isClosing = false
         var losses: [String: String] = [:]
+        var supplements: [Supplement] = []
         var report = Report()
     }
 
@@ -86,6 +102,7 @@ final class RecordingThread: Sendable {
         self.files = files
         self.log = log
         var series = BagSeries(files.first, overwrite: files.overwrite)
+        if let room = files.room { for note in series.makeRoom(room) { log.info(note) } }
         let (bag, path) = try series.create()
         if path != files.first { log.warning("'\(files.first)' is there already: recording into '\(path)'") }
         state.withLock { $0.report.paths = [path] }
@@ -122,15 +139,26 @@ final class RecordingThread: Sendable {
         pending.signal()
     }
 
+    /// Writes a fact beside the messages into this file and all further ones.
+    func add(_ supplement: Supplement) {
+        state.withLock { if $0.supplements.count < Self.mostSupplements { $0.supplements.append(supplement) } }
+        pending.signal()
+    }
+
     /// What each file says at its end of what is not in it.
     func setLosses(_ losses: [String: String]) { state.withLock { $0.losses = losses } }
 
     /// Writes what waits and closes the bag; gives up after `seconds`, when the disk hangs.
     func close(atMost seconds: Double) -> Report {
-        state.withLock { $0.isClosing = true }
-        pending.signal()
+        beginClosing()
         _ = finished.wait(timeout: .now() + seconds)
         return report
+    }
+
+    /// Writes what waits and closes the bag, without waiting for it.
+    func beginClosing() {
+        state.withLock { $0.isClosing = true }
+        pending.signal()
     }
 
     // MARK: The thread
@@ -146,6 +174,8 @@ final class RecordingThread: Sendable {
         var tries = 0
         /// Whether what is not in the file is written at its end.
         var isDescribed = false
+        /// How many of the facts beside the messages are in the file.
+        var supplementCount = 0
         /// The last value of each latched topic, for the next file.
         var latched: [String: Entry] = [:]
         var latchedBytes = 0
@@ -170,6 +200,7 @@ final class RecordingThread: Sendable {
             _ = pending.wait(timeout: .now() + .milliseconds(250))
             // One signal a message: what is left of them must not turn the loop.
             while pending.wait(timeout: .now()) == .success {}
+            supplement(recording)
             while let batch = next() {
                 for entry in batch { write(entry, recording) }
                 let bytes = batch.reduce(0) { $0 + $1.cost }
@@ -180,7 +211,7 @@ final class RecordingThread: Sendable {
             guard !isClosing || !state.withLock({ $0.waiting.isEmpty }) else { break }
         }
         let isComplete = persist(recording) { () throws(BagError) in try self.finish(recording) }
-        state.withLock { $0.report.isComplete = isComplete }
+        state.withLock { ($0.report.isComplete, $0.report.hasEnded) = (isComplete, true) }
         finished.signal()
     }
 
@@ -251,10 +282,28 @@ final class RecordingThread: Sendable {
                 try entry.payload.withUnsafeBytes { bytes throws(BagError) in
                     try recording.log.write(
                         bytes, topic: entry.topic, type: entry.type, sequence: entry.sequence,
-                        publisher: entry.publisher, logTime: logTime, publishTime: entry.publishTime)
+                        publisher: entry.publisher, node: entry.node, isLatched: entry.isLatched, logTime: logTime,
+                        publishTime: entry.publishTime)
                 }
             } catch {
                 guard error.code == .limitExceeded else { throw error }
+            }
+        }
+    }
+
+    private func supplement(_ recording: Recording) {
+        let supplements = state.withLock { $0.supplements }
+        guard recording.supplementCount < supplements.count else { return }
+        _ = persist(recording) { () throws(BagError) in
+            try recording.log.retry()
+            while recording.supplementCount < supplements.count {
+                // What fails behind this is in the writer all the same, and written by the retry.
+                recording.supplementCount += 1
+                switch supplements[recording.supplementCount - 1] {
+                case .metadata(let name, let entries): try recording.log.addMetadata(name: name, entries)
+                case .attachment(let name, let mediaType, let logTime, let data):
+                    try recording.log.addAttachment(name: name, mediaType: mediaType, logTime: logTime, data: data)
+                }
             }
         }
     }
@@ -286,10 +335,13 @@ final class RecordingThread: Sendable {
         let isLong = files.splitNanoseconds.map { entry.logTime.subtractingReportingOverflow(start).partialValue >= $0 }
         guard isLarge || isLong == true, Clocks.monotonic() >= recording.nextOpening else { return }
         do throws(BagError) {
+            if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
             let (bag, path) = try recording.series.create()
             guard persist(recording, { () throws(BagError) in try self.finish(recording) }) else { return }
             (recording.log, recording.start, recording.isDescribed) = (MessageLog(bag), nil, false)
+            recording.supplementCount = 0
             state.withLock { $0.report.paths.append(path) }
+            supplement(recording)
         } catch {
             // There is still the file that there is.
             log.warning("the recording cannot go on in another file: \(error.reason)")
@@ -300,4 +352,9 @@ final class RecordingThread: Sendable {
             _ = append(value, at: entry.logTime, recording)
         }
     }
+}
+
+extension RecordingThread.Files {
+    /// Bytes that the files of the series may take before another one is begun, so that it has room within the quota.
+    fileprivate var room: Int? { quotaBytes.map { max($0 - (splitBytes ?? 0), 0) } }
 }

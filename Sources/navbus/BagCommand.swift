@@ -8,10 +8,10 @@ import NavRecording
 /// `navbus bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bag", abstract: "Record, play, inspect, check, recover and compare bags (MCAP).",
+        commandName: "bag", abstract: "Record, play, inspect, cut, convert and compare bags (MCAP).",
         subcommands: [
-            BagRecord.self, BagPlay.self, BagInfoCommand.self, BagCheckCommand.self, BagRecoverCommand.self,
-            BagDiffCommand.self,
+            BagRecord.self, BagSnapshot.self, BagPlay.self, BagInfoCommand.self, BagCat.self, BagCheckCommand.self,
+            BagRecoverCommand.self, BagCut.self, BagFilter.self, BagMerge.self, BagDiffCommand.self,
         ])
 }
 
@@ -36,6 +36,19 @@ struct BagRecord: ParsableCommand {
     @Option(
         help: ArgumentHelp("Go on in another file after so many seconds of recorded time.", valueName: "SECONDS"))
     var splitS: Double?
+    @Option(
+        help: ArgumentHelp(
+            "Delete the oldest files of the recording when all take more than so many megabytes, 2 to 100000000.",
+            valueName: "MB"))
+    var quotaMb: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Keep the last seconds in memory, and write them into a bag at each 'navbus bag snapshot'.",
+            valueName: "SECONDS"))
+    var snapshot: Double?
+    @Option(help: ArgumentHelp("Megabytes of memory for --snapshot, 1 to 100000.", valueName: "MB")) var snapshotMb = 256
+    @Option(help: ArgumentHelp("Attach a file, such as a configuration; may be given several times.", valueName: "FILE"))
+    var attach: [String] = []
     @OptionGroup var node: BusOptions
 
     func validate() throws {
@@ -43,6 +56,18 @@ struct BagRecord: ParsableCommand {
             throw ValidationError("--split-mb must be from 1 to 1000000")
         }
         guard splitS.map((1...1e9).contains) ?? true else { throw ValidationError("--split-s must be from 1 to 1e9") }
+        guard quotaMb.map((2...100_000_000).contains) ?? true else {
+            throw ValidationError("--quota-mb must be from 2 to 100000000")
+        }
+        guard quotaMb == nil || (!overwrite && snapshot == nil) else {
+            throw ValidationError("--quota-mb cannot be combined with --overwrite or --snapshot")
+        }
+        guard snapshot.map((0.1...86_400).contains) ?? true, (1...100_000).contains(snapshotMb) else {
+            throw ValidationError("--snapshot must be from 0.1 to 86400 seconds, --snapshot-mb from 1 to 100000")
+        }
+        guard snapshot == nil || !lockstep else {
+            throw ValidationError("--snapshot cannot be combined with --lockstep")
+        }
     }
 
     func run() throws {
@@ -55,11 +80,24 @@ struct BagRecord: ParsableCommand {
         options.overwrite = overwrite
         options.splitBytes = splitMb.map { $0 * 1_000_000 }
         options.splitSeconds = splitS
+        options.quotaBytes = quotaMb.map { $0 * 1_000_000 }
+        options.snapshotSeconds = snapshot
+        options.snapshotBytes = snapshotMb * 1_000_000
+        let environment = ProcessInfo.processInfo.environment
+        let launchFile = environment["NAVBUS_LAUNCH_FILE"].flatMap {
+            FileManager.default.isReadableFile(atPath: $0) ? $0 : nil
+        }
+        options.attachments = attach + (launchFile.map { [$0] } ?? [])
+        options.facts = [
+            "version": NavbusVersion.text, "command": CommandLine.arguments.joined(separator: " "),
+            "host": ProcessInfo.processInfo.hostName, "started": Date().formatted(.iso8601),
+        ]
         let recorder = try BagRecorder(
             bus, path: out, options: options, directory: directory, log: NodeLog(node: bus.name))
         defer { bus.close() }
         let losses = try recorder.run(until: stop)
-        print("\(recorder.paths.joined(separator: ", ")): \(recorder.messageCount) messages")
+        let files = recorder.paths.isEmpty ? "no snapshot was asked for" : recorder.paths.joined(separator: ", ")
+        print("\(files): \(recorder.messageCount) messages")
         guard losses.total == 0 else {
             throw NodeError(.system, "the recording is not complete: \(losses.text); see 'navbus bag check'")
         }
@@ -70,7 +108,10 @@ struct BagRecord: ParsableCommand {
 struct BagPlay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "play", abstract: "Play a bag onto the bus at its pace, or in lockstep with its nodes.",
-        discussion: "On a terminal: space pauses and goes on, s plays one moment, q quits.")
+        discussion: """
+            On a terminal: space pauses and goes on, s plays one moment, b goes back one, left and right go 10 s back and on, \
+            up and down double and halve the rate, q quits.
+            """)
 
     @Argument(help: "The bag.") var bag: String
     @Option(
@@ -101,6 +142,11 @@ struct BagPlay: ParsableCommand {
         parsing: .upToNextOption,
         help: ArgumentHelp("Topics to play, * stands for any text; all if none is given.", valueName: "TOPIC"))
     var topics: [String] = []
+    @Option(
+        name: .customLong("as-input"),
+        help: ArgumentHelp(
+            "Leave out what this node published when the bag was recorded, to feed it again.", valueName: "NODE"))
+    var inputOf: String?
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(
         help: ArgumentHelp(
@@ -141,6 +187,7 @@ struct BagPlay: ParsableCommand {
         options.end = end
         options.loop = loop
         if !topics.isEmpty { options.topics = topics }
+        options.inputOf = inputOf
         options.remaps = try node.remaps()
         options.clock = clock
         options.longestGap = maxGap
@@ -158,7 +205,13 @@ struct BagPlay: ParsableCommand {
         let keys = PlayerKeys(control, stop, waking: bus.makeWaker())
         defer { keys?.end() }
         let bar = ProgressBar()
-        try player.run { bar.show($0.progress, "\(Format.seconds($0.played)), \($0.messageCount) messages") }
+        try player.run { player in
+            let rate = player.rate.map { $0 == 1 ? "" : ", \(Format.decimal($0, $0 < 1 ? 3 : 1)) times" } ?? ""
+            bar.show(
+                player.progress,
+                "\(Format.seconds(player.played)) of \(Format.seconds(player.duration)), \(player.messageCount) messages"
+                    + rate + (player.isPaused ? ", paused" : ""))
+        }
         bar.finish()
         print("\(bag): \(player.messageCount) messages played")
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import NavKit
 import NavLaunch
 import NavMessages
@@ -36,7 +37,10 @@ struct LaunchCommand: ParsableCommand {
             }
             return
         }
-        let status = Launcher(launchFile).run()
+        var environment = context.environment
+        // A recorder attaches it to its bag.
+        environment["NAVBUS_LAUNCH_FILE"] = URL(fileURLWithPath: file).path
+        let status = Launcher(launchFile, environment: environment).run()
         if status != 0 { throw ExitCode(status) }
     }
 }

@@ -7,6 +7,8 @@ final class OutputFile {
     /// The file that is written until then.
     let partial: String
     private let path: String
+    /// The mark of commands that replace nothing unless they are told to.
+    static let noMark = ""
 
     /// Checks that the bag may be written.
     ///
@@ -42,6 +44,7 @@ final class OutputFile {
     private static func isMarked(_ path: String, _ mark: String?) -> Bool {
         guard let reader = try? BagReader(path: path) else { return false }
         guard let mark else { return reader.index.metadata.isEmpty }
+        guard mark != noMark else { return false }
         return reader.index.metadata.contains { $0.name == mark }
     }
 

@@ -4,7 +4,7 @@ import NavBus
 import NavKit
 import NavRecording
 
-/// The keys of a playback on a terminal: space pauses, s steps, q quits.
+/// The keys of a playback on a terminal.
 final class PlayerKeys: Sendable {
     private let before: termios
 
@@ -18,20 +18,48 @@ final class PlayerKeys: Sendable {
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         // The thread ends with the process: nothing else can end a read of a terminal.
+        control.isAttended = true
         let thread = Thread {
             var key: UInt8 = 0
+            // An arrow key is the bytes ESC [ and a letter.
+            var escape = 0
             while read(STDIN_FILENO, &key, 1) == 1 {
-                switch key {
-                case UInt8(ascii: " "): control.togglePause()
-                case UInt8(ascii: "s"): control.step()
-                case UInt8(ascii: "q"):
-                    stop.stop()
-                    waker.wake()
-                default: break
+                switch (escape, key) {
+                case (_, 0x1b): escape = 1
+                case (1, UInt8(ascii: "[")), (1, UInt8(ascii: "O")): escape = 2
+                case (2, _):
+                    escape = 0
+                    Self.arrow(key, control)
+                default:
+                    escape = 0
+                    if key == UInt8(ascii: "q") {
+                        stop.stop()
+                        waker.wake()
+                    }
+                    Self.letter(key, control)
                 }
             }
         }
         thread.start()
+    }
+
+    private static func letter(_ key: UInt8, _ control: PlayerControl) {
+        switch key {
+        case UInt8(ascii: " "): control.togglePause()
+        case UInt8(ascii: "s"): control.step()
+        case UInt8(ascii: "b"): control.stepBack()
+        default: break
+        }
+    }
+
+    private static func arrow(_ key: UInt8, _ control: PlayerControl) {
+        switch key {
+        case UInt8(ascii: "A"): control.changeRate(by: 2)
+        case UInt8(ascii: "B"): control.changeRate(by: 0.5)
+        case UInt8(ascii: "C"): control.seek(by: 10)
+        case UInt8(ascii: "D"): control.seek(by: -10)
+        default: break
+        }
     }
 
     /// Gives the terminal back as it was.

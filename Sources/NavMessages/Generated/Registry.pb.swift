@@ -142,6 +142,8 @@ public enum MessageRegistry {
         ChangeStateRequest.self,
         ChangeStateResponse.self,
         LogEntry.self,
+        SnapshotRequest.self,
+        SnapshotResponse.self,
         TilesState.self,
         TilesetState.self,
         TilesetDescriptor.self,
@@ -180,6 +182,7 @@ extension ServiceCatalogue {
         NavigationService.descriptor,
         PolicyService.descriptor,
         NodeService.descriptor,
+        RecorderService.descriptor,
         TileCacheService.descriptor,
     ]
 }

@@ -191,6 +191,24 @@ public enum NodeService: ServiceSchema {
         ])
 }
 
+/// Served by a recorder that keeps the last seconds in memory (`navbus bag record --snapshot`).
+public enum RecorderService: ServiceSchema {
+    /// Full name in the schema.
+    public static let name = "navbus.v1.Recorder"
+
+    /// Writes what is kept into a bag, and answers when the bag is complete.
+    public static let snapshot = UnaryMethod<SnapshotRequest, SnapshotResponse>(
+        service: name, name: "Snapshot", isIdempotent: false,
+        summary: "Writes what is kept into a bag, and answers when the bag is complete.")
+
+    /// The service as the schema declares it.
+    public static let descriptor = ServiceDescriptor(
+        name: name, summary: "Served by a recorder that keeps the last seconds in memory (`navbus bag record --snapshot`).",
+        methods: [
+            snapshot.descriptor,
+        ])
+}
+
 /// Served by tile-cache-node.
 public enum TileCacheService: ServiceSchema {
     /// Full name in the schema.

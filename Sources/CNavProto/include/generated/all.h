@@ -15,6 +15,7 @@
 #include "generated/navbus/v1/node.pb-c.h"
 #include "generated/navbus/v1/policy.pb-c.h"
 #include "generated/navbus/v1/position.pb-c.h"
+#include "generated/navbus/v1/recorder.pb-c.h"
 #include "generated/navbus/v1/reroute.pb-c.h"
 #include "generated/navbus/v1/route.pb-c.h"
 #include "generated/navbus/v1/tiles.pb-c.h"

@@ -149,6 +149,27 @@ extension NodeService {
     }
 }
 
+/// What serves `navbus.v1.Recorder`: a requirement per method, called on the node's thread.
+///
+/// A method answers through its call, at once or later; what it throws ends the call with its status.
+public protocol RecorderServiceProvider: AnyObject {
+    /// Writes what is kept into a bag, and answers when the bag is complete.
+    func snapshot(_ request: SnapshotRequest, _ call: UnaryCall<SnapshotResponse>) throws
+}
+
+extension RecorderService {
+    /// `navbus.v1.Recorder` as a provider serves it; the provider is not kept alive.
+    public static func served(by provider: any RecorderServiceProvider) -> ServedService {
+        ServedService(descriptor) { [weak provider] call in
+            guard let provider else { return ServiceDispatch.refuse(call) }
+            switch call.method {
+            case "Snapshot": ServiceDispatch.run(call, snapshot, provider.snapshot)
+            default: ServiceDispatch.refuse(call)
+            }
+        }
+    }
+}
+
 /// What serves `navbus.v1.TileCache`: a requirement per method, called on the node's thread.
 ///
 /// A method answers through its call, at once or later; what it throws ends the call with its status.

@@ -1,0 +1,225 @@
+/// A stream of messages of one type on one topic, with all that is needed to decode them, whatever file it is in.
+public final class RecordChannel: Sendable {
+    /// The topic, such as `/gnss/fix`.
+    public let topic: String
+    /// `protobuf`, `cdr`, `ros1`, `json`, …
+    public let messageEncoding: String
+    /// The schema's name; empty for none.
+    public let schemaName: String
+    /// The schema's encoding; empty for none.
+    public let schemaEncoding: String
+    /// The schema: for protobuf a serialised FileDescriptorSet.
+    public let schemaData: [UInt8]
+    /// Free key-value pairs.
+    public let metadata: [String: String]
+
+    /// A channel with all its fields.
+    public init(
+        topic: String, messageEncoding: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8],
+        metadata: [String: String] = [:]
+    ) {
+        (self.topic, self.messageEncoding, self.metadata) = (topic, messageEncoding, metadata)
+        (self.schemaName, self.schemaEncoding, self.schemaData) = (schemaName, schemaEncoding, schemaData)
+    }
+}
+
+/// One message of a recording, independent of the file's format.
+public struct Record: Sendable {
+    /// The stream it belongs to.
+    public var channel: RecordChannel
+    /// The publisher's counter, or 0.
+    public var sequence: UInt32
+    /// When it was recorded, ns.
+    public var logTime: UInt64
+    /// When it was published, ns.
+    public var publishTime: UInt64
+    /// The encoded message.
+    public var data: ArraySlice<UInt8>
+
+    /// A record with all its fields.
+    public init(
+        channel: RecordChannel, sequence: UInt32 = 0, logTime: UInt64, publishTime: UInt64, data: ArraySlice<UInt8>
+    ) {
+        (self.channel, self.sequence, self.logTime) = (channel, sequence, logTime)
+        (self.publishTime, self.data) = (publishTime, data)
+    }
+}
+
+/// A recording that is read one message after the other, with bounded memory.
+public protocol RecordSource {
+    /// The next message, or nil after the last. After an error that concerns a damaged part it may be called again for what
+    /// follows.
+    mutating func next() throws(BagError) -> Record?
+    /// The share that has been read, 0...1.
+    var progress: Double { get }
+}
+
+/// The messages of a query of a bag as records.
+public struct BagRecords<Source: ByteSource>: RecordSource {
+    private var cursor: MessageCursor<Source>
+    private let channels: [UInt16: RecordChannel]
+
+    /// The messages that a query asks for.
+    public init(_ reader: MCAPReader<Source>, _ query: BagQuery = BagQuery()) {
+        cursor = reader.messages(query)
+        channels = Dictionary(
+            reader.index.channels.map { ($0.id, reader.recordChannel($0)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The next message.
+    public mutating func next() throws(BagError) -> Record? {
+        while let message = try cursor.next() {
+            guard let channel = channels[message.channelID] else { continue }
+            return Record(message, channel)
+        }
+        return nil
+    }
+
+    /// The share that has been read.
+    public var progress: Double { cursor.progress }
+}
+
+extension Record {
+    /// A message of a bag with its channel.
+    public init(_ message: BagMessage, _ channel: RecordChannel) {
+        self.init(
+            channel: channel, sequence: message.sequence, logTime: message.logTime, publishTime: message.publishTime,
+            data: message.data)
+    }
+}
+
+/// Several recordings as one, by log time; of equal times the earlier recording comes first.
+public struct MergedRecords: RecordSource {
+    private var sources: [any RecordSource]
+    private var heads: [Record?]
+    /// The source whose next message is not known yet.
+    private var pending: [Int]
+
+    /// Merges sources, each of which is in the order of log time.
+    public init(_ sources: [any RecordSource]) {
+        self.sources = sources
+        heads = Array(repeating: nil, count: sources.count)
+        pending = Array(sources.indices.reversed())
+    }
+
+    /// The earliest of the sources' next messages.
+    public mutating func next() throws(BagError) -> Record? {
+        while let place = pending.last {
+            // After an error the same source is asked again.
+            heads[place] = try sources[place].next()
+            pending.removeLast()
+        }
+        var first: Int?
+        for place in heads.indices {
+            guard let time = heads[place]?.logTime else { continue }
+            if first.flatMap({ heads[$0]?.logTime }).map({ time < $0 }) ?? true { first = place }
+        }
+        guard let first else { return nil }
+        pending = [first]
+        return heads[first]
+    }
+
+    /// The mean share of the sources that has been read.
+    public var progress: Double {
+        sources.isEmpty ? 1 : sources.reduce(0) { $0 + $1.progress } / Double(sources.count)
+    }
+}
+
+extension MCAPWriter {
+    /// Writes a record; its channel and schema are added with the first one.
+    ///
+    /// - Parameter ids: the ids of the channels so far; keep it from call to call.
+    public mutating func write(_ record: Record, ids: inout [ObjectIdentifier: UInt16]) throws(BagError) {
+        let key = ObjectIdentifier(record.channel)
+        var id = ids[key]
+        if id == nil {
+            let channel = record.channel
+            let schema =
+                channel.schemaName.isEmpty && channel.schemaEncoding.isEmpty
+                ? 0
+                : try addSchema(name: channel.schemaName, encoding: channel.schemaEncoding, data: channel.schemaData)
+            id = try addChannel(
+                topic: channel.topic, schemaID: schema, messageEncoding: channel.messageEncoding,
+                metadata: channel.metadata)
+            ids[key] = id
+        }
+        try write(
+            channel: id ?? 0, sequence: record.sequence, logTime: record.logTime, publishTime: record.publishTime,
+            data: record.data)
+    }
+}
+
+// MARK: - Looking back
+
+extension MCAPReader {
+    /// A channel with its schema.
+    public func recordChannel(_ channel: BagChannel) -> RecordChannel {
+        let schema = index.schema(channel.schemaID)
+        return RecordChannel(
+            topic: channel.topic, messageEncoding: channel.messageEncoding, schemaName: schema?.name ?? "",
+            schemaEncoding: schema?.encoding ?? "", schemaData: schema?.data ?? [], metadata: channel.metadata)
+    }
+
+    /// The last message of each topic before a log time, by topic: the values of latched topics at that time. Reads chunks
+    /// backwards, no further than needed.
+    public func lastMessages(of topics: [String], before time: UInt64) throws(BagError) -> [String: BagMessage] {
+        var found: [String: BagMessage] = [:]
+        try lookBack(topics, before: time) { message, topic in
+            if found[topic].map({ $0.logTime < message.logTime }) ?? true { found[topic] = message.copied }
+        } isSettled: { topic, end in
+            found[topic].map { $0.logTime >= end } ?? false
+        }
+        return found
+    }
+
+    /// The latest log time of some topics before a log time; nil when there is none.
+    public func lastTime(of topics: [String], before time: UInt64) throws(BagError) -> UInt64? {
+        var latest: UInt64?
+        try lookBack(topics, before: time) { message, _ in
+            latest = max(latest ?? 0, message.logTime)
+        } isSettled: { _, end in
+            latest.map { $0 >= end } ?? false
+        }
+        return latest
+    }
+
+    /// Calls `visit` with the last message of each topic in each chunk, the chunk that ends last first.
+    ///
+    /// - Parameter isSettled: whether a chunk that ends at a time cannot tell anything new of a topic.
+    private func lookBack(
+        _ topics: [String], before time: UInt64, visit: (BagMessage, String) -> Void,
+        isSettled: (String, UInt64) -> Bool
+    ) throws(BagError) {
+        let names = Dictionary(
+            index.channels.filter { topics.contains($0.topic) }.map { ($0.id, $0.topic) },
+            uniquingKeysWith: { first, _ in first })
+        let loader = BlockLoader(options)
+        let spans = index.spans.filter { $0.startTime < time }
+            .sorted { ($0.endTime, $0.offset) > ($1.endTime, $1.offset) }
+        for span in spans {
+            let missing = names.filter { !isSettled($0.value, min(span.endTime, time - 1)) }
+            if missing.isEmpty { return }
+            guard span.messageIndexes.isEmpty || span.messageIndexes.contains(where: { missing[$0.channel] != nil })
+            else { continue }
+            var definitions = Definitions(index, topics: Array(Set(missing.values)))
+            var failure: BagError?
+            var contents = BlockContents(
+                try loader.load(span, from: source), &definitions, learning: false, end: time, sorted: true,
+                failure: &failure)
+            var last: [String: BagMessage] = [:]
+            while let message = contents.next() {
+                if let topic = missing[message.channelID] { last[topic] = message }
+            }
+            for (topic, message) in last { visit(message, topic) }
+        }
+    }
+}
+
+extension BagMessage {
+    /// The message without the chunk that it came in.
+    fileprivate var copied: BagMessage {
+        BagMessage(
+            channelID: channelID, sequence: sequence, logTime: logTime, publishTime: publishTime,
+            data: ArraySlice(Array(data)))
+    }
+}

@@ -1,0 +1,380 @@
+import ArgumentParser
+import Foundation
+import NavBag
+import NavBus
+import NavGeo
+import NavKit
+import NavMessages
+
+/// Records of which damaged parts are passed over, counted and told.
+struct LenientRecords: RecordSource {
+    private var base: any RecordSource
+    private var count = 0
+    private var first: BagError?
+
+    init(_ base: any RecordSource) { self.base = base }
+
+    mutating func next() throws(BagError) -> Record? {
+        while true {
+            do throws(BagError) {
+                return try base.next()
+            } catch {
+                count += 1
+                first = first ?? error
+                guard error.code != .io, count < 1_000_000 else { throw error }
+            }
+        }
+    }
+
+    var progress: Double { base.progress }
+
+    /// Says on standard error what was passed over.
+    func tellDamage() {
+        if let first { Console.note("\(count) damaged parts were passed over, the first: \(first)") }
+    }
+}
+
+/// The bags that a command reads.
+struct BagInputs {
+    let readers: [BagReader]
+
+    /// Opens bags; of one that is broken off what can be read of it is used.
+    init(_ paths: [String]) throws(NodeError) {
+        var readers: [BagReader] = []
+        for path in paths {
+            do throws(BagError) {
+                let reader = try BagReader(path: path)
+                if let loss = reader.index.origin.loss {
+                    Console.note("'\(path)' is not whole: \(loss); what can be read of it is used")
+                }
+                readers.append(reader)
+            } catch {
+                throw NodeError(error.code == .io ? .missing : .invalid, error.description)
+            }
+        }
+        self.readers = readers
+    }
+
+    /// The topics of the bags that match patterns.
+    func topics(_ filter: TopicFilter) -> [String] {
+        Set(readers.flatMap(\.index.channels).map(\.topic).filter(filter.matches)).sorted()
+    }
+
+    /// The messages of a query, by log time.
+    func records(_ query: BagQuery) -> LenientRecords {
+        LenientRecords(
+            readers.count == 1 ? BagRecords(readers[0], query) : MergedRecords(readers.map { BagRecords($0, query) }))
+    }
+}
+
+/// The bag that a command makes of others.
+struct BagOutput: ParsableArguments {
+    @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
+    var out: String
+    @Flag(help: "Replace a file that is there.") var overwrite = false
+
+    /// Writes records to a bag with the metadata and attachments of its sources; it takes its name when it is whole.
+    ///
+    /// - Parameter head: written before the records.
+    func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String]) throws(NodeError)
+    {
+        guard !paths.contains(where: { isSameFile($0, out) }) else {
+            throw NodeError(.usage, "--out is the bag itself: give another file")
+        }
+        let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
+        let bar = ProgressBar()
+        var records = records
+        do throws(BagError) {
+            var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
+            for reader in inputs.readers { try Self.copySupplements(of: reader, to: &writer) }
+            var ids: [ObjectIdentifier: UInt16] = [:]
+            // The map is by identity: the channels must live as long as it does.
+            for record in head { try writer.write(record, ids: &ids) }
+            while let record = try records.next() {
+                try writer.write(record, ids: &ids)
+                if writer.statistics.messageCount % 4_096 == 0 { bar.show(records.progress, out) }
+            }
+            try writer.close()
+            bar.finish()
+            print("\(out): \(writer.statistics.messageCount) messages")
+        } catch {
+            bar.finish()
+            throw NodeError(.invalid, "cannot write '\(out)': \(error)")
+        }
+        try file.finish()
+        records.tellDamage()
+    }
+
+    private static func copySupplements(of reader: BagReader, to writer: inout BagWriter) throws(BagError) {
+        for place in reader.index.metadata {
+            guard let metadata = try? reader.metadata(place) else { continue }
+            try writer.addMetadata(name: metadata.name, metadata.entries)
+        }
+        for place in reader.index.attachments {
+            guard let file = try? reader.attachment(place) else { continue }
+            try writer.addAttachment(
+                name: file.name, mediaType: file.mediaType, logTime: file.logTime, createTime: file.createTime,
+                data: file.data)
+        }
+    }
+}
+
+/// A part of a bag's time.
+struct BagRange: ParsableArguments {
+    @Option(help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+    @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
+
+    func validate() throws {
+        guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
+            throw ValidationError("--start and --end must be seconds, the end not before the start")
+        }
+    }
+
+    /// The log times from the start of a bag on.
+    func query(_ inputs: BagInputs, topics: [String]?) -> BagQuery {
+        let first = inputs.readers.compactMap { $0.index.timeRange?.lowerBound }.min() ?? 0
+        return BagQuery(
+            topics: topics, start: Pace.moment(start, after: first), end: end.map { Pace.moment($0, after: first) })
+    }
+}
+
+/// `navbus bag cut`.
+struct BagCut: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cut", abstract: "Copy a part of a bag's time into a new bag.",
+        discussion: "The new bag begins with the values that the latched topics had at its start.")
+
+    @Argument(help: "The bag.") var bag: String
+    @OptionGroup var range: BagRange
+    @OptionGroup var output: BagOutput
+
+    func run() throws {
+        let inputs = try BagInputs([bag])
+        let query = range.query(inputs, topics: nil)
+        let reader = inputs.readers[0]
+        var head: [Record] = []
+        do throws(BagError) {
+            let latched = Set(reader.index.channels.filter(\.isLatched).map(\.topic)).sorted()
+            for (_, message) in try reader.lastMessages(of: latched, before: query.start).sorted(by: { $0.key < $1.key }) {
+                guard let channel = reader.index.channel(message.channelID) else { continue }
+                var record = Record(message, reader.recordChannel(channel))
+                record.logTime = query.start
+                head.append(record)
+            }
+        } catch {
+            throw NodeError(.invalid, "cannot cut '\(bag)': \(error); 'navbus bag recover' saves what can be read")
+        }
+        try output.write(inputs.records(query), head: head, of: inputs, [bag])
+    }
+}
+
+extension BagChannel {
+    /// Whether a late subscriber gets the topic's last value: by the catalogue, or as the recorder has written it.
+    var isLatched: Bool {
+        TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
+    }
+}
+
+/// `navbus bag filter`.
+struct BagFilter: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "filter", abstract: "Copy some topics of a bag into a new bag.")
+
+    @Argument(help: "The bag.") var bag: String
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to keep, * stands for any text; all if none is given.", valueName: "TOPIC"))
+    var topics: [String] = []
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Topics to leave out.", valueName: "TOPIC"))
+    var exclude: [String] = []
+    @OptionGroup var output: BagOutput
+
+    func validate() throws {
+        if topics.isEmpty, exclude.isEmpty { throw ValidationError("give --topics or --exclude") }
+    }
+
+    func run() throws {
+        let inputs = try BagInputs([bag])
+        let kept = inputs.topics(TopicFilter(include: topics.isEmpty ? ["*"] : topics, exclude: exclude))
+        guard !kept.isEmpty else {
+            let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
+            throw NodeError(.usage, "no topic of '\(bag)' is left; it holds: \(all)")
+        }
+        try output.write(inputs.records(BagQuery(topics: kept)), of: inputs, [bag])
+    }
+}
+
+/// `navbus bag merge`.
+struct BagMerge: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge", abstract: "Put the messages of several bags into one, by their times.")
+
+    @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
+    @OptionGroup var output: BagOutput
+
+    func run() throws {
+        let inputs = try BagInputs(bags)
+        try output.write(inputs.records(BagQuery()), of: inputs, bags)
+    }
+}
+
+/// `navbus bag cat`.
+struct BagCat: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cat", abstract: "Print the messages of a bag, one a line.",
+        discussion: """
+            A line is the log time in seconds, the topic, and the message as JSON by the schema in the bag. Messages of other \
+            encodings than protobuf and JSON are printed as their size.
+            """)
+
+    @Argument(help: "The bag.") var bag: String
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to print, * stands for any text; all if none is given.", valueName: "TOPIC"))
+    var topics: [String] = []
+    @OptionGroup var range: BagRange
+    @Option(
+        help: ArgumentHelp("Print only this field of each message, such as legs[0].distance_m.", valueName: "PATH"))
+    var field: String?
+    @Option(
+        help: ArgumentHelp("Print only messages where a field compares, such as 'speed>10'.", valueName: "CONDITION"))
+    var filter: String?
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Flag(help: "Print topic, type, sequence, times and message as one object a line.") var json = false
+
+    func validate() throws {
+        if let field, FieldPath(field) == nil {
+            throw ValidationError("--field \(field): give a path such as legs[0].distance_m")
+        }
+        if let filter, FieldCondition(filter) == nil {
+            throw ValidationError("--filter \(filter): give a path, one of = != < <= > >=, and a value")
+        }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+    }
+
+    func run() throws {
+        let inputs = try BagInputs([bag])
+        let wanted = topics.isEmpty ? nil : inputs.topics(TopicFilter(include: topics))
+        if let wanted, wanted.isEmpty {
+            let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
+            throw NodeError(.usage, "no topic of '\(bag)' is meant; it holds: \(all)")
+        }
+        var records = inputs.records(range.query(inputs, topics: wanted))
+        let path = field.flatMap { FieldPath($0) }
+        let condition = filter.flatMap { FieldCondition($0) }
+        var decoder = RecordText()
+        var output = Output()
+        var printed = 0
+        while count.map({ printed < $0 }) ?? true, let record = try nextRecord(&records) {
+            var text = try decoder.json(record)
+            if let condition, !condition.holds(in: text) { continue }
+            if let path { text = path.value(in: text) ?? "null" }
+            output.line(try json ? envelope(record, text) : "\(seconds(record.logTime)) \(record.channel.topic) \(text)")
+            printed += 1
+        }
+        output.flush()
+        records.tellDamage()
+        if let problem = decoder.problem { throw NodeError(.invalid, problem) }
+    }
+
+    private func nextRecord(_ records: inout LenientRecords) throws(NodeError) -> Record? {
+        do throws(BagError) {
+            return try records.next()
+        } catch {
+            throw NodeError(.invalid, "cannot read '\(bag)': \(error)")
+        }
+    }
+
+    private func seconds(_ time: UInt64) -> String {
+        let digits = String(time % 1_000_000_000)
+        return "\(time / 1_000_000_000)." + String(repeating: "0", count: 9 - digits.count) + digits
+    }
+
+    private func envelope(_ record: Record, _ text: String) throws -> String {
+        "{\"topic\":\(try navbus.json(record.channel.topic)),\"type\":\(try navbus.json(record.channel.schemaName)),"
+            + "\"sequence\":\(record.sequence),\"log_ns\":\"\(record.logTime)\",\"publish_ns\":\"\(record.publishTime)\","
+            + "\"message\":\(text)}"
+    }
+}
+
+/// Turns records into JSON by the schemas that they come with.
+struct RecordText {
+    private var pools: [ObjectIdentifier: SchemaPool?] = [:]
+    private var channels: [RecordChannel] = []
+    /// The first message that cannot be read.
+    private(set) var problem: String?
+
+    /// The message as JSON; null for one that cannot be read.
+    mutating func json(_ record: Record) throws -> String {
+        let channel = record.channel
+        switch channel.messageEncoding {
+        case "json": return String(decoding: record.data, as: UTF8.self).replacing("\n", with: " ")
+        case "protobuf": break
+        default: return "{\"encoding\":\(try navbus.json(channel.messageEncoding)),\"bytes\":\(record.data.count)}"
+        }
+        guard let pool = pool(channel) else {
+            return "{\"encoding\":\"protobuf\",\"bytes\":\(record.data.count)}"
+        }
+        do throws(MessageError) {
+            return try pool.json(decoding: Array(record.data), as: channel.schemaName).json
+        } catch {
+            problem = problem ?? "a message of \(channel.topic) cannot be read: \(error)"
+            return "null"
+        }
+    }
+
+    private mutating func pool(_ channel: RecordChannel) -> SchemaPool? {
+        if let known = pools[ObjectIdentifier(channel)] { return known }
+        var found = channel.schemaData.isEmpty ? nil : try? SchemaPool(fileDescriptorSet: channel.schemaData)
+        if found?.message(named: channel.schemaName) == nil {
+            found = SchemaPool.builtIn.message(named: channel.schemaName) == nil ? nil : .builtIn
+        }
+        pools[ObjectIdentifier(channel)] = .some(found)
+        channels.append(channel)
+        return found
+    }
+}
+
+/// `navbus bag snapshot`.
+struct BagSnapshot: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapshot", abstract: "Make a recorder write the last seconds into a bag.",
+        discussion: "The recorder is one that was started with 'navbus bag record --snapshot SECONDS'.")
+
+    @Option(help: ArgumentHelp("The recorder; the first by name unless given.", valueName: "NODE")) var recorder: String?
+    @Option(help: ArgumentHelp("Go on recording into the bag for so long, 0 to 3600.", valueName: "SECONDS"))
+    var after = 0.0
+    @Option(help: ArgumentHelp("Why, written into the bag.", valueName: "TEXT")) var reason: String?
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        guard (0...3_600).contains(after) else { throw ValidationError("--after must be from 0 to 3600 seconds") }
+    }
+
+    private struct Document: Encodable {
+        var path: String
+        var messages: UInt64
+    }
+
+    func run() throws {
+        let servers = try ToolBus.registry().servers(of: RecorderService.name).map(\.node)
+        guard let node = recorder ?? servers.first, servers.contains(node) else {
+            let what = recorder.map { "'\($0)' keeps no seconds in memory" } ?? "no recorder keeps seconds in memory"
+            throw NodeError(.missing, "\(what): start one with 'navbus bag record --snapshot SECONDS'")
+        }
+        let tool = try ToolBus("snapshot")
+        defer { tool.close() }
+        try tool.meetPeers(of: [node])
+        var options = CallOptions(timeout: .seconds(30) + Duration(clampingSeconds: after))
+        options.node = node
+        do throws(CallStatus) {
+            let request = SnapshotRequest(reason: reason, afterS: after > 0 ? after : nil)
+            let answer = try tool.bus.callBlocking(RecorderService.snapshot, request, options: options)
+            let document = Document(path: answer.path ?? "", messages: answer.messageCount ?? 0)
+            let text = "\(document.path): \(document.messages) messages"
+            print(json ? (try? navbus.json(document)) ?? "{}" : Console.printable(text))
+        } catch {
+            throw NodeError.told(.system, "the snapshot failed: \(error.text)")
+        }
+    }
+}
