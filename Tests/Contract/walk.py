@@ -144,8 +144,9 @@ class Walk:
             self.attempt("parameters", lambda: self.parameters(bus))
             self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
             self.attempt("tile cache", lambda: tile_calls(bus, source))
-            self.attempt("a node's life", lambda: lives(bus, CACHE))
+            # The cache takes its topics along when it is shut down.
             self.note_topics(bus)
+            self.attempt("a node's life", lambda: lives(bus, CACHE))
         finally:
             vehicle.end()
             owner.end()
