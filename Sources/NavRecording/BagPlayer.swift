@@ -168,8 +168,8 @@ package final class BagPlayer {
         let live = (try? directory?.inspect())?.nodes.first { $0.node == node }?.topics.map(\.name) ?? []
         let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
         let usual = channels.map(\.topic).filter { topic in
-            topic == TopicCatalogue.health(of: node)
-                || (live.isEmpty && topic != "/nav/policy/decision" && prefix.map(topic.hasPrefix) ?? false)
+            topic == Topics.health(of: node).name
+                || (live.isEmpty && topic != Topics.policyDecision.name && prefix.map(topic.hasPrefix) ?? false)
         }
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(
