@@ -4,7 +4,7 @@ import NavGeo
 import NavMessages
 import NavTileCache
 
-/// What the bus said of the vehicle since it was looked at last; of each kind the newest counts.
+/// The news of the vehicle since the last look; of each kind the newest counts.
 struct VehicleNews: Sendable {
     /// Position, progress and guidance.
     var update = VehicleUpdate()
