@@ -223,7 +223,7 @@ let package = Package(
             "NavTileStoreTests",
             [
                 "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavStorage", "NavTileStoreProbe",
-                "NavHTTP", "NavDigest", "NavTestSupport", "NavTestSystem", grdb,
+                "NavHTTP", "NavDigest", "NavSimulation", "NavTestSupport", "NavTestSystem", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
@@ -254,13 +254,13 @@ let package = Package(
                 "NavSimulation",
                 "NavTestSupport", "NavTestSystem",
             ]),
-        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC", "NavTestSystem"]),
+        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC", "NavSimulation", "NavTestSystem"]),
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
         tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavBench", "NavTestSystem"], exclude: ["Corpus"]),
-        tests("NavBagTests", ["NavBag", "NavTestSystem"]),
-        tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
+        tests("NavBagTests", ["NavBag", "NavSimulation", "NavTestSystem"]),
+        tests("NavGNSSTests", ["NavGNSS", "NavMessages", "NavSimulation"]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(

@@ -1,4 +1,4 @@
-/// What went wrong while reading or writing a bag, where in the file, and what to do about it.
+/// An error of reading or writing a bag: what failed, where in the file, and what to do.
 public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a ``BagError``; new kinds may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -1,13 +1,13 @@
-/// What a bag holds and where, without the messages: from its summary, or from reading it through.
+/// The index of a bag, without the messages: from its summary, or from reading it through.
 public struct BagIndex: Hashable, Sendable {
-    /// Where the index came from.
+    /// The origin of the index.
     public enum Origin: Hashable, Sendable {
         /// The summary at the end of the bag.
         case summary
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)
 
-        /// What of the bag cannot be read, one line; nil when all of it can, as far as is known.
+        /// The unreadable part of the bag, one line; nil when all of it can be read, as far as is known.
         public var loss: String? {
             guard case .scan(let ending, let damage) = self else { return nil }
             if ending != .complete { return ending.description }
@@ -18,13 +18,13 @@ public struct BagIndex: Hashable, Sendable {
         }
     }
 
-    /// Where the index came from.
+    /// The origin of the index.
     public internal(set) var origin: Origin
     /// All schemas by id.
     public internal(set) var schemas: [BagSchema] = []
     /// All channels by id.
     public internal(set) var channels: [BagChannel] = []
-    /// Where the messages lie, in file order.
+    /// The spans of the messages, in file order.
     public internal(set) var spans: [BagSpan] = []
     /// The attachments, in file order.
     public internal(set) var attachments: [BagRecordLocation] = []

@@ -1,4 +1,4 @@
-/// What a person wants to know about a bag.
+/// The facts about a bag for people.
 public struct BagInfo: Hashable, Sendable {
     /// One channel.
     public struct Channel: Hashable, Sendable {
@@ -18,7 +18,7 @@ public struct BagInfo: Hashable, Sendable {
     public struct Packing: Hashable, Sendable {
         /// The compression's name as in the bag; empty for none.
         public let compression: String
-        /// How many chunks.
+        /// The number of chunks.
         public let chunkCount: Int
         /// Packed bytes.
         public let compressedBytes: UInt64
@@ -30,7 +30,7 @@ public struct BagInfo: Hashable, Sendable {
         }
     }
 
-    /// Who wrote the bag.
+    /// The writer of the bag.
     public let header: BagHeader
     /// Bytes of the whole bag.
     public let fileBytes: Int

@@ -1,4 +1,4 @@
-/// How far a reader goes, and what it checks.
+/// The limits of a reader, and its checks.
 public struct BagReadOptions: Hashable, Sendable {
     /// Check CRC-32 checksums where the bag has them.
     public var checkCRC = true
@@ -18,7 +18,7 @@ public struct BagReadOptions: Hashable, Sendable {
     var storedLimit: Int { chunkLimit + chunkLimit / 64 + 4_096 }
 }
 
-/// How a bag ends, found by reading it through.
+/// The ending of a bag, found by reading it through.
 public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     /// With a footer and the closing magic bytes.
     case complete

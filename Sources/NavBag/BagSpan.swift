@@ -1,6 +1,6 @@
 /// A stretch of the bag that is read in one go: a chunk, or a run of records outside chunks.
 public struct BagSpan: Hashable, Sendable {
-    /// What the stretch is.
+    /// The kind of stretch.
     public enum Kind: Hashable, Sendable {
         /// A chunk record.
         case chunk
@@ -10,7 +10,7 @@ public struct BagSpan: Hashable, Sendable {
         case bare
     }
 
-    /// What the stretch is.
+    /// The kind of stretch.
     public let kind: Kind
     /// Byte offset in the bag.
     public let offset: Int

@@ -1,10 +1,10 @@
-/// How a bag is written.
+/// The options of writing a bag.
 public struct BagWriteOptions: Hashable, Sendable {
     /// The header's profile; empty for none.
     public var profile = ""
     /// The header's library, free text. A constant, so that equal input gives equal bytes.
     public var library = "navbus"
-    /// How chunks are packed; ignored without chunks.
+    /// The compression of chunks; ignored without chunks.
     public var compression = BagCompression.zstd
     /// The library's level: zstd 1...19, lz4 0...12. zstd 1 keeps up with a full bus on one core.
     public var compressionLevel = 1

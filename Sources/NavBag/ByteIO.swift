@@ -58,7 +58,7 @@ public struct MemorySource: ByteSource, Sendable {
 
 /// Collects a bag in memory.
 public struct MemorySink: ByteSink, Sendable {
-    /// What was written so far.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
 
     /// An empty sink.

@@ -18,9 +18,9 @@ public struct MCAPLinearReader<Source: ByteSource> {
         definitions = Definitions(topics: topics)
     }
 
-    /// Who wrote the bag.
+    /// The writer of the bag.
     public var header: BagHeader { blocks.header }
-    /// What was passed over so far.
+    /// The damage that was passed over so far.
     public var damage: BagDamage { blocks.damage }
     /// Why reading stopped; nil before ``next()`` has returned nil.
     public var ending: BagEnding? { blocks.ending }

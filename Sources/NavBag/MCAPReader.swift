@@ -4,13 +4,13 @@
 /// unindexed, damaged) is read through once, and is then as good as an indexed one: ``BagIndex/origin`` tells which it was
 /// and how the bag ends.
 public struct MCAPReader<Source: ByteSource> {
-    /// Where the bytes come from.
+    /// The source of the bytes.
     public let source: Source
     /// As given at the start.
     public let options: BagReadOptions
-    /// Who wrote the bag.
+    /// The writer of the bag.
     public let header: BagHeader
-    /// What the bag holds.
+    /// The index of the bag.
     public let index: BagIndex
 
     /// Reads header and index.

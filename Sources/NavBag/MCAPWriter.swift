@@ -9,11 +9,11 @@
 /// call throws ``BagError/Code/sinkFailed``, until ``flush()`` or ``close()`` finds that the sink takes bytes again:
 /// nothing that was written before is lost then.
 public struct MCAPWriter<Sink: ByteSink> {
-    /// Where the bytes go.
+    /// The sink of the bytes.
     public private(set) var sink: Sink
     /// As given at the start.
     public let options: BagWriteOptions
-    /// What has been written so far.
+    /// The counts of what has been written so far.
     public private(set) var statistics = BagStatistics()
 
     private enum State {

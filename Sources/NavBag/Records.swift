@@ -37,7 +37,7 @@ enum Layout {
     static let chunkFixed = 28
 }
 
-/// Who wrote a bag, and to which conventions.
+/// The writer of a bag, and the conventions that it follows.
 public struct BagHeader: Hashable, Sendable {
     /// The conventions the bag keeps, such as `ros2`; mostly empty.
     public var profile: String
@@ -113,7 +113,7 @@ public struct BagAttachment: Hashable, Sendable {
     public let data: [UInt8]
 }
 
-/// Where a metadata or attachment record lies in the bag.
+/// The location of a metadata or attachment record in the bag.
 public struct BagRecordLocation: Hashable, Sendable {
     /// The record's name.
     public let name: String
@@ -123,7 +123,7 @@ public struct BagRecordLocation: Hashable, Sendable {
     public let length: Int
 }
 
-/// How the messages of a chunk are packed.
+/// The compression of a chunk's messages.
 public enum BagCompression: String, CaseIterable, Hashable, Sendable {
     /// As they are.
     case none = ""

@@ -1,4 +1,4 @@
-/// What ``recoverBag(from:to:options:)`` has saved.
+/// The result of ``recoverBag(from:to:options:)``.
 public struct BagRecovery: Hashable, Sendable {
     /// Messages copied.
     public internal(set) var messageCount: UInt64 = 0
@@ -6,7 +6,7 @@ public struct BagRecovery: Hashable, Sendable {
     public internal(set) var recordCount = 0
     /// Damaged parts that were passed over.
     public internal(set) var damage = BagDamage()
-    /// How the damaged bag ends.
+    /// The ending of the damaged bag.
     public internal(set) var ending = BagEnding.complete
 }
 

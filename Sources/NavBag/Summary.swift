@@ -19,7 +19,7 @@ extension BagIndex {
         }
     }
 
-    /// Where the summary section lies, from the footer; nil when there is none.
+    /// Returns the location of the summary section, from the footer; nil when there is none.
     private static func footer(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> Range<Int>? {

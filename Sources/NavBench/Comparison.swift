@@ -27,7 +27,7 @@ package struct Comparison {
     package var name: String
     /// Whom ours is compared with; nil when there is nobody.
     package var peer: String?
-    /// What a run returns.
+    /// The measures that a run returns.
     package var measures: [Measure]
     /// Our side; nil when only the peer is measured.
     package var ours: Run?
@@ -48,7 +48,7 @@ package struct Comparison {
 
 /// Runs comparisons in alternating rounds, so that what slows the machine for a while slows both sides.
 package struct Rounds {
-    /// How often everything is measured.
+    /// The number of rounds.
     package var count: Int
 
     /// `count` rounds, at least one.

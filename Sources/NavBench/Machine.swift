@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// What the figures were measured on.
+/// The machine on which the figures were measured.
 package enum Machine {
     /// Lines for the head of a report: processors, kernel, load and the build.
     package static var description: [String] {

@@ -1,4 +1,4 @@
-/// What is said of many values in one.
+/// Summaries of many values.
 package enum Statistics {
     /// The middle value, or the mean of the two in the middle; nil without values.
     package static func median(_ values: [Double]) -> Double? {

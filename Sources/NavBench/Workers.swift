@@ -94,7 +94,7 @@ package final class Workers {
         }
     }
 
-    /// What a process printed, `count 20000` on a line of its own, by the first words.
+    /// The figures that a process printed, `count 20000` on a line of its own, by the first words.
     package func words(of name: String) -> [String: String] {
         var result: [String: String] = [:]
         for line in text(of: name).split(separator: "\n") {

@@ -2,7 +2,7 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// What a piece of a route is, without its names: what most questions at a junction are about.
+/// A piece of a route without its names: most decisions at a junction need no more.
 struct RoadKind {
     var roadClass: RoadClass
     var flags: RoadFlags

@@ -1,6 +1,6 @@
 /// A lane before a maneuver.
 public struct Lane: Sendable, Hashable {
-    /// What the arrows on it show, from left to right as tagged; empty without arrows.
+    /// The arrows on it, from left to right as tagged; empty without arrows.
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
     public var isValid: Bool

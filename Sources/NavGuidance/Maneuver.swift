@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What a driver does at a place, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
+/// The type of a maneuver, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
 public enum ManeuverType: String, Sendable, CaseIterable, Codable {
     /// The start of a leg.
     case depart
@@ -80,7 +80,7 @@ public enum RoadSide: String, Sendable, Codable {
     case left, right
 }
 
-/// What to expect on the road after a maneuver.
+/// The properties of the road after a maneuver.
 public struct RoadNotes: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt8
@@ -107,7 +107,7 @@ public struct RoadLabel: Sendable, Hashable {
     public var name: String
     /// Road numbers, such as `A 1` and `E 35`.
     public var references: [String]
-    /// Where the signs say that it leads.
+    /// The destinations on its signs.
     public var destinations: [String]
     /// Road numbers on those signs.
     public var destinationReferences: [String]
@@ -141,13 +141,13 @@ public struct Maneuver: Sendable, Equatable {
     public var routeOffset: Double
     /// Metres from the route's start where it is over: beyond ``routeOffset`` for roundabouts and turns in several parts.
     public var endOffset: Double
-    /// Where it begins.
+    /// The place where it begins.
     public var coordinate: Coordinate
     /// Direction of travel before it, radians clockwise from north; that after it at the start of a leg.
     public var bearingBefore: Double
     /// Direction of travel after it, radians clockwise from north; that before it at the end of a leg.
     public var bearingAfter: Double
-    /// What it is.
+    /// The kind.
     public var type: ManeuverType
     /// Its direction; nil at the start of a leg. At an arrival left or right is the side of the waypoint, straight is unknown.
     public var modifier: ManeuverModifier?
@@ -167,7 +167,7 @@ public struct Maneuver: Sendable, Equatable {
     public var drivingSide: RoadSide
     /// The lanes before it, from left to right; empty when unknown.
     public var lanes: [Lane]
-    /// What to expect after it.
+    /// The properties of the road after it.
     public var notes: RoadNotes
     /// Metres from the route's start behind which no earlier junction can be taken for this one.
     public var unambiguousOffset: Double

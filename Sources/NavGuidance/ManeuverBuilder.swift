@@ -5,9 +5,9 @@ internal import NavGeo
 
 /// Finds the maneuvers of a route: what a driver must be told, and nothing else.
 public struct ManeuverBuilder {
-    /// How far before a maneuver its lanes may be tagged, metres.
+    /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
-    /// How far before a maneuver a side road can be taken for it, metres.
+    /// The greatest distance before a maneuver at which a side road can be taken for it, metres.
     static let ambiguityReach = 150.0
     /// A piece of a route up to this long at a waypoint is no road to turn into, metres.
     static let pointLength = 2.0

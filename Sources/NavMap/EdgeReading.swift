@@ -28,7 +28,7 @@ package struct EdgeReading {
 }
 
 extension RoadGraph {
-    /// What the tiles hold of an edge.
+    /// Returns the properties that the tiles hold of an edge.
     package func reading(of edge: EdgeIndex) -> EdgeReading { EdgeReading(self, edge) }
 
     /// The edges with tile-bound names, each with the OSM way that it must be on; nil where there is none such.

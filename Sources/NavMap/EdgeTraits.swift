@@ -4,7 +4,7 @@ public struct EdgeTraits: Sendable {
     public var roadClass: RoadClass
     /// Other properties.
     public var flags: RoadFlags
-    /// Who may drive it.
+    /// The vehicles that may drive it.
     public var access: VehicleAccess
     /// Expected speed of free traffic, m/s, above 0.
     public var freeFlowSpeed: Float

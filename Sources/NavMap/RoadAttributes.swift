@@ -27,7 +27,7 @@ public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
     }
 }
 
-/// Who may use an edge in its direction.
+/// The vehicles that may use an edge in its direction.
 public struct VehicleAccess: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt8
@@ -48,7 +48,7 @@ public struct VehicleAccess: OptionSet, Sendable, Hashable {
     public static let all: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency]
 }
 
-/// What a road is besides its class.
+/// The properties of a road besides its class.
 public struct RoadFlags: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt32
@@ -98,13 +98,13 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     public static let truckDestinationOnly = RoadFlags(rawValue: 1 << 19)
     /// A bicycle road or cycle street, on which cars are guests.
     public static let bicycleRoad = RoadFlags(rawValue: 1 << 20)
-    /// What holds depends on the time: see ``RoadAttributes/conditions``.
+    /// The attributes depend on the time: see ``RoadAttributes/conditions``.
     public static let conditional = RoadFlags(rawValue: 1 << 21)
     /// One lane for both directions in turn (`oneway=alternating`).
     public static let alternatingTraffic = RoadFlags(rawValue: 1 << 22)
 }
 
-/// What a vehicle may do on a road, from least to most.
+/// The access of a vehicle to a road, from least to most.
 public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
     /// Nothing.
     case none
@@ -119,17 +119,17 @@ public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
     public static func < (left: AccessLevel, right: AccessLevel) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What holds on a road at certain times only, instead of its plain attributes. Of several that hold, the last counts.
+/// A condition that changes a road's attributes at certain times. Of several that hold, the last counts.
 public struct RoadCondition: Sendable, Hashable {
-    /// What changes.
+    /// The change.
     public enum Effect: Sendable, Hashable {
-        /// What the vehicles may do.
+        /// The access of the vehicles.
         case access(AccessLevel)
         /// The speed limit, m/s.
         case speedLimit(Float)
     }
 
-    /// What changes.
+    /// The change.
     public var effect: Effect
     /// For whom.
     public var vehicles: VehicleAccess
@@ -144,13 +144,13 @@ public struct RoadCondition: Sendable, Hashable {
     }
 }
 
-/// What is known of an edge, in its direction of travel. Many edges share one value.
+/// The attributes of an edge, in its direction of travel. Many edges share one value.
 public struct RoadAttributes: Sendable, Hashable {
     /// Rank in the network.
     public var roadClass: RoadClass
     /// Other properties.
     public var flags: RoadFlags
-    /// Who may drive it.
+    /// The vehicles that may drive it.
     public var access: VehicleAccess
     /// Expected speed of free traffic, m/s, above 0.
     public var freeFlowSpeed: Float
@@ -176,19 +176,19 @@ public struct RoadAttributes: Sendable, Hashable {
     public var name: String
     /// Road numbers separated by semicolons, such as `A 1;E 35`; empty when unnumbered.
     public var reference: String
-    /// Where signs say that it leads, separated by semicolons; empty when unknown.
+    /// The destinations on its signs, separated by semicolons; empty when unknown.
     public var destination: String
     /// Road numbers on the signs, separated by semicolons; empty when unknown.
     public var destinationReference: String
     /// Road numbers that signs say it leads towards (`destination:ref:to`), separated by semicolons.
     public var destinationReferenceTo: String
-    /// What signs say over each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
+    /// The destinations on the signs over each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
     public var destinationLanes: String
     /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
     public var turnLanes: String
     /// The country's ISO 3166-1 code of two letters; empty when unknown.
     public var country: String
-    /// What holds at certain times only, at most 255.
+    /// The conditions of certain times, at most 255.
     public var conditions: [RoadCondition]
 
     /// Attributes of a road; what is not given is unknown.
@@ -226,7 +226,7 @@ public struct RoadAttributes: Sendable, Hashable {
     }
 }
 
-/// What stands at a node.
+/// The features of a node.
 public struct NodeFlags: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt16
@@ -270,7 +270,7 @@ public struct PointFeature: Sendable, Hashable {
         case trafficSignals, stop, giveWay, crossing, tollBooth, gate, trafficCalming
     }
 
-    /// What it is.
+    /// The kind.
     public var kind: Kind
     /// The index in the edge's shape, in travel order.
     public var shapeIndex: UInt16

@@ -66,12 +66,12 @@ package struct RoadFinder: Sendable {
     private var nearPieces: ContiguousArray<Piece> = []
     private var pieceRegion = BoxRecord.empty
     private var stack: ContiguousArray<Visit> = []
-    /// What the last search found, by ascending distance; equal distances by edge number.
+    /// The results of the last search, by ascending distance; equal distances by edge number.
     package private(set) var hits: ContiguousArray<Hit> = []
 
-    /// How far around a search the tiles are remembered, 1e-7 degrees: about 5 km.
+    /// The margin around a search within which the tiles are remembered, 1e-7 degrees: about 5 km.
     private static let tileMargin: Int64 = 500_000
-    /// How far around a search the pieces are remembered, 1e-7 degrees: about 100 m, some ten seconds' way.
+    /// The margin around a search within which the pieces are remembered, 1e-7 degrees: about 100 m, some ten seconds' way.
     private static let pieceMargin: Int64 = 10_000
 
     /// A finder on a graph; takes time in proportion to its tiles.
@@ -231,7 +231,7 @@ package struct RoadFinder: Sendable {
         }
     }
 
-    /// Where a search stands and how to get from stored coordinates to metres.
+    /// The centre of a search, and the scale from stored coordinates to metres.
     private struct Query {
         let radius: Double
         private let latitudeE7: Double

@@ -15,7 +15,7 @@ public final class RoadGraph: Sendable {
     public let nodePositions: ContiguousArray<FixedCoordinate>
     /// OSM id of each node.
     public let nodeOSMIDs: ContiguousArray<Int64>
-    /// What stands at each node.
+    /// The features of each node.
     public let nodeFlags: ContiguousArray<NodeFlags>
     /// Node at the start of each edge.
     public let edgeTails: ContiguousArray<NodeIndex>
@@ -308,7 +308,7 @@ public final class RoadGraph: Sendable {
 public struct TurnRestriction: Sendable, Hashable {
     /// Two or more edges, each leading to the next.
     public let path: [EdgeIndex]
-    /// Who may not drive it.
+    /// The vehicles that may not drive it.
     public let vehicles: VehicleAccess
     /// When it may not be driven; nil for always.
     public let time: TimeCondition?

@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What goes into one road tile, before it is encoded.
+/// The content of one road tile, before it is encoded.
 ///
 /// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's
 /// choice and is best made along a space-filling curve, so that neighbours share cache lines.
@@ -11,7 +11,7 @@ public struct TileContent: Sendable {
         public var osmID: Int64
         /// Position.
         public var position: FixedCoordinate
-        /// What stands there.
+        /// The features of the node.
         public var flags: NodeFlags
         /// The layers in which the node has edges, in or out.
         public var layers: Set<RoadLayer>
@@ -31,7 +31,7 @@ public struct TileContent: Sendable {
         }
     }
 
-    /// Where an edge ends.
+    /// The head of an edge.
     public enum Head: Sendable, Hashable {
         /// At a node of this tile, by its index in ``TileContent/nodes``.
         case local(Int)
@@ -43,7 +43,7 @@ public struct TileContent: Sendable {
     public struct Arrival: Sendable, Hashable {
         /// Index of the node in ``TileContent/nodes``.
         public var node: Int
-        /// Where the road comes from, by its index in ``TileContent/externalNodes``.
+        /// The node that the road comes from, by its index in ``TileContent/externalNodes``.
         public var externalNode: Int
 
         /// An arrival at a node from another tile.
@@ -85,7 +85,7 @@ public struct TileContent: Sendable {
     public struct Edge: Sendable {
         /// Index of the node that it starts at.
         public var tail: Int
-        /// Where it ends.
+        /// Its head.
         public var head: Head
         /// OSM way id.
         public var wayID: Int64
@@ -120,7 +120,7 @@ public struct TileContent: Sendable {
     public struct Restriction: Sendable, Hashable {
         /// Two or more edges.
         public var path: [EdgeReference]
-        /// Who may not drive it.
+        /// The vehicles that may not drive it.
         public var vehicles: VehicleAccess
         /// When it may not be driven, as ``TimeCondition`` reads it; empty for always.
         public var time: String
@@ -139,7 +139,7 @@ public struct TileContent: Sendable {
     public var nodes: [Node] = []
     /// Nodes elsewhere that edges of the tile lead to, or that edges into the tile come from.
     public var externalNodes: [ExternalNode] = []
-    /// Where edges of other tiles end in this one: what tells an open end from a dead one while those tiles are
+    /// The heads in this tile of edges of other tiles: they tell an open end from a dead one while those tiles are
     /// missing.
     public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.

@@ -1,6 +1,6 @@
 internal import NavGeo
 
-/// What does not fit between the tiles of a whole set.
+/// A check of what does not fit between the tiles of a whole set.
 ///
 /// A tile by itself is checked when it is opened; here the tiles are held against each other: heads and arrivals meet,
 /// shared nodes are where they say in all their layers, and restrictions name roads that are there.
@@ -9,7 +9,7 @@ public struct TileJoins: Sendable {
     public struct Problem: Sendable, Hashable {
         /// The tile that is wrong about the others.
         public let tile: RoadTileID
-        /// What is wrong.
+        /// A description of the fault.
         public let reason: String
     }
 

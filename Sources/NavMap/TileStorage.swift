@@ -40,7 +40,7 @@ public enum TileError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A record points outside the tile.
     case corrupt(String)
 
-    /// What is wrong and, where there is one, the way out.
+    /// A description of the fault and, where there is one, of the way out.
     public var description: String {
         switch self {
         case .notATile: "not a road tile"

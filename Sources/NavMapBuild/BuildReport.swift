@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What was odd in the input, each harmless.
+/// An oddity of the input that does no harm.
 public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
     CustomStringConvertible
 {
@@ -19,7 +19,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     /// Kilometres of road in no known country: no general limits are taken there, and traffic keeps to the right.
     case unknownCountry
 
-    /// What was found, after its number.
+    /// A description of the oddity, to follow its number.
     public var description: String {
         switch self {
         case .missingNodes: "nodes of roads are not in the extract; the roads are cut there"
@@ -48,7 +48,7 @@ public struct CountryShare: Sendable, Codable, Equatable {
     }
 }
 
-/// What a build made of an extract.
+/// The report of a build.
 public struct BuildReport: Sendable, Codable, Equatable {
     /// Nodes in the extract.
     public var nodes = 0

@@ -30,11 +30,11 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
     public let code: Code
     /// The file or directory.
     public let path: String
-    /// Where in the file, in bytes from its start; nil where no place is to blame.
+    /// The place in the file, in bytes from its start; nil where no place is to blame.
     public let offset: Int?
-    /// What is wrong.
+    /// A description of the fault.
     public let reason: String
-    /// What to do.
+    /// The advice.
     public let advice: String
 
     /// An error.

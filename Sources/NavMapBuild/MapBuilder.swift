@@ -7,7 +7,7 @@ public import NavMap
 ///
 /// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
 public struct MapBuilder: Sendable {
-    /// How to build.
+    /// The options of a build.
     public struct Options: Sendable, Equatable {
         /// Threads that work at once, at least 1.
         public var jobs: Int

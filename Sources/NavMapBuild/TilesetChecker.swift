@@ -9,11 +9,11 @@ public enum TilesetChecker {
     public struct Problem: Sendable, Codable, Equatable {
         /// The file, relative to the directory.
         public let file: String
-        /// What is wrong with it.
+        /// A description of the fault.
         public let reason: String
     }
 
-    /// What a check found.
+    /// The report of a check.
     public struct Report: Sendable, Codable, Equatable {
         /// The map's version, as the tileset names it.
         public var mapVersion = ""
@@ -23,7 +23,7 @@ public enum TilesetChecker {
         public var edges = 0, nodes = 0, prohibitedPaths = 0
         /// Bytes of the tiles and their ranks, as far as they could be read.
         public var bytes = 0
-        /// What is wrong, by file; empty for a sound set.
+        /// The faults by file; empty for a sound set.
         public var problems: [Problem] = []
 
         /// A report of nothing.

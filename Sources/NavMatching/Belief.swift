@@ -36,7 +36,7 @@ struct Place {
     var stretchCount: Int32 = 0
     /// When and where the fix was taken that put the vehicle here.
     var origin: Waymark
-    /// How many later fixes were taken to tell nothing.
+    /// The number of later fixes that were taken to tell nothing.
     var holds: Int32 = 0
 
     /// A place that a lookup found, in the direction of the hit or the other one.
@@ -54,7 +54,7 @@ struct Place {
     }
 }
 
-/// What the fixes up to one of them say: places on roads, or none of them.
+/// The belief after a fix: places on roads, or none of them.
 struct Belief {
     static let noParent: Int32 = -1
 

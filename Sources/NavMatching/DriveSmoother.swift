@@ -2,7 +2,7 @@ public import NavGeo
 public import NavMap
 public import NavRouting
 
-/// Where a vehicle was at one fix of a drive, judged by the whole of it.
+/// The position of a vehicle at one fix of a drive, judged by the whole of it.
 public struct SmoothedPosition: Sendable, Hashable {
     /// Time of the fix.
     public var stamp: Timestamp

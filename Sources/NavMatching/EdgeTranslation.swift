@@ -7,7 +7,7 @@ package struct EdgeTranslation {
     private let new: RoadGraph
     private let sameMap: Bool
 
-    /// How far an edge may lie from where it was in another version of the map, metres.
+    /// The greatest distance of an edge from its place in another version of the map, metres.
     private static let reach = 5.0
 
     /// A translation from one graph to another.

@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What kind of solution a receiver reports.
+/// The kind of a receiver's solution.
 public enum FixType: UInt8, Sendable, CaseIterable {
     /// The receiver does not say.
     case unknown
@@ -40,7 +40,7 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// What a receiver says of interference or counterfeit signals.
+/// A receiver's alarm of interference or counterfeit signals.
 public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
     /// Nothing, or it looked for it and found none.
     case none
@@ -57,7 +57,7 @@ public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
 public struct Fix: Sendable, Hashable {
     /// Time at which the position held.
     public var stamp: Timestamp
-    /// Where; any value is accepted, see ``isUsable``.
+    /// The place; any value is accepted, see ``isUsable``.
     public var coordinate: Coordinate
     /// Standard deviation of the horizontal position per axis, metres.
     public var horizontalSigma: Double?

@@ -1,7 +1,7 @@
 import Glibc
 import NavGeo
 
-/// How likely a fix is from a place.
+/// The likelihood of a fix from a place.
 struct Emission {
     private let sigma: Double
     private let weight: Double
@@ -37,7 +37,7 @@ struct Emission {
     }
 }
 
-/// How likely a way is, given the movement between two fixes.
+/// The likelihood of a way, given the movement between two fixes.
 struct Movement {
     /// Metres between the fixes.
     let straight: Double

@@ -22,7 +22,7 @@ public struct MatchStep: Sendable {
         public var best: Double
         /// The node of the step before; nil at the start.
         public var parent: Int?
-        /// What was driven since, in ``MatchStep/stretches``; empty when no road leads here.
+        /// The stretches driven since, in ``MatchStep/stretches``; empty when no road leads here.
         public var stretches: Range<Int>
     }
 
@@ -30,7 +30,7 @@ public struct MatchStep: Sendable {
     public let graph: RoadGraph
     /// The possibilities.
     public let nodes: [Node]
-    /// What was driven to reach them.
+    /// The stretches that were driven to reach them.
     public let stretches: [Stretch]
     /// Whether the belief began anew, so that no node has a parent.
     public let isRestart: Bool

@@ -1,9 +1,9 @@
 public import NavGeo
 public import NavMap
 
-/// Where a vehicle is on the road graph, as far as the fixes up to now tell.
+/// The position of a vehicle on the road graph, as far as the fixes up to now tell.
 public struct MatchedPosition: Sendable, Hashable {
-    /// What the matcher concludes.
+    /// The matcher's conclusion.
     public enum State: UInt8, Sendable, CaseIterable {
         /// The fix cannot be used: no position, a number out of range, or older than its predecessor.
         case unusable
@@ -71,7 +71,7 @@ public struct MatchedPosition: Sendable, Hashable {
     public var stamp: Timestamp
     /// The fix's position as given.
     public var raw: Coordinate
-    /// What the matcher concludes.
+    /// The matcher's conclusion.
     public var state: State
     /// The most probable place on a road; nil unless ``state`` is ``State/onRoad``.
     public var road: RoadPosition?

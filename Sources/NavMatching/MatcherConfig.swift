@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the matcher believes of receivers, roads and drivers. The defaults fit a car with a consumer receiver.
+/// The matcher's model of receivers, roads and drivers. The defaults fit a car with a consumer receiver.
 public struct MatcherConfig: Sendable, Hashable {
     /// Standard deviation per axis assumed of a receiver that says nothing, metres. Newson and Krumm (2009) measured 4.07 m for a logger
     /// in the open; twice that leaves room for streets and for the distance between a lane and its road's line.
@@ -33,9 +33,9 @@ public struct MatcherConfig: Sendable, Hashable {
     public var outlierLog = -7.0
     /// Places that are kept for the case that the fix tells nothing; at most 16.
     public var maximumHeld = 4
-    /// How many fixes in a row may tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
+    /// The most fixes in a row that tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
     public var maximumHolds = 3
-    /// How long fixes may tell nothing before a place is given up, seconds.
+    /// The longest time that fixes tell nothing before a place is given up, seconds.
     public var maximumHoldTime = 3.0
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.

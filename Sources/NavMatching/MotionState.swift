@@ -6,11 +6,11 @@ struct Waymark {
     var coordinate: Coordinate
     /// Metres travelled by the reported speeds, since the first fix.
     var travelled: Double
-    /// How often the reported speeds were interrupted before.
+    /// The number of interruptions of the reported speeds before.
     var gaps: Int
 }
 
-/// How far the vehicle has come since the last step of the belief.
+/// The movement of the vehicle since the last step of the belief.
 struct MotionState {
     enum Verdict {
         /// The fix is older than its predecessor.
@@ -64,7 +64,7 @@ struct MotionState {
     private static let clockReset = 10.0
     /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
     private static let confirmation = 0.9
-    /// How far a receiver at rest may wander, in multiples of the noise that a moving one must leave.
+    /// The wandering of a receiver at rest, in multiples of the noise that a moving one must leave.
     private static let wander = 3.0
     /// Speed from which a position that stays exactly the same is not believed, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
     private static let frozenSpeed = 1.0

@@ -1,4 +1,4 @@
-/// What the distances between fixes and roads tell of a receiver that does not state its accuracy.
+/// An estimate of a receiver's noise from the distances between fixes and roads, where it does not state its accuracy.
 ///
 /// The variance of the distances, with the assumed one as so many observations made before; what is far off counts as three deviations.
 struct NoiseEstimate {

@@ -8,7 +8,7 @@ public struct MappedRoute: Sendable, Equatable {
     public var route: Route
     /// The share of the provided route's length that it follows, 0 ... 1.
     public var share: Double
-    /// Where it does not, in travel order.
+    /// The stretches where it does not, in travel order.
     public var unmapped: [UnmappedStretch]
 }
 
@@ -26,11 +26,11 @@ public struct RouteMappingError: Error, Sendable, Equatable {
 
     /// The kind.
     public var code: Code
-    /// What happened, for people.
+    /// A description of what happened, for people.
     public var message: String
     /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
     public var share: Double
-    /// Where it could not be followed, in travel order.
+    /// The stretches where it could not be followed, in travel order.
     public var unmapped: [UnmappedStretch]
     /// Tiles whose lack may be the reason, by ascending id.
     public var missingTiles: [RoadTileID]
@@ -54,12 +54,12 @@ public struct RouteMappingError: Error, Sendable, Equatable {
 /// out is connected and legal for the vehicle on this map, whatever was provided; it is compared with the provided line
 /// and refused when too little agrees. The work grows with the route's length, not with the map.
 public struct RouteMapping: Sendable {
-    /// What counts as the same route.
+    /// The criteria for the same route.
     public struct Config: Sendable, Hashable {
         /// The least share of the provided route that must be followed, 0 ... 1. A twentieth is what a new roundabout or a
         /// road closed to this vehicle may take of a drive through a town.
         public var minimumShare = 0.95
-        /// How far apart the lines may lie and still be one road, metres: maps differ by some metres, and by the half width
+        /// The greatest distance between lines of one road, metres: maps differ by some metres, and by the half width
         /// of a road that one of them draws as two carriageways.
         public var tolerance = 15.0
         /// By how much the followed route may be longer than the provided one, as a share of it.
@@ -141,7 +141,7 @@ public struct RouteMapping: Sendable {
         }
     }
 
-    /// What is assumed of a line instead of a receiver: each point is evidence of its own, and none lies far off.
+    /// The matcher's configuration for a line instead of a receiver: each point is evidence of its own, and none lies far off.
     private static let matcherConfig: MatcherConfig = {
         var config = MatcherConfig()
         config.minimumSigma = 2

@@ -45,7 +45,7 @@ struct RouteSearch {
     private var candidates: ContiguousArray<EdgeIndex> = []
     /// A bit for the low six bits of each candidate's number: most edges are told from all candidates by it.
     private var filter: UInt64 = 0
-    /// What the last search reached.
+    /// The states that the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
 
     /// Forgets all candidates.
@@ -148,7 +148,7 @@ struct RouteSearch {
         search += 1
     }
 
-    /// Where a state's label lies, or where it belongs.
+    /// Returns the slot of a state's label, or the one where it belongs.
     @inline(__always)
     private func slot(of state: TurnState) -> Int {
         let mask = labels.count - 1

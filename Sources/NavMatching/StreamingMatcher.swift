@@ -14,11 +14,11 @@ public import NavRouting
 /// of the last step, without changing it. So a vehicle at rest keeps its place, direction and probabilities, and 10 Hz are no more certain
 /// than 1 Hz. Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {
-    /// What the matcher assumes.
+    /// The matcher's configuration.
     public let config: MatcherConfig
     /// The roads.
     public private(set) var turns: TurnGraph
-    /// What the last fix added to the history; nil when it taught nothing or the path is not recorded.
+    /// The step that the last fix added to the history; nil when it taught nothing or the path is not recorded.
     public private(set) var step: MatchStep?
 
     /// Standard deviation per axis taken for a fix that states none, metres: what the drive so far tells of the receiver.

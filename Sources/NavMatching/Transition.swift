@@ -21,7 +21,7 @@ struct Transition {
     /// Log probability of the most probable history so far of what is being computed: what falls far below is not looked for.
     private var greatest = -Double.infinity
 
-    /// What searches need of the places to go to.
+    /// A place to go to, as searches need it.
     private struct Goal {
         var edge: EdgeIndex
         var offset: Double

@@ -96,6 +96,6 @@ struct WrongWayTracker {
 
     /// Half a carriageway of two lanes, metres.
     private static let crossSigma = 2.5
-    /// What being on no road counts beside a place at the fix.
+    /// The weight of being on no road beside a place at the fix.
     private static let offRoad = 0.05
 }

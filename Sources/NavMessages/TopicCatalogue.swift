@@ -58,6 +58,7 @@ extension CatalogueTopic {
 
 /// A topic that carries messages of one type.
 public struct Topic<Content: Message>: CatalogueTopic {
+    /// Its row.
     public fileprivate(set) var entry: TopicEntry
 
     fileprivate init(
@@ -71,60 +72,88 @@ public struct Topic<Content: Message>: CatalogueTopic {
 
 /// The one table of the bus, a row a topic: recorder, liveness, command line and reference derive from it.
 public struct TopicTable: Sendable {
+    /// Fixes of GNSS receivers.
     public let gnssFix = Topic<GnssFix>(
         "/gnss/fix", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix, 1 to 20 Hz")
+    /// The vehicle's own speed and rate of turn.
     public let odometry = Topic<VehicleOdometry>(
         "/vehicle/odometry", .keepLast(256), rateHz: 50, maxSize: 4 << 10, when: "10 to 100 Hz, optional")
+    /// Speeds and closures of road segments.
     public let trafficSpeeds = Topic<TrafficSpeeds>(
         "/traffic/speeds", .keepLast(16), maxSize: 16 << 20, when: "on update")
+    /// The phase of navigation and the health of positioning.
     public let state = Topic<NavigationState>(
         "/nav/state", .latched, maxSize: 16 << 10, when: "on change")
+    /// The matched position.
     public let position = Topic<MatchedPosition>(
         "/nav/position", .keepLast(64), rateHz: 10, maxSize: 64 << 10, when: "each fix")
+    /// The progress along the route in force.
     public let progress = Topic<RouteProgress>(
         "/nav/progress", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix in guidance")
+    /// The route in force.
     public let route = Topic<Route>(
         "/nav/route", .latched, maxSize: 16 << 20, when: "on change")
+    /// Routes to choose from before the start.
     public let preview = Topic<RoutePreview>(
         "/nav/preview", .latched, maxSize: 48 << 20, when: "on change")
+    /// Steps of rerouting.
     public let reroute = Topic<RerouteEvent>(
         "/nav/reroute", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    /// The alternatives to the route in force.
     public let alternatives = Topic<Alternatives>(
         "/nav/alternatives", .latched, maxSize: 32 << 20, when: "on change")
+    /// Steps of changing to an alternative.
     public let alternativeSwitch = Topic<AlternativeSwitch>(
         "/nav/alternative_switch", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    /// Steps of taking a faster route.
     public let fasterRoute = Topic<FasterRoute>(
         "/nav/faster_route", .keepLast(16), maxSize: 16 << 20, when: "on event")
+    /// Steps of refreshing durations.
     public let routeRefresh = Topic<RouteRefresh>(
         "/nav/route_refresh", .keepLast(64), maxSize: 256 << 10, when: "on refresh")
+    /// The instruction on the screen.
     public let visualInstruction = Topic<VisualInstruction>(
         "/nav/instruction/visual", .latched, maxSize: 64 << 10, when: "once per instruction point")
+    /// Instructions to be spoken.
     public let spokenInstruction = Topic<SpokenInstruction>(
         "/nav/instruction/spoken", .keepLast(16), maxSize: 64 << 10, when: "once per instruction point")
+    /// Approaches to waypoints and arrivals.
     public let arrival = Topic<ArrivalEvent>(
         "/nav/arrival", .keepLast(64), maxSize: 16 << 10, when: "on event; while approaching each fix")
+    /// Fixes that do not count, with the reason.
     public let fixRejected = Topic<FixRejected>(
         "/nav/fix_rejected", .keepLast(64), maxSize: 32 << 10, when: "on event")
+    /// The receiver in use.
     public let receiver = Topic<ReceiverSelection>(
         "/nav/receiver", .latched, maxSize: 16 << 10, when: "on change of the receiver in use")
+    /// Steps of simulated and predicted driving.
     public let simulation = Topic<SimulationEvent>(
         "/nav/simulation", .keepLast(16), maxSize: 16 << 10, when: "on event")
+    /// Requests to the owner's policy.
     public let policyRequest = Topic<PolicyRequest>(
         "/nav/policy/request", .keepLast(64), maxSize: 16 << 20, when: "on event")
+    /// Decisions of the policy.
     public let policyDecision = Topic<PolicyDecision>(
         "/nav/policy/decision", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    /// The electronic horizon.
     public let horizon = Topic<Horizon>(
         "/nav/horizon", .latched, rateHz: 1, maxSize: 4 << 20, when: "as the vehicle moves")
+    /// Every event that entered the core.
     public let journal = Topic<JournalEntry>(
         "/nav/journal", .keepLast(1024), rateHz: 60, maxSize: 64 << 20, when: "each event that enters the core")
+    /// Totals and coverage of the tile cache.
     public let tilesState = Topic<TilesState>(
         "/tiles/state", .latched, maxSize: 256 << 10, when: "on change")
+    /// Events of offline regions.
     public let regionEvent = Topic<RegionEvent>(
         "/tiles/region_event", .keepLast(64), maxSize: 4 << 20, when: "on change")
+    /// The health of a node.
     public let nodeHealth = Topic<NodeHealth>(
         "/health/<node>", .latched, rateHz: 1, maxSize: 256 << 10, when: "1 Hz")
+    /// All nodes' log lines.
     public let log = Topic<LogEntry>(
         "/log", .keepLast(256), maxSize: 16 << 10, when: "on event")
+    /// The player's time.
     public let clock = Topic<Clock>(
         "/clock", .latest, rateHz: 100, maxSize: 1 << 10, isRecorded: false, when: "from the player")
 }

@@ -30,11 +30,11 @@ public struct Navigator {
     var preview = PreviewDesk()
     var policy: PolicyDesk
 
-    /// What is kept of the trip.
+    /// The part of the trip that is kept.
     var keptMark: TripMark?
 
     private var lastRequestID: UInt64 = 0
-    /// What caused the event at hand, and the requests for routes.
+    /// The causes of the event at hand and of the requests for routes.
     private var cause: UInt64 = 0
     private var routeCauses = CauseMemory()
     private var eventSequence: UInt64 = 0
@@ -96,7 +96,7 @@ public struct Navigator {
     /// The stamp of the last fix that counted; nil before the first.
     public var lastFix: Timestamp? { positioning.lastFix }
 
-    /// What has come of the looks for faster routes.
+    /// The counts of looks for faster routes.
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
     /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
@@ -242,7 +242,7 @@ public struct Navigator {
         effects.append(.publish(context(of: event), publication))
     }
 
-    /// What an answer or a publication says of its origin.
+    /// Returns the origin of an answer or a publication.
     package func context(of event: NavigatorEvent) -> EventContext {
         EventContext(
             stamp: event.stamp, sessionID: session.id, routeID: trip?.routeID ?? 0,
@@ -283,7 +283,7 @@ struct CauseMemory {
     private static let capacity = 64
     private var entries: [(id: UInt64, cause: UInt64)] = []
 
-    /// What caused a request, 0 where nothing with a sequence did; nil when it was long ago.
+    /// The cause of a request, 0 where nothing with a sequence caused it; nil when it was long ago.
     subscript(id: UInt64) -> UInt64? {
         get { entries.last { $0.id == id }?.cause }
         set {

@@ -1,6 +1,6 @@
 /// When faster routes are looked for, and what becomes of them.
 public struct FasterRouteConfig: Sendable, Hashable {
-    /// Who says whether a faster route is taken.
+    /// The party that approves a faster route.
     public enum Approval: String, Sendable, Hashable, CaseIterable {
         /// Nobody: it is taken.
         case automatic = "auto"
@@ -20,13 +20,13 @@ public struct FasterRouteConfig: Sendable, Hashable {
     /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself wants
     /// 70 s to the next maneuver of any kind, which a city does not have.
     public var minimumToManeuver = 15.0
-    /// What share of the time left is to be gained at least. 0.1: Mapbox.
+    /// The least gain as a share of the time left. 0.1: Mapbox.
     public var minimumGain = 0.1
-    /// How many seconds are to be gained at least. 30: as from which MapLibre tells of another arrival.
+    /// The least gain, seconds. 30: as from which MapLibre tells of another arrival.
     public var minimumGainSeconds = 30.0
-    /// Who says whether it is taken.
+    /// The party that approves it.
     public var approval = Approval.automatic
-    /// How long a user may think about it, seconds. 30: judgement; less than the time to the first maneuver.
+    /// The time that a user has to approve it, seconds. 30: judgement; less than the time to the first maneuver.
     public var acceptFor = 30.0
 
     /// The defaults.
@@ -50,13 +50,13 @@ public struct AlternativesConfig: Sendable, Hashable {
     public var interval = 300.0
     /// The least that ``interval`` can be, seconds: Mapbox.
     public static let shortestInterval = 30.0
-    /// How many at most, 0 ... 2.
+    /// The most alternatives, 0 ... 2.
     public var limit = 2
     /// Which are shown.
     public var acceptance = Acceptance.unfiltered
-    /// How far the vehicle moves at least between two looks, metres. 50: as between two reroutes; a vehicle that stands asks nothing.
+    /// The least movement between two looks, metres. 50: as between two reroutes; a vehicle that stands asks nothing.
     public var minimumMovement = 50.0
-    /// How many fixes in a row on an alternative, behind its fork, take it. 2: one alone may be noise, and the debounce of a deviation would
+    /// The fixes in a row on an alternative, behind its fork, that take it. 2: one alone may be noise, and the debounce of a deviation would
     /// be too late.
     public var takingFixes = 2
     /// Probability of the alternative's road from which a fix counts.

@@ -1,7 +1,7 @@
 public import NavGeo
 public import NavMatching
 
-/// How good positioning is as a whole: what a phone's accuracy authorisation is in a vehicle.
+/// The health of positioning as a whole: a vehicle's counterpart of a phone's accuracy authorisation.
 public struct PositionHealth: Sendable, Hashable {
     /// The verdict.
     public enum Level: UInt8, Sendable, Comparable, CaseIterable {
@@ -57,11 +57,11 @@ public struct HealthJudge: Sendable {
     public static let reducedSigma = 15.0
     /// The same from which it is not to be relied upon, metres.
     public static let lostSigma = 100.0
-    /// How long no fix may count before the position is lost, seconds, where nothing carries it on.
+    /// The time without a fix that counts after which the position is lost, seconds, where nothing carries it on.
     public static let lostAfter = 10.0
-    /// How long positions are doubted after one that the vehicle cannot have reached, seconds.
+    /// The time that positions are doubted after one that the vehicle cannot have reached, seconds.
     public static let jumpMemory = 10.0
-    /// How long a reason lasts after it was last seen, seconds.
+    /// The time that a reason lasts after it was last seen, seconds.
     public static let hold = 3.0
 
     private static let count = 9

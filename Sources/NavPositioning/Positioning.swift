@@ -3,9 +3,9 @@ import NavMap
 public import NavMatching
 public import NavRouting
 
-/// What positioning accepts and when it predicts.
+/// The configuration of positioning.
 public struct PositioningConfig: Sendable, Hashable {
-    /// What a fix must be to count.
+    /// The limits that a fix must keep to count.
     public var fixes = FixLimits()
     /// When positions are predicted for want of fixes.
     public var reckoning = ReckoningConfig()
@@ -20,7 +20,7 @@ public enum PredictionEnd: Sendable, Hashable, CaseIterable {
     case fixes
     /// The position became too uncertain to predict.
     case gaveUp
-    /// What was known of the position does not hold any more: the clock was set, or the vehicle was carried off.
+    /// The position starts over: the clock was set, or the vehicle was carried off.
     case startedOver
 }
 
@@ -51,7 +51,7 @@ public struct Positioning: Sendable {
         case clockSet(Timestamp)
         /// A fix that counts, as the filter has it, which is what the matcher takes, and the filter's estimate. Only when tracing.
         case filtered(Fix, refined: Fix, MotionEstimate)
-        /// What the matcher added to the driven path. Only when tracing.
+        /// A step that the matcher added to the driven path. Only when tracing.
         case step(MatchStep)
         /// A prediction begins with a position.
         case predictionBegan(ReckoningReason, Sighting)
@@ -82,14 +82,14 @@ public struct Positioning: Sendable {
     /// The receiver in use; nil before the first fix that counts.
     private var receiver: UInt8?
 
-    /// How far behind a prediction fixes may be once they have ended it, seconds: later ones catch up with it, as after a stall. Fixes that are
+    /// The greatest lag of fixes behind a prediction that they have ended, seconds: later ones catch up with it, as after a stall. Fixes that are
     /// later than that are late for good, and the time goes on with theirs.
     private static let longestCatchUp = 10.0
 
-    /// How far a fix that does not count may be from the time of its arrival to tell the present, seconds.
+    /// The greatest distance of a fix that does not count from the time of its arrival to tell the present, seconds.
     private static let longestLead = 10.0
 
-    /// How long the filter comes back from a prediction at most, seconds. It forgets one within a few fixes; what still lies between the fixes
+    /// The longest return of the filter from a prediction, seconds. It forgets one within a few fixes; what still lies between the fixes
     /// and the matched place after that is the road's or the map's, as where a confident receiver stays beside the road.
     private static let longestReturn = 10.0
 
@@ -107,13 +107,13 @@ public struct Positioning: Sendable {
         reckoning = Reckoning(config: config.reckoning)
     }
 
-    /// How good positioning is; nil before the first fix.
+    /// The health of positioning; nil before the first fix.
     public var health: PositionHealth? { judge.health }
     /// Whether positions are predicted for want of fixes.
     public var isPredicting: Bool { reckoning.reason != nil }
     /// When ``Event/timer`` is due, if nothing else comes before; nil for never.
     public var due: Timestamp? { reckoning.due }
-    /// What contradicts the positions and is left out.
+    /// The signals that contradict the positions and are left out.
     public var distrusted: MotionSignals { tracker.distrusted }
     /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
     public var odometryLead: Double? { odometryGate.lead }
@@ -320,7 +320,7 @@ public struct Positioning: Sendable {
         }
     }
 
-    /// What a fix means for the health.
+    /// Assesses the health by a fix.
     private mutating func assess(
         _ fix: Fix, isAccepted: Bool, isJump: Bool = false, _ sigma: Double? = nil, at now: Timestamp
     ) {

@@ -10,7 +10,7 @@ public import NavMatching
 /// neither confirm itself nor hold the vehicle. While a road is not sure nothing is learned from it; when the line that is matched moves
 /// otherwise than the vehicle, or the doubt lasts, what roads told is forgotten.
 public struct RoadAid: Sendable {
-    /// Where the road was sure the last time.
+    /// The last place at which the road was sure.
     private struct Trail: Sendable {
         /// On the line, and by the fixes alone.
         var coordinate: Coordinate

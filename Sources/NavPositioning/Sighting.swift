@@ -3,19 +3,19 @@ public import NavMatching
 
 /// A fix and what the matcher made of it.
 public struct Sighting: Sendable, Hashable {
-    /// What the receiver said.
+    /// The receiver's fix.
     public var fix: Fix
-    /// Where that is on the road graph.
+    /// Its place on the road graph.
     public var match: MatchedPosition
     /// The share of the matcher's belief that points the way of the best match, within 90°; 0 off the roads. It is taken
     /// when the fix comes: the match's edges are those of the map of that moment.
     public var directionProbability = 0.0
 
-    /// How the position was predicted; nil for one of a fix. The fix is then one that the prediction stands for.
+    /// The method of prediction; nil for a position of a fix. The fix is then one that the prediction stands for.
     public var prediction: PredictionMethod?
     /// Seconds since the last fix that counted.
     public var age = 0.0
-    /// What the position rests on: what is only expected decides nothing that lasts.
+    /// The evidence of the position: what is only expected decides nothing that lasts.
     public var evidence = PositionEvidence.measured
 
     /// Whether waypoints may be reached and passed by this position: by a fix that is believed, or by odometry.
@@ -27,7 +27,7 @@ public struct Sighting: Sendable, Hashable {
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }
-    /// Where the receiver says the vehicle is.
+    /// The receiver's position.
     public var coordinate: Coordinate { fix.coordinate }
     /// When.
     public var stamp: Timestamp { fix.stamp }
@@ -40,7 +40,7 @@ public struct Sighting: Sendable, Hashable {
 }
 
 extension Sighting {
-    /// What stands for a fix where there is none.
+    /// Makes a position that stands for a fix where there is none.
     init(_ predicted: PredictedPosition, like fix: Fix) {
         let estimate = predicted.estimate
         var fix = fix

@@ -6,9 +6,9 @@ package import NavBag
 /// A moment has few enough messages of each topic for the shortest queue of a subscriber; more of them with one log time
 /// are several moments.
 struct BagMoments {
-    /// How many messages of one topic a moment has at most: half of the shortest queue of the catalogue.
+    /// The most messages of one topic in a moment: half of the shortest queue of the catalogue.
     static let longest = 8
-    /// How many messages a moment has at most, well under what a socket holds for a subscriber.
+    /// The most messages of a moment, well under what a socket holds for a subscriber.
     static let largest = 256
 
     private var cursor: MessageCursor<BagFile>

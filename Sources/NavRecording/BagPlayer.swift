@@ -6,7 +6,7 @@ package import NavMessages
 
 /// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
 package final class BagPlayer {
-    /// How a bag is played.
+    /// The options of playing a bag.
     package struct Options: Sendable {
         /// Times as fast as it was recorded, in ``rates``; nil is 1, and as fast as the nodes can in lockstep.
         package var rate: Double?
@@ -27,17 +27,17 @@ package final class BagPlayer {
         package var longestGap = 3_600.0
         /// Publishes `/clock` with the bag's time; always so in lockstep.
         package var clock = false
-        /// How many subscribers each topic should have before the first message.
+        /// The number of subscribers that each topic should have before the first message.
         package var subscribers = 1
-        /// How long to wait for them, or for the participants of a lockstep playback, seconds.
+        /// The longest wait for them, or for the participants of a lockstep playback, seconds.
         package var wait = 10.0
-        /// How long to stay after the last message, so that late deliveries arrive, seconds.
+        /// The time to stay after the last message, so that late deliveries arrive, seconds.
         package var linger = 1.0
         /// Waits after each moment until every participant has handled it, see <doc:Lockstep>.
         package var lockstep = false
-        /// Who takes part in lockstep; empty takes every node that lives by `/clock`.
+        /// The participants in lockstep; empty takes every node that lives by `/clock`.
         package var participants: [String] = []
-        /// How long a participant may take for a moment, seconds.
+        /// The longest time of a participant for a moment, seconds.
         package var patience = 30.0
         /// Goes on without a participant that fails, instead of ending.
         package var leavesOutFailed = false
@@ -54,12 +54,12 @@ package final class BagPlayer {
         var hasValue = false
     }
 
-    /// How much slower or faster than it was recorded a bag can be played.
+    /// The range of rates at which a bag can be played.
     package static let rates = 0.001...1_000_000.0
-    /// How often `/clock` ticks between messages, and while paused.
+    /// The interval of `/clock` between messages, and while paused.
     private static let tick = Duration.milliseconds(10)
     private static let pausedTick = Duration.milliseconds(200)
-    /// How late a moment may be that is made up for. After a longer hold-up of the player the bag goes on where it stood:
+    /// The longest delay of a moment that is made up for. After a longer hold-up of the player the bag goes on where it stood:
     /// what was missed all at once would be another drive.
     private static let hesitation = Duration.milliseconds(50)
 
@@ -76,7 +76,7 @@ package final class BagPlayer {
     package private(set) var rate: Double?
     /// Whether time stands still.
     package var isPaused: Bool { control.isPaused }
-    /// Where the playback goes on, which ends this time through; ns of the bag.
+    /// The place where the playback goes on, which ends this time through; ns of the bag.
     private var jump: UInt64?
     /// The topics that are played, and the place of each channel's among them: every publisher of a topic has a channel.
     private var tracks: [Track] = []
@@ -102,7 +102,7 @@ package final class BagPlayer {
     package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
     /// Seconds that are played in one time through.
     package var duration: Double { (span.upperBound - span.lowerBound).inSeconds }
-    /// What is played of the bag.
+    /// The part of the bag that is played.
     private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
 
     /// Opens a bag and announces its topics.
@@ -168,8 +168,8 @@ package final class BagPlayer {
         let live = (try? directory?.inspect())?.nodes.first { $0.node == node }?.topics.map(\.name) ?? []
         let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
         let usual = channels.map(\.topic).filter { topic in
-            topic == TopicCatalogue.health(of: node)
-                || (live.isEmpty && topic != "/nav/policy/decision" && prefix.map(topic.hasPrefix) ?? false)
+            topic == Topics.health(of: node).name
+                || (live.isEmpty && topic != Topics.policyDecision.name && prefix.map(topic.hasPrefix) ?? false)
         }
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(

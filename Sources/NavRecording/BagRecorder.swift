@@ -11,7 +11,7 @@ package import NavMessages
 /// What was said before the last second is in the file whatever becomes of the process, and the file can be read by any
 /// tool at any moment. Where the file is there already the recording goes on in another one, see ``Options/overwrite``.
 package final class BagRecorder {
-    /// How a recording is made.
+    /// The options of a recording.
     package struct Options: Sendable {
         /// Topics to take, `*` stands for any text.
         package var topics = ["*"]
@@ -43,7 +43,7 @@ package final class BagRecorder {
         package init() {}
     }
 
-    /// What was published and is not in the recording.
+    /// The messages that were published and are not in the recording, counted.
     package struct Losses: Sendable, Equatable {
         /// Messages that never arrived here, by the publishers' counts.
         package var lost: UInt64 = 0
@@ -68,7 +68,7 @@ package final class BagRecorder {
 
     /// Bytes of messages that are kept until the first of `/clock`.
     private static let greatestHold = 32 << 20
-    /// How long the disk may take at the end, seconds.
+    /// The longest time of the disk at the end, seconds.
     private static let patience = 10.0
     private static let largest = 64 << 20
     /// Snapshots that are written at a time.
@@ -95,7 +95,7 @@ package final class BagRecorder {
     private var snapshotPaths: [String] = []
     private var snapshotMessages: UInt64 = 0
     private var incompleteSnapshots = 0
-    /// What each file of the recording begins with.
+    /// The entries that each file of the recording begins with.
     private var supplements: [RecordingThread.Supplement] = []
     /// Nodes whose configuration is recorded, by boot id.
     private var described: Set<UInt64> = []
@@ -117,7 +117,7 @@ package final class BagRecorder {
     private var heard: UInt64 = 0
     /// Topics of which a message was refused, which is told once.
     private var refused: Set<String> = []
-    /// What came before the first of `/clock`.
+    /// The messages that came before the first of `/clock`.
     private var held: [RecordingThread.Entry] = []
     private var heldBytes = 0
     private var heldDropped: UInt64 = 0
@@ -243,7 +243,7 @@ package final class BagRecorder {
         return losses
     }
 
-    /// What was published and is not in the recording, so far.
+    /// The losses so far.
     package var losses: Losses {
         let report = thread?.report ?? RecordingThread.Report()
         var losses = Losses(dropped: heldDropped, refused: report.tooLarge, unwritten: report.unwritten)

@@ -2,7 +2,7 @@ package import NavBag
 package import NavKit
 package import NavMessages
 
-/// What a bag holds beside its fixes that the core takes in, each message by the number of fixes before it.
+/// The inputs of the core in a bag besides its fixes, each message by the number of fixes before it.
 ///
 /// Traffic and odometry are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than
 /// memory should hold. Of a recorded node's journal it has what people and the owner's policy said.
@@ -21,9 +21,9 @@ package struct InputTrack: Sendable {
     package private(set) var count = 0
     /// Those of `/vehicle/odometry`.
     package private(set) var odometryCount = 0
-    /// What the node was told, each with the number of fixes before it.
+    /// The commands to the node, each with the number of fixes before it.
     package private(set) var commands: [(fix: Int, command: NavigationCommand)] = []
-    /// What the owner's policy decided, in order.
+    /// The decisions of the owner's policy, in order.
     package private(set) var decisions: [PolicyDecision] = []
 
     /// Whether there is nothing.
@@ -95,9 +95,9 @@ package struct InputTrack: Sendable {
 
 /// One recorded input of positioning.
 package enum RecordedInput: Sendable {
-    /// What a receiver said.
+    /// A fix of a receiver.
     case fix(GnssFix)
-    /// What the vehicle said of its own motion.
+    /// The vehicle's report of its own motion.
     case odometry(VehicleOdometry)
 }
 

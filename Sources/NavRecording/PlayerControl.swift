@@ -1,7 +1,7 @@
 package import NavBus
 import Synchronization
 
-/// What a person asks of a playback while it runs; set from any thread.
+/// A person's control of a playback while it runs; set from any thread.
 package final class PlayerControl: Sendable {
     /// A jump to another place of the bag.
     package enum Jump: Sendable, Equatable {

@@ -48,7 +48,7 @@ final class RecordingThread: Sendable {
         var cost: Int { payload.count + 256 }
     }
 
-    /// How the recording stands.
+    /// The state of the recording.
     struct Report: Sendable {
         /// Messages in the files, those that were repeated in a further file left out.
         var written: UInt64 = 0
@@ -72,16 +72,16 @@ final class RecordingThread: Sendable {
     static let greatestRepetition = 64 << 20
     /// Bytes that are taken from the queue at a time.
     private static let batch = 1 << 20
-    /// How long what has come may wait for the disk, ns; with the turn of the thread's loop it stays under a second.
+    /// The longest wait of an entry for the disk, ns; with the turn of the thread's loop it stays under a second.
     private static let flushInterval: Int64 = 600_000_000
     /// The most facts beside the messages.
     private static let mostSupplements = 1_024
     private static let retryInterval = 0.2
-    /// How often a bag that cannot be written is tried once more at the end.
+    /// The number of last tries to write a bag.
     private static let lastTries = 10
 
     private struct State: Sendable {
-        /// What waits, in batches.
+        /// The waiting entries, in batches.
         var waiting: [[Entry]] = []
         var lastBatchBytes = 0
         var bytes = 0
@@ -111,7 +111,7 @@ final class RecordingThread: Sendable {
         Thread { [self] in run(recording) }.start()
     }
 
-    /// How the recording stands.
+    /// The state of the recording.
     var report: Report { state.withLock { $0.report } }
 
     /// Takes a message, or counts it when there is no room.
@@ -145,7 +145,7 @@ final class RecordingThread: Sendable {
         pending.signal()
     }
 
-    /// What each file says at its end of what is not in it.
+    /// Sets the losses that each file tells at its end.
     func setLosses(_ losses: [String: String]) { state.withLock { $0.losses = losses } }
 
     /// Writes what waits and closes the bag; gives up after `seconds`, when the disk hangs.
@@ -174,7 +174,7 @@ final class RecordingThread: Sendable {
         var tries = 0
         /// Whether what is not in the file is written at its end.
         var isDescribed = false
-        /// How many of the facts beside the messages are in the file.
+        /// The number of facts beside the messages that are in the file.
         var supplementCount = 0
         /// The last value of each latched topic, for the next file.
         var latched: [String: Entry] = [:]

@@ -37,7 +37,7 @@ struct SnapshotRing {
         }
     }
 
-    /// What a bag of the last seconds begins with: the latched values, at the time of the first message, and the messages.
+    /// The content of a bag of the last seconds: the latched values, at the time of the first message, and the messages.
     var content: [RecordingThread.Entry] {
         let kept = entries[head...].compactMap { $0 }
         guard let start = kept.first?.logTime else { return [] }

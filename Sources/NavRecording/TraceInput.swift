@@ -10,9 +10,9 @@ package struct TraceInput: Sendable {
     package let fixes: [GnssFix]
     /// The traffic, the odometry and the commands between them; nil where the file has none.
     package let others: InputTrack?
-    /// What was left out, by reason.
+    /// The counts of what was left out, by reason.
     package let rejected: [(reason: String, count: Int)]
-    /// What of a bag cannot be read, one line; nil when all of it can.
+    /// The unreadable part of a bag, one line; nil when all of it can be read.
     package let loss: String?
 
     /// The largest file that is no bag, bytes.

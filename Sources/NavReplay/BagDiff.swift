@@ -3,7 +3,7 @@ package import NavKit
 package import NavMessages
 package import NavigationNode
 
-/// What the drives of two bags have not in common, event by event: the same drive before and after a change, for example.
+/// The difference of the drives of two bags, event by event: the same drive before and after a change, for example.
 ///
 /// Compared is what a person who follows a drive is told, in the words of the node's log: instructions, reroutes, arrivals,
 /// alternatives, states. Numbers that come with every fix are not.
@@ -14,7 +14,7 @@ package struct BagDiff: Sendable {
         package var time: Double
         /// The topic.
         package var topic: String
-        /// What happened, in words.
+        /// A description of the event.
         package var text: String
 
         package init(time: Double, topic: String, text: String) {
@@ -34,7 +34,7 @@ package struct BagDiff: Sendable {
         case moved(Event, to: Double)
     }
 
-    /// How far apart in time an event may be to count as the same, seconds.
+    /// The greatest difference in time of an event that counts as the same, seconds.
     package static let tolerance = 0.05
 
     /// The most events of a bag that are compared.
@@ -49,7 +49,7 @@ package struct BagDiff: Sendable {
         Topics.policyDecision.name,
     ]
 
-    /// What differs, in the order of the events.
+    /// The differences, in the order of the events.
     package let changes: [Change]
     /// Events that both have, at whatever time.
     package let commonCount: Int

@@ -10,7 +10,7 @@ package import NavRouting
 /// Under another configuration the questions may come at other moments: a decision answers the question of its kind that is
 /// asked within ``reach`` of it, and no other.
 struct RecordedPolicy {
-    /// How far apart a question and the recorded decision may be, seconds: some fixes.
+    /// The greatest time between a question and the recorded decision, seconds: some fixes.
     static let reach = 5.0
 
     private var decisions: [NavMessages.PolicyKind: Deque<NavMessages.PolicyDecision>] = [:]

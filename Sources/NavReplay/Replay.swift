@@ -14,7 +14,7 @@ package import NavigationNode
 ///
 /// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
 package struct Replay {
-    /// What a replay did.
+    /// The summary of a replay.
     package struct Summary: Sendable, Equatable, Codable {
         /// Fixes that entered the core.
         package var fixes = 0
@@ -93,7 +93,7 @@ package struct Replay {
         return run.summary
     }
 
-    /// What lasts from one message of a replay to the next.
+    /// The state that lasts from one message of a replay to the next.
     private struct Run {
         let session: NavigationSession
         let store: MapStore

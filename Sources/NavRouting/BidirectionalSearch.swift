@@ -5,7 +5,7 @@ struct EdgePosition: Hashable {
     var edge: EdgeIndex
     /// Metres from the edge's start.
     var offset: Double
-    /// What choosing this place costs, ms.
+    /// The cost of choosing this place, ms.
     var penalty: UInt32 = 0
     /// The one state in which the edge is left, or reached; nil for the edge itself when left, for any when reached.
     var state: TurnState?
@@ -22,7 +22,7 @@ protocol LegSearch {
     func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult
 }
 
-/// What a search between two waypoints comes to.
+/// The result of a search between two waypoints.
 enum LegResult {
     /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
     /// `destination` say which of the given places were used.

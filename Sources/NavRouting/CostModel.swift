@@ -2,7 +2,7 @@ import Glibc
 import NavGeo
 public import NavMap
 
-/// What edges and turns cost a vehicle: seconds for the clock, penalties for the choice.
+/// The costs of edges and turns for a vehicle: seconds for the clock, penalties for the choice.
 public struct CostModel: Sendable, Hashable {
     /// The vehicle.
     public var profile: VehicleProfile
@@ -10,9 +10,9 @@ public struct CostModel: Sendable, Hashable {
     /// Seconds that entering private or destination-only ground, by a road or a gate, costs the choice, not the clock: enough to keep through
     /// traffic out, finite so that addresses there can be reached.
     public static let restrictedEntryPenalty = 450.0
-    /// How much worse an avoided road counts than it is.
+    /// The factor by which an avoided road costs more.
     public static let avoidanceFactor = 8.0
-    /// How much worse a track for farms and forests counts than it is where no tag admits the public: who has a place
+    /// The factor by which a track for farms and forests costs more where no tag admits the public: who has a place
     /// there drives the last metres on it, not kilometres through the forest.
     public static let trackFactor = 4.0
     /// Seconds for a U-turn (OSRM's car profile uses 20).
@@ -22,7 +22,7 @@ public struct CostModel: Sendable, Hashable {
     /// Seconds that a toll booth or gate takes.
     public static let boothDuration = 15.0
 
-    /// What even the slowest vehicle does, m/s: keeps times finite.
+    /// The speed of the slowest vehicle, m/s: it keeps times finite.
     static let slowestSpeed = 0.01
 
     /// Costs for a vehicle.

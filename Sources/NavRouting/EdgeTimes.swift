@@ -1,17 +1,17 @@
 import NavMap
 
-/// What driving a part of an edge takes.
+/// The time and cost of driving a part of an edge.
 struct EdgeTimes {
     /// Seconds, with traffic where it is known.
     var duration: Double
     /// Seconds in free traffic.
     var freeFlow: Double
-    /// How dense the traffic is.
+    /// The density of the traffic.
     var congestion: Congestion
 }
 
 extension Metric {
-    /// What driving the part of an edge between two distances from its start takes; another vehicle if its model is given.
+    /// Returns the time and cost of the part of an edge between two distances from its start; for another vehicle if its model is given.
     func times(of edge: EdgeIndex, from start: Double, to end: Double, as other: CostModel? = nil) -> EdgeTimes {
         if let other { return times(of: edge, share: share(of: edge, start, end), as: other) }
         let duration = duration(of: edge, from: start, to: end)

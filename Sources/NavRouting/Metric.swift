@@ -196,7 +196,7 @@ public final class Metric: Sendable {
 }
 
 extension CostModel {
-    /// How much dearer a road is than its time: for a vehicle that avoids such roads, and on tracks that are not for it.
+    /// Returns the factor of a road's cost over its time: for a vehicle that avoids such roads, and on tracks that are not for it.
     func avoidanceFactor(_ traits: EdgeTraits) -> Double {
         let avoidance = profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
         return profile.isClosedTrack(traits) ? max(avoidance, CostModel.trackFactor) : avoidance

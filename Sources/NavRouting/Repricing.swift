@@ -1,7 +1,7 @@
 import NavGeo
 public import NavMap
 
-/// What roads take a vehicle in the traffic of a router, which may be another vehicle's.
+/// The pricing of roads for a vehicle in the traffic of a router, which may be another vehicle's.
 ///
 /// A router knows the roads that are closed to its own vehicle and those that traffic closes. Of another vehicle's routes,
 /// which other costs have found, only the latter is news.
@@ -13,7 +13,7 @@ public struct RoutePricing: Sendable {
 
     private var graph: RoadGraph { metric.turns.graph }
 
-    /// What roads take a vehicle; nil for the router's.
+    /// Makes the pricing of a vehicle; nil for the router's.
     ///
     /// - Parameter usesTraffic: whether traffic counts; without it no road is closed by it either.
     public init(_ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true) {

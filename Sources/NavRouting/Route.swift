@@ -3,19 +3,19 @@ public import NavMap
 
 /// A place that a route starts at, passes or ends at.
 public struct Waypoint: Sendable, Hashable {
-    /// Where it is.
+    /// The place.
     public var coordinate: Coordinate
     /// Direction of travel there, radians clockwise from north; nil allows any.
     public var bearing: Double?
-    /// How far the road's direction may differ from ``bearing``, radians.
+    /// The greatest difference of the road's direction from ``bearing``, radians.
     public var bearingTolerance: Double
-    /// What to call it; empty when it has no name.
+    /// The name; empty when it has none.
     public var name: String
     /// Whether the vehicle stops there, so that a leg ends; a pass-through point only shapes the route.
     public var isStop: Bool
     /// On which side of the road it is passed.
     public var approach: Approach
-    /// How far from a road it may lie, metres; nil for as far as the request allows.
+    /// The greatest distance from a road, metres; nil for as far as the request allows.
     public var radius: Double?
 
     /// A place on or beside a road.
@@ -33,7 +33,7 @@ public struct Waypoint: Sendable, Hashable {
     }
 }
 
-/// How dense the traffic is, by the ratio of its speed to that of free traffic.
+/// The density of traffic, by the ratio of its speed to that of free traffic.
 public enum Congestion: String, Sendable, CaseIterable {
     /// No speed is known.
     case unknown
@@ -76,7 +76,7 @@ public struct RouteEdge: Sendable, Equatable {
     package var routerDuration: Double
     /// Seconds that driving the piece takes in free traffic.
     public var freeFlowDuration: Double
-    /// How dense the traffic is.
+    /// The density of the traffic.
     public var congestion: Congestion
     /// Seconds that the turn onto it takes; 0 at the start of a leg.
     public var turnDuration: Double
@@ -120,7 +120,7 @@ struct SharedAttributes: Sendable, Equatable {
 
     init(_ value: RoadAttributes) { box = Box(value) }
 
-    /// What is shared.
+    /// The shared value.
     var value: RoadAttributes { _read { yield box.value } }
 
     var roadName: String { box.value.name.isEmpty ? box.value.reference : box.value.name }
@@ -157,7 +157,7 @@ public struct RouteLeg: Sendable, Equatable {
 
 /// A waypoint and where on the road it was put.
 public struct RouteWaypoint: Sendable, Equatable {
-    /// What was asked for.
+    /// The request.
     public var waypoint: Waypoint
     /// The point on the road.
     public var snapped: Coordinate
@@ -194,7 +194,7 @@ public struct Route: Sendable, Equatable {
     public var segments: [RouteSegment]
     /// The line.
     public var line: Polyline
-    /// What the way costs, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
+    /// The cost of the way, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
     /// connected road is no part of it.
     public var cost: UInt64
     /// The stamp of the newest traffic behind the durations; nil without traffic.
@@ -316,13 +316,13 @@ public struct Route: Sendable, Equatable {
     }
 }
 
-/// What a route is asked to be.
+/// A request for a route.
 public struct RouteRequest: Sendable, Hashable {
     /// Start, points on the way and destination, at least two.
     public var waypoints: [Waypoint]
-    /// How far from a road a waypoint may lie, metres, 0 ... ``greatestSnapRadius``.
+    /// The greatest distance of a waypoint from a road, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
-    /// What else is wished for.
+    /// The options.
     public var options: RouteOptions
 
     /// The greatest ``snapRadius`` that is answered, metres.
@@ -335,7 +335,7 @@ public struct RouteRequest: Sendable, Hashable {
         self.snapRadius = snapRadius
     }
 
-    /// How far a waypoint may lie from a road, metres.
+    /// Returns the greatest distance of a waypoint from a road, metres.
     package func snapRadius(of waypoint: Int) -> Double { min(waypoints[waypoint].radius ?? snapRadius, snapRadius) }
 
     /// Why the request makes no sense; nil when it does.

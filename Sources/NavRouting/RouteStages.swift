@@ -8,7 +8,7 @@ public struct RoutePath: Sendable, Equatable {
     public var startOffset: Double
     /// Metres from the start of the last edge at which it is left.
     public var endOffset: Double
-    /// What the way costs, ms: as ``Route/cost``.
+    /// The cost of the way, ms: as ``Route/cost``.
     public var cost: UInt64
 }
 
@@ -43,7 +43,7 @@ extension Router {
         }
     }
 
-    /// How many places on roads a waypoint may stand for: the first stage of a request, for measurements.
+    /// Returns the number of places on roads that a waypoint may stand for: the first stage of a request, for measurements.
     package func placeCount(of waypoint: Waypoint, radius: Double) -> Int {
         Snapper(metric: metric).nearest(waypoint, radius: radius).count
     }

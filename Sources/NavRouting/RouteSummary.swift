@@ -1,12 +1,12 @@
 import NavMap
 
-/// What constrains the vehicle on a part of a route: a limit that it keeps, but only just, or a rule that lets it in for a
+/// A restriction of the vehicle on a part of a route: a limit that it keeps, but only just, or a rule that lets it in for a
 /// reason or at times only.
 ///
 /// A limit that the vehicle exceeds is never on its route. One is told when the vehicle takes up at least
 /// ``notableShare`` of it; rules are told always.
 public struct VehicleRestriction: Sendable, Equatable {
-    /// What is limited.
+    /// The limited quantity.
     public enum Kind: String, Sendable, CaseIterable {
         case height, width, length, weight, axleLoad
         /// Private ground: the owner's permission is needed.
@@ -17,7 +17,7 @@ public struct VehicleRestriction: Sendable, Equatable {
         case timeDependent
     }
 
-    /// What is limited.
+    /// The limited quantity.
     public var kind: Kind
     /// The limit: metres, for weights and axle loads tonnes; nil for rules of access.
     public var limit: Float?
@@ -66,7 +66,7 @@ public struct FerryPassage: Sendable, Equatable {
     public var duration: Double
 }
 
-/// What a driver wants to know of a route before choosing it.
+/// The facts about a route that a driver wants to know before choosing it.
 public struct RouteSummary: Sendable, Equatable {
     /// Metres on roads with a toll for cars.
     public var tollLength = 0.0

@@ -7,7 +7,7 @@ public struct Router: Sendable {
     public let metric: Metric
     /// The costs without traffic.
     public let freeFlow: Metric
-    /// What is known of the traffic.
+    /// The traffic, as far as it is known.
     private let traffic: Traffic?
     /// The costs in force on a hierarchy; nil for plain searches.
     let hierarchy: HierarchyMetric?

@@ -18,7 +18,7 @@ public struct RouterCache: Sendable {
         self.capacity = max(capacity, 0)
     }
 
-    /// How many routers are kept besides ``base``.
+    /// The number of routers kept besides ``base``.
     public var count: Int { kept.count }
 
     /// The router for a vehicle at a time: the same one for all times at which the same conditions hold.

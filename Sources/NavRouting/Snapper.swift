@@ -3,7 +3,7 @@ import NavMap
 
 /// Finds the places on roads that a waypoint may stand for.
 struct Snapper {
-    /// How many roads are tried for each of several waypoints when the nearest one leads nowhere.
+    /// The number of roads that are tried for each of several waypoints when the nearest one leads nowhere.
     static let alternativeRoads = 12
     /// The first distance within which the roads around an end are tried when the nearest one leads nowhere, metres.
     static let alternativeReach = 80.0

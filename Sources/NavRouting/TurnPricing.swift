@@ -95,7 +95,7 @@ struct TurnPricing {
         return seconds
     }
 
-    /// What a node means to those who arrive there.
+    /// A node as it is for those who arrive there.
     struct Node {
         /// More than two ways to go on, turning round included.
         var isJunction: Bool

@@ -28,7 +28,7 @@ public struct VehicleProfile: Sendable, Hashable {
 
     /// The kind.
     public var kind: Kind
-    /// What to avoid.
+    /// The features to avoid.
     public var avoid: Avoidance
     /// Metres; nil when limits of height do not matter.
     public var height: Float?
@@ -63,7 +63,7 @@ public struct VehicleProfile: Sendable, Hashable {
         self.maximumSpeed = maximumSpeed ?? (isTruck ? 80 / 3.6 : 200 / 3.6)
     }
 
-    /// What the vehicle counts as.
+    /// The kind of vehicle for access rules.
     public var access: VehicleAccess { kind == .car ? .car : .truck }
 
     /// Whether an edge with such properties may be driven at all.
@@ -78,7 +78,7 @@ public struct VehicleProfile: Sendable, Hashable {
             && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
     }
 
-    /// What marks ground that this vehicle enters only to reach a place there, or to leave one.
+    /// The flags of ground that this vehicle enters only to reach a place there, or to leave one.
     var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
 
     /// Whether an edge is a track for farms and forests that no tag opens to the public.
@@ -86,10 +86,10 @@ public struct VehicleProfile: Sendable, Hashable {
         traits.roadClass == .track && !traits.flags.isDisjoint(with: closedGround)
     }
 
-    /// What marks a node that the vehicle cannot pass.
+    /// The flags of a node that the vehicle cannot pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
-    /// What marks a node that the vehicle passes only to reach a place behind it, or to leave one.
+    /// The flags of a node that the vehicle passes only to reach a place behind it, or to leave one.
     var privateGates: NodeFlags { kind == .truck ? .truckPrivateGate : .privateGate }
 
     /// Whether an edge is one that the driver would rather not use.

@@ -16,6 +16,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
+    /// Draws a whole number in 0 ..< `limit`; 0 for a limit below 1.
+    public mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
+
     /// A number in 0 ..< 1 with 53 random bits.
     public mutating func uniform() -> Double { Double(next() >> 11) * 0x1p-53 }
 

@@ -3,7 +3,7 @@ package import NavDigest
 
 /// The system's calls on files, with errors that say what, where and what to do.
 package enum Files {
-    /// What a path names, without following a link.
+    /// The status of a path, without following a link.
     package struct Status {
         package var size: Int64
         package var inode: UInt64
@@ -21,7 +21,7 @@ package enum Files {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// What a call that failed with `number` means for the store.
+    /// Returns the store's error for a call that failed with `number`.
     package static func error(_ what: String, _ path: String, _ number: Int32) -> StoreError {
         let reason = String(cString: strerror(number))
         switch number {
@@ -196,7 +196,7 @@ package enum Files {
         try syncDirectory(parent(path))
     }
 
-    /// What a symbolic link holds; nil when there is none.
+    /// Returns the target of a symbolic link; nil when there is none.
     package static func linkTarget(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)

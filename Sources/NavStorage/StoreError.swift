@@ -16,9 +16,9 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case corruptIndex
         /// A stored file is not what it was; it is no longer offered.
         case corruptObject
-        /// What was given makes no sense: a name, a tile without its ranks, an edition that was never added.
+        /// An argument makes no sense: a name, a tile without its ranks, an edition that was never added.
         case invalid
-        /// What was asked for would break what is in use: an edition with pinned tiles, a region that lacks tiles.
+        /// The request would break what is in use: an edition with pinned tiles, a region that lacks tiles.
         case inUse
         /// This machine has no memory or no open files left to look with: nothing is known of what was to be looked at.
         case exhausted
@@ -30,7 +30,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind.
     public let code: Code
-    /// What, where, and what to do, in one line.
+    /// A description of what failed, where, and what to do, in one line.
     public let description: String
 
     /// A failure.

@@ -19,7 +19,7 @@ public struct WantedTile: Sendable, Hashable {
 public struct PlannedLine: Sendable, Hashable {
     /// The line.
     public var line: ProjectedLine
-    /// Where it ends.
+    /// Its head.
     public var destination: Coordinate?
     /// Where it leaves the route, metres along the *route*; 0 for the route itself.
     public var fork: Double

@@ -1,13 +1,13 @@
 package import NavConfig
 package import NavTileCache
 
-/// What is kept ahead of the vehicle, of road tiles and of map tiles.
+/// The keys of keeping road tiles and map tiles ahead of the vehicle.
 package struct PredictiveKeys: NodeConfiguration, Equatable {
     /// Whether anything is.
     package var isEnabled = false
-    /// How far road tiles are.
+    /// The reach for road tiles.
     package var navigation = CacheReach()
-    /// How far map tiles are.
+    /// The reach for map tiles.
     package var maps = CacheReach()
     /// The lowest zoom level of map tiles.
     package var zoomMin = 5
@@ -17,10 +17,10 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
     /// The documents' defaults.
     package init() {}
 
-    /// What the planner of road tiles goes by.
+    /// The planner's profile for road tiles.
     package var navigationProfile: CacheProfile { .navigation(navigation) }
 
-    /// What the planner of map tiles goes by.
+    /// The planner's profile for map tiles.
     package var mapsProfile: CacheProfile {
         .maps(maps, zooms: UInt8(clamping: min(zoomMin, zoomMax))...UInt8(clamping: max(zoomMin, zoomMax)))
     }

@@ -14,15 +14,15 @@ package struct TileCacheConfiguration: NodeConfiguration {
     package var scrubBytesPerSecond = 250_000
     /// The tilesets.
     package var tilesets: [TilesetKeys] = []
-    /// What is kept ahead of the vehicle.
+    /// The keys of keeping tiles ahead of the vehicle.
     package var predictive = PredictiveKeys()
-    /// What may be sent over the network.
+    /// The permitted use of the network.
     package var network = NetworkKeys()
-    /// How often sources are asked for a newer edition, seconds.
+    /// The interval of asking sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
     /// The most tiles of one offline region.
     package var regionGreatestCount = 500_000
-    /// How soon an offline region that is not complete is tried again, seconds.
+    /// The pause before an offline region that is not complete is tried again, seconds.
     package var regionRetry = 60.0
     /// The endpoint for web maps.
     package var http = TileServerKeys()
@@ -92,17 +92,17 @@ package struct TileCacheConfiguration: NodeConfiguration {
     }
 }
 
-/// What the cache may send over the network.
+/// The keys of the permitted use of the network.
 package struct NetworkKeys: NodeConfiguration, Equatable {
     /// Whether the network may be used at all, and for what.
     package var mode = NetworkMode.unmetered
-    /// What is fetched over a metered network.
+    /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
     /// Most kilobits per second of all downloads together; 0 for any number.
     package var bandwidth = 0.0
     /// Most tiles at a time from one source.
     package var concurrency = 6
-    /// How often a tile is asked for again that failed.
+    /// The number of retries of a tile that failed.
     package var retries = 4
 
     /// The defaults.
@@ -111,7 +111,7 @@ package struct NetworkKeys: NodeConfiguration, Equatable {
     /// Bytes per second; nil for any number.
     package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
 
-    /// How downloads go.
+    /// The configuration of downloads.
     package var download: DownloadConfiguration {
         var configuration = DownloadConfiguration()
         configuration.concurrency = concurrency
@@ -147,7 +147,7 @@ package struct NetworkKeys: NodeConfiguration, Equatable {
 
 /// The endpoint that serves tiles to web maps.
 package struct TileServerKeys: NodeConfiguration, Hashable {
-    /// Where it listens, HOST:PORT; empty for nowhere.
+    /// The address that it listens on, HOST:PORT; empty for none.
     package var listen = ""
     /// Whether it may listen elsewhere than on this machine's own address.
     package var allowsRemote = false

@@ -120,7 +120,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// How many tiles and bytes an offline region would take.
+    /// Answers with the number of tiles and bytes of an offline region.
     package func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws {
         let responder = call.makeResponder()
         let deadline = call.deadlineNanoseconds

@@ -11,7 +11,7 @@ import NavTileStore
 package final class TileCacheNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "tile-cache-node"
-    /// What it is for.
+    /// The purpose of the node.
     package static let summary =
         "Keeps road and map tiles on board: ahead of the vehicle, along its route, and for offline regions."
 
@@ -28,7 +28,7 @@ package final class TileCacheNode: Node {
     /// When `/nav/position` was heard last, monotonic ns.
     private var positionAt: Int64 = .min / 2
 
-    /// How long `/nav/position` may be silent until fixes count instead, ns.
+    /// The silence of `/nav/position` after which fixes count instead, ns.
     private static let patience: Int64 = 5_000_000_000
 
     /// A call that shows how far a region is.
@@ -156,13 +156,13 @@ package final class TileCacheNode: Node {
         engine.stop()
     }
 
-    /// Where the endpoint for web maps listens, HOST:PORT; nil when it does not.
+    /// The address of the endpoint for web maps, HOST:PORT; nil when it does not listen.
     package var serverAddress: String? { server?.address }
 
     /// Requests that the endpoint for web maps has answered.
     package var webRequests: Int { server?.requestCount ?? 0 }
 
-    /// How many tiles were fetched since the start.
+    /// The number of tiles that were fetched since the start.
     package var downloads: Int { engine.lookup.queue.statistics.fetchedCount }
 
     // MARK: Parts

@@ -7,7 +7,7 @@ package import NavTileStore
 package struct TilesetKeys: Sendable, Hashable {
     /// Its name, see ``TilesetName``.
     package var name: String
-    /// What its tiles are for.
+    /// The domain of its tiles.
     package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`.
     package var source: String

@@ -15,7 +15,7 @@ struct RandomPlaces {
         random = SeededRandom(seed: seed)
     }
 
-    /// What something else is drawn from.
+    /// Draws a seed for something else.
     mutating func seed() -> UInt64 { random.next() }
 
     /// The beginning of a random edge; nil when the vehicle may not drive there.

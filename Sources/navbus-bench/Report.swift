@@ -3,7 +3,7 @@ import Foundation
 import NavBench
 import NavKit
 
-/// What every suite is told.
+/// The options of every suite.
 struct SuiteOptions: ParsableArguments {
     @Flag(help: "Print one line of JSON a figure; the head of the report goes to standard error.") var json = false
 

@@ -35,7 +35,7 @@ struct IntegrityCommand: ParsableCommand {
             valueName: "DIR")) var tiles: String?
     @Flag(help: "Print a JSON object a trace.") var json = false
 
-    /// What is said of one trace.
+    /// The row of one trace.
     struct Row: Codable {
         var trace: String
         var fixes: Int

@@ -91,11 +91,11 @@ struct MatchCommand: ParsableCommand {
         bar.finish()
     }
 
-    /// What a trace says, by its times.
+    /// The inputs of a trace, by their times.
     struct Inputs {
         private(set) var all: [Positioning.Event] = []
 
-        /// What is wrong with a piece of a trace that should have been a position.
+        /// The defects of a piece of a trace that should have been a position.
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
 
         /// Reads a trace; fixes without a time, which cannot be followed, are told on standard error.

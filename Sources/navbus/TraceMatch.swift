@@ -112,7 +112,7 @@ struct TraceMatch {
     }
 }
 
-/// What has been matched, as lines of a format.
+/// The matched drive, as lines of a format.
 private struct Text {
     let format: MatchCommand.Format
     private var sequence = 0

@@ -1,5 +1,6 @@
 import Foundation
 import NavBag
+import NavSimulation
 import Testing
 
 /// Bags that are broken off, damaged, or made to hurt.
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20) func thousandMutationsNeitherTrapNorHang(round: Int) throws {
-        var random = Random(state: UInt64(round))
+        var random = SeededRandom(seed: UInt64(round))
         let options = BagWriteOptions(
             compression: BagCompression.allCases[round % 3], chunkSize: round % 4 == 3 ? 0 : 1024)
         let bytes = try bag(samples(40), options)
@@ -196,7 +197,7 @@ import Testing
     }
 
     @Test func beginningOfBrokenOffChunkIsSaved() throws {
-        var random = Random(state: 8)
+        var random = SeededRandom(seed: 8)
         for compression in BagCompression.allCases {
             // Incompressible, so that a packed half is about half of the messages; several blocks of 64 or 128 KiB.
             let written = (0..<2_000).map { n in

@@ -1,10 +1,11 @@
 import NavBag
+import NavSimulation
 import Testing
 
 @Suite struct QueryTests {
     /// Messages in a random order of log time, so that chunks overlap in time, some of them wholly.
     private func shuffled(_ count: Int, seed: UInt64) -> [Sample] {
-        var random = Random(state: seed)
+        var random = SeededRandom(seed: seed)
         return samples(count).map {
             var sample = $0
             sample.logTime = UInt64(random.below(count / 3))
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func memoryOfOverlappingChunksIsBounded() throws {
-        var random = Random(state: 3)
+        var random = SeededRandom(seed: 3)
         let written = (0..<3_000).map { n in
             Sample(
                 topic: "/x", sequence: 0, logTime: n % 40 == 0 ? 0 : UInt64(1 + random.below(9)), publishTime: 0,

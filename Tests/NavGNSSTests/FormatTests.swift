@@ -1,5 +1,6 @@
 import NavGNSS
 import NavMessages
+import NavSimulation
 import Testing
 
 @Suite("Traces and their formats")
@@ -27,7 +28,7 @@ struct FormatTests {
 
     @Test("doubles are the nearest ones")
     func doubles() {
-        var random = SeededGenerator(state: 7)
+        var random = SeededRandom(seed: 7)
         for _ in 0..<2000 {
             let value = Double(Int64.random(in: -1_000_000_000_000_000...1_000_000_000_000_000, using: &random)) / 1e9
             #expect(Decimal.double(Array("\(value)".utf8)[...]) == value)

@@ -1,5 +1,6 @@
 import NavGNSS
 import NavMessages
+import NavSimulation
 import Testing
 
 /// Small inputs of each format, with the parts that are hard to cut.
@@ -118,7 +119,7 @@ struct RobustnessTests {
     func mutations(index: Int) {
         let (format, original) = samples[index]
         for seed in 0..<12_500 {
-            var random = SeededGenerator(state: UInt64(seed) << 2 | UInt64(index))
+            var random = SeededRandom(seed: UInt64(seed) << 2 | UInt64(index))
             var bytes = original
             for _ in 0..<Int.random(in: 1...4, using: &random) { damage(&bytes, &random) }
             if format == .gpx {
@@ -131,7 +132,7 @@ struct RobustnessTests {
         }
     }
 
-    private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
+    private func damage(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         guard !bytes.isEmpty else { return }
         let at = Int.random(in: 0..<bytes.count, using: &random)
         switch Int.random(in: 0..<7, using: &random) {

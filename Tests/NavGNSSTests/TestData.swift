@@ -33,19 +33,6 @@ extension GnssFix {
     var stampNs: Int64? { timestamp.map { $0.seconds * 1_000_000_000 + Int64($0.nanos) } }
 }
 
-/// Small deterministic generator (splitmix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 /// An NMEA sentence with its checksum and line end.
 func nmea(_ content: String) -> [UInt8] {
     let sum = content.utf8.reduce(0, ^)

@@ -1,5 +1,6 @@
 import CNavProto
 import NavMessages
+import NavSimulation
 import Testing
 
 private typealias D = DescriptorWriter
@@ -95,7 +96,7 @@ struct DynamicSchemaHostileTests {
 
     @Test("damaged schemas are refused or usable, and damaged bytes under them read or refused")
     func fuzzSchemas() throws {
-        var random = SeededGenerator(state: 0x7363_6865_6d61)
+        var random = SeededRandom(seed: 0x7363_6865_6d61)
         let original = try #require(Schema.fileDescriptorSet(for: "navbus.v1.NodeHealth"))
         var usable = 0
         for _ in 0..<3_000 {
@@ -118,7 +119,7 @@ struct DynamicSchemaHostileTests {
     func fuzzMessages(name: String) throws {
         let descriptor = try #require(RandomMessageWriter.descriptor(name))
         let type = try #require(Schema.type(named: name))
-        var random = SeededGenerator(state: 0x6675_7a7a)
+        var random = SeededRandom(seed: 0x6675_7a7a)
         var agreed = 0
         for round in 0..<4_000 {
             var writer = RandomMessageWriter(seed: UInt64(round % 16))
@@ -144,7 +145,7 @@ struct DynamicSchemaHostileTests {
 
     @Test("damaged texts are read or refused")
     func fuzzTexts() throws {
-        var random = SeededGenerator(state: 0x6a73_6f6e)
+        var random = SeededRandom(seed: 0x6a73_6f6e)
         let fix = try MessageJSON.text(of: GnssFixTests.full)
         let characters = Array("{}[]\",:\\u0019eE+-.ntf ä".utf8)
         for _ in 0..<20_000 {

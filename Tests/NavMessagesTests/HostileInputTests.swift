@@ -1,5 +1,6 @@
 import CNavProto
 import NavMessages
+import NavSimulation
 import Testing
 
 @Suite("Hostile and damaged bytes")
@@ -94,7 +95,7 @@ struct HostileInputTests {
     func fuzz(name: String) throws {
         let descriptor = try #require(RandomMessageWriter.descriptor(name))
         let type = try #require(Schema.type(named: name))
-        var random = SeededGenerator(state: 0x6e61_7662_7573)
+        var random = SeededRandom(seed: 0x6e61_7662_7573)
         var seeds: [[UInt8]] = []
         for seed in 0..<16 as Range<UInt64> {
             var writer = RandomMessageWriter(seed: seed)

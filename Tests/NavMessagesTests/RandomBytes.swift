@@ -1,26 +1,14 @@
+import NavSimulation
 import CNavProto
-
-/// SplitMix64: the same seed gives the same numbers everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
 
 /// Writes random valid protobuf bytes of any message type, from protobuf-c's descriptor alone and with an encoder of
 /// its own: independent of the code under test.
 struct RandomMessageWriter {
-    var random: SeededGenerator
+    var random: SeededRandom
     /// Probability in percent that a field is present; submessages below depth 3 get rarer.
     var presence = 70
 
-    init(seed: UInt64) { random = SeededGenerator(state: seed) }
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     static func descriptor(_ name: String) -> UnsafePointer<ProtobufCMessageDescriptor>? {
         for index in 0..<nav_message_count {

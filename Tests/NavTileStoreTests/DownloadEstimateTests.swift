@@ -1,6 +1,7 @@
 import NavGeo
 import NavTileCache
 import NavTileStore
+import NavSimulation
 import Testing
 
 @Suite("Estimating how much tiles take")
@@ -15,7 +16,7 @@ struct DownloadEstimateTests {
         let (x, y) = (Double(tile.x) / 80, Double(tile.y) / 80)
         if (tile.x + tile.y) % 11 == 0 { return nil }
         let town = max(0, 1 - 6 * ((x - 0.3) * (x - 0.3) + (y - 0.6) * (y - 0.6)))
-        var random = SourceRandom(seed: HilbertTileID.number(tile))
+        var random = SeededRandom(seed: HilbertTileID.number(tile))
         let noise = 0.5 + Double(random.next() >> 11) * 0x1p-53
         return Int64(80 + 60_000 * town * town * town * noise)
     }

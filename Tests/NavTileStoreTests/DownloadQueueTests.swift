@@ -3,6 +3,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 import Synchronization
+import NavSimulation
 import Testing
 
 @Suite("The download queue", .timeLimit(.minutes(2)))
@@ -206,7 +207,7 @@ struct DownloadQueueTests {
                 seen.withLock { $0.formUnion(batch.map(\.address.tile)) }
             }
         }
-        var random = SourceRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         var last: [TileDemand] = []
         for _ in 0..<200 {
             switch Int.random(in: 0..<4, using: &random) {

@@ -4,6 +4,7 @@ import NavGeo
 import NavMap
 import NavTestSystem
 import NavTileCache
+import NavSimulation
 import NavTileStore
 
 /// A folder of its own, gone with its last reference.
@@ -25,19 +26,7 @@ final class SourceFolder: Sendable {
     }
 }
 
-/// Numbers that are the same in every run.
-struct SourceRandom: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
-
+extension SeededRandom {
     mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         for index in stride(from: 0, to: count, by: 8) {
@@ -60,7 +49,7 @@ enum SourceFixture {
 
     /// Some road tiles around Porto with random content.
     static func roadTiles(seed: UInt64, count: Int = 4) -> [(id: RoadTileID, road: [UInt8], rank: [UInt8])] {
-        var random = SourceRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         return (0..<count).map { index in
             let place = Coordinate(latitude: 41.0 + 0.1 * Double(index), longitude: -8.6)
             return (
@@ -100,7 +89,7 @@ enum SourceFixture {
 
     /// A vector tile of one layer of some bytes.
     static func vectorTile(_ size: Int, seed: UInt64 = 1) -> [UInt8] {
-        var random = SourceRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         var header: [UInt8] = [0x1a]
         var rest = size
         while rest >= 0x80 {

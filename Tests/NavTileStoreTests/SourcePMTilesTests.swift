@@ -4,6 +4,7 @@ import NavHTTP
 import NavTestSystem
 import NavTileCache
 import NavTileStore
+import NavSimulation
 import Testing
 
 @Suite("PMTiles archives")
@@ -18,7 +19,7 @@ struct SourcePMTilesTests {
         for (zoom, x, y, number) in known {
             #expect(HilbertTileID.number(SourceFixture.tile(zoom, x, y)) == number)
         }
-        var random = SourceRandom(seed: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 {
             let zoom = UInt8.random(in: 0...22, using: &random)
             let side = UInt32(1) << UInt32(zoom)
@@ -207,7 +208,7 @@ struct SourcePMTilesTests {
 
     @Test("Archives with bytes changed at random never do more than fail", arguments: 0..<8 as Range<UInt64>)
     func fuzz(seed: UInt64) async throws {
-        var random = SourceRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         var archive = SourceArchive()
         archive.packing = nil
         archive.leafSize = 4

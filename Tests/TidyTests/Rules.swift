@@ -89,7 +89,7 @@ enum Rules {
         let code = files.filter { $0.isSwift && $0.target != nil }.map(\.text).joined()
         let wire = files.filter { $0.path.hasPrefix("Proto/") || $0.path.hasSuffix("/ConfigurationKeys.md") }
         let wireText = wire.map(\.text).joined() + code
-        let types = Set(code.matches(of: /(?:struct|class|enum|protocol|actor) (\w+)/).map(\.1))
+        let types = Set(code.matches(of: /(?:struct|class|enum|protocol|actor|typealias) (\w+)/).map(\.1))
         guard let table = files.first(where: { $0.path == glossary }) else { return [] }
         return numbered(table.lines).flatMap { number, line -> [Finding] in
             let cells = line.split(separator: "|", omittingEmptySubsequences: false)

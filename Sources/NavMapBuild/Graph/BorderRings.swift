@@ -19,7 +19,7 @@ struct CountryBorder: Sendable {
     /// The ways of the whole border, closed or not, and of the part that is not closed: indexes in the data, ascending.
     var ways: [Int] = []
     var openWays: [Int] = []
-    /// Where the border goes on outside of the extract.
+    /// The points at which the border goes on outside of the extract.
     var openEnds: [FixedCoordinate] = []
     /// The area of the box around ``outer``, square degrees: what tells an enclave from the country around it.
     var area = 0.0

@@ -23,7 +23,7 @@ struct CountryMap: Sendable {
     /// All sides that change the country.
     private var all = SideIndex()
 
-    /// How far beyond a closed border its neighbour is believed, metres.
+    /// The distance beyond a closed border within which its neighbour is believed, metres.
     static let reach = 5_000.0
     /// A stretch between two of the same country that is shorter belongs to that country too, metres: a road that
     /// runs along a border does not change its country at every bend.

@@ -28,9 +28,9 @@ struct Restrictions: Sendable {
 
     /// The forbidden sequences, in the order of the relations.
     private(set) var forbidden: [Forbidden] = []
-    /// How many relations have an effect.
+    /// The number of relations that have an effect.
     private(set) var applied = 0
-    /// How many have none, by reason.
+    /// The number of those that have none, by reason.
     private(set) var problems: [RestrictionProblem: Int] = [:]
 
     fileprivate struct Members {

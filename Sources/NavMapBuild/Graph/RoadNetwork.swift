@@ -16,7 +16,7 @@ struct DirectedEdge: Sendable, Hashable {
 /// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier bars
 /// the way. Signals, crossings and the like lie within segments.
 struct RoadNetwork: Sendable {
-    /// What was odd about the ways.
+    /// The oddities of the ways.
     struct Oddities: Sendable {
         var missingNodes = 0
         var shortWays = 0
@@ -39,7 +39,7 @@ struct RoadNetwork: Sendable {
     private(set) var nodes: ContiguousArray<UInt32> = []
     /// For each node of the data, its place in ``nodes``, or ``noNode``.
     private(set) var nodeNumbers: ContiguousArray<UInt32> = []
-    /// What the tags of each node of ``OSMData/taggedNodes`` mean.
+    /// The meaning of the tags of each node of ``OSMData/taggedNodes``.
     private(set) var meanings: ContiguousArray<NodeTags.Meaning> = []
     /// For each node of the data, its place in ``meanings``, or ``noNode``.
     private(set) var meaningNumbers: ContiguousArray<UInt32> = []
@@ -72,7 +72,7 @@ struct RoadNetwork: Sendable {
         }
     }
 
-    /// What a node of the data is tagged as; nil without tags.
+    /// Returns the meaning of a node's tags; nil without tags.
     func meaning(_ node: UInt32) -> NodeTags.Meaning? {
         let number = meaningNumbers[Int(node)]
         return number == RoadNetwork.noNode ? nil : meanings[Int(number)]

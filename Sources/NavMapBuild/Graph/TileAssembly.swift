@@ -238,7 +238,7 @@ struct TileAssembly: Sendable {
         return parts.content.attributes.count - 1
     }
 
-    /// What lies between the ends of an edge and is meant for its direction.
+    /// Returns the features between the ends of an edge that are meant for its direction.
     private func features(_ edge: DirectedEdge) -> [PointFeature] {
         let (start, end) = (network.segmentStarts[edge.segment], network.segmentEnds[edge.segment])
         var features: [PointFeature] = []

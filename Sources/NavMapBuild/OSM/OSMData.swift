@@ -7,7 +7,7 @@ package import NavGeo
 public struct OSMData: Sendable {
     /// A member of a relation.
     public struct Member: Sendable, Equatable {
-        /// What kind of object a relation's member is.
+        /// The kind of object that a relation's member is.
         public enum Kind: UInt8, Sendable {
             case node, way, relation
         }
@@ -20,7 +20,7 @@ public struct OSMData: Sendable {
         public var role: UInt32
     }
 
-    /// What was read and what was left out.
+    /// The counts of what was read and left out.
     public struct Statistics: Sendable, Equatable {
         /// Nodes, ways and relations in the extract.
         public var nodes = 0, ways = 0, relations = 0
@@ -46,7 +46,7 @@ public struct OSMData: Sendable {
     package var nodeTags = TagLists()
     package var ways = ElementList<UInt32>()
     package var relations = ElementList<Member>()
-    /// What addresses and places say about the country.
+    /// The evidence of addresses and places about the country.
     package var countryEvidence = CountryEvidence()
 
     /// The latitude of a node that the extract does not contain.
@@ -70,7 +70,7 @@ public struct OSMData: Sendable {
 
 /// Tags of many objects, one after another.
 package struct TagLists: Sendable {
-    /// Where the tags of object i begin; one more entry than objects.
+    /// The index of the first tag of each object; one more entry than objects.
     package var starts: ContiguousArray<Int> = [0]
     /// Keys of all tags.
     package var keys: ContiguousArray<TagKey> = []
@@ -100,7 +100,7 @@ package struct TagLists: Sendable {
 package struct ElementList<Part: Sendable>: Sendable {
     /// OSM ids.
     package var ids: ContiguousArray<Int64> = []
-    /// Where the parts of object i begin; one more entry than objects.
+    /// The index of the first part of each object; one more entry than objects.
     package var partStarts: ContiguousArray<Int> = [0]
     /// Parts of all objects.
     package var parts: ContiguousArray<Part> = []

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a long piece of work is doing.
+/// A phase of a build.
 public enum BuildPhase: String, Sendable, CaseIterable {
     /// Reading ways and relations.
     case readingWays = "reading ways"

@@ -8,13 +8,13 @@ internal import Glibc
 package final class PBFFile: Sendable {
     /// A block of the file.
     package struct Blob: Sendable {
-        /// Where its message begins, in bytes from the start of the file.
+        /// The offset of its message, in bytes from the start of the file.
         let offset: Int
         /// The message's length in bytes.
         let length: Int
     }
 
-    /// What the file's header says.
+    /// The file's header.
     package struct Header: Sendable {
         /// Features that a reader must support.
         var required: [String] = []

@@ -9,7 +9,7 @@ struct PBFNodes: Sendable {
     var tags = TagLists()
     var nodeCount = 0
     var invalidCoordinates = 0
-    /// What all nodes of the block say about their country.
+    /// The evidence of the block's nodes about their country.
     var countryEvidence = CountryEvidence()
 
     /// Reads the nodes of a block that are among `ids`, which ascend.

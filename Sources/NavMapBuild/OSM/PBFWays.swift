@@ -9,7 +9,7 @@ struct PBFWays: Sendable {
     var hasNodes = false
     /// The lowest and the highest id of its ways, also of those left out.
     var lowestWay = Int64.max, highestWay = Int64.min
-    /// What the block's ways and relations say about their country.
+    /// The evidence of the block's ways and relations about their country.
     var countryEvidence = CountryEvidence()
 
     /// Reads a block. With `keepsHistory`, objects that are deleted or no roads leave an empty entry, so that they

@@ -28,7 +28,7 @@ package enum WireError: Error, Equatable {
 /// The memory must outlive the reader. Reading past the end, an overlong number or an unknown wire type throws;
 /// nothing here traps, whatever the bytes are.
 package struct WireReader {
-    /// What a field's key says: its number and how its value is laid out.
+    /// A field's key: its number and the layout of its value.
     package struct Field {
         /// The field number, 1 and up.
         package let number: UInt32

@@ -3,7 +3,7 @@
 /// OSM's files need elements and attributes only, so there are no document types and no entities but the five that XML
 /// has and numbered characters: nothing in a file can make it grow. Text between tags is passed over.
 struct XMLScanner {
-    /// What comes next.
+    /// The next item.
     enum Event {
         /// An element begins; its name and attributes are those of the scanner until the next event.
         case start
@@ -21,7 +21,7 @@ struct XMLScanner {
     private let file: PBFFile
     private var buffer: ContiguousArray<UInt8> = []
     private var position = 0
-    /// Where in the file the buffer ends.
+    /// The offset in the file at which the buffer ends.
     private var loaded = 0
     private var depth = 0
     private var endsNext = false
@@ -30,12 +30,12 @@ struct XMLScanner {
 
     init(_ file: PBFFile) { self.file = file }
 
-    /// How much of the file was read, 0 … 1.
+    /// The share of the file that was read, 0 … 1.
     var fraction: Double { Double(loaded) / Double(max(file.byteCount, 1)) }
-    /// How many elements are open, the one that just began included.
+    /// The number of open elements, the one that just began included.
     var openElements: Int { depth }
 
-    /// Where in the file the scanner stands, bytes.
+    /// The scanner's offset in the file, bytes.
     private var offset: Int { loaded - buffer.count + position }
 
     func malformed(_ reason: String) -> MapBuildError {

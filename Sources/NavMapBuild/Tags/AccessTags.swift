@@ -1,8 +1,8 @@
 package import NavMap
 
-/// Who may drive, from OSM's access tags: the wiki's "Key:access", hierarchy of land-based transport.
+/// A reader of OSM's access tags: the wiki's "Key:access", hierarchy of land-based transport.
 package enum AccessTags {
-    /// How far a permission goes, from least to most.
+    /// The level of a permission, from least to most.
     package enum Level: UInt8, Comparable, Sendable {
         case no, `private`, destination, yes
 
@@ -21,7 +21,7 @@ package enum AccessTags {
     private static let motorcar: Keys = (.motorcar, .motorcar__forward, .motorcar__backward)
     private static let hgv: Keys = (.hgv, .hgv__forward, .hgv__backward)
 
-    /// What a value permits; the most that one of a list separated by semicolons permits; nil for a value without
+    /// Returns the permission of a value; the highest of a list separated by semicolons; nil for a value without
     /// meaning for access, which is then taken as not tagged.
     package static func level(_ value: UInt32, _ strings: StringTable) -> Level? {
         if value == 0 { return nil }
@@ -29,7 +29,7 @@ package enum AccessTags {
         return strings.withBytes(value) { level($0) }
     }
 
-    /// What the bytes of a value permit.
+    /// Returns the permission of a value's bytes.
     package static func level(_ bytes: UnsafeRawBufferPointer) -> Level? {
         var best: Level?
         for part in bytes.split(separator: UInt8(ascii: ";")) {
@@ -63,7 +63,7 @@ package enum AccessTags {
         return nil
     }
 
-    /// What the tags for goods vehicles alone say in a direction; nil without such a tag.
+    /// Returns the permission of the tags for goods vehicles alone in a direction; nil without such a tag.
     package static func truck(_ tags: TagSet, _ strings: StringTable, _ direction: Direction) -> Level? {
         level(hgv, tags, strings, direction)
     }

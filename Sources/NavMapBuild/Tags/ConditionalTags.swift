@@ -111,7 +111,7 @@ package enum ConditionalTags {
     }
 }
 
-/// What the conditional tags of a way do to one of its directions.
+/// The effect of a way's conditional tags on one of its directions.
 struct ConditionalRoad {
     let tags: TagSet
     let strings: StringTable

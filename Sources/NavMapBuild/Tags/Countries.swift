@@ -1,4 +1,4 @@
-/// What countries have for rules where no sign stands.
+/// The rules of countries where no sign stands.
 package enum Countries {
     /// General limits of passenger cars, km/h, 0 for none.
     package typealias Limits = (urban: Float, rural: Float, trunk: Float, motorway: Float)
@@ -61,7 +61,7 @@ package enum Countries {
         return 0
     }
 
-    /// What the zone tags of the ways of an extract say about its country.
+    /// Returns the evidence of an extract's zone tags about its country.
     package static func evidence(_ data: OSMData) -> CountryEvidence {
         var isZone = ContiguousArray<Bool>(repeating: false, count: TagKey.allCases.count)
         for key in zoneKeys { isZone[Int(key.rawValue)] = true }

@@ -1,7 +1,7 @@
-/// What objects of an extract say about the country that it lies in: `addr:country` and `is_in:country_code` of any
+/// The evidence of an extract's objects about the country that it lies in: `addr:country` and `is_in:country_code` of any
 /// object, and the zone tags of ways, such as `maxspeed:type=PT:urban`.
 package struct CountryEvidence: Sendable, Equatable {
-    /// How often each country is named, by its packed code.
+    /// The number of times that each country is named, by its packed code.
     package private(set) var counts: [UInt16: Int] = [:]
 
     /// Nothing said.

@@ -58,7 +58,7 @@ struct DirectionReader {
         return road
     }
 
-    /// What trucks may do: what `hgv` says, else what the tags for all vehicles say, and no more than cars may, as
+    /// Returns the access of trucks: that of `hgv`, else of the tags for all vehicles, and no more than that of cars, as
     /// `motorcar=no` alone stands for the sign that bars everything with two tracks.
     private func truck(_ car: AccessTags.Level?, _ direction: AccessTags.Direction) -> AccessTags.Level? {
         if let own = AccessTags.truck(tags, strings, direction) { return own }

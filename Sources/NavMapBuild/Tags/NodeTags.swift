@@ -9,10 +9,10 @@ public enum NodeTags {
         case unsaid
     }
 
-    /// What stands at a node.
+    /// The features of a node.
     package struct Meaning: Sendable, Equatable {
         package var flags: NodeFlags = []
-        /// What it becomes when it lies between the ends of an edge; nil for nothing.
+        /// The feature that it becomes between the ends of an edge; nil for none.
         package var feature: PointFeature.Kind?
         package var facing = Facing.unsaid
     }

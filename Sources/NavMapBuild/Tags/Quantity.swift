@@ -122,7 +122,7 @@ package enum Quantity {
 
         package var isAtEnd: Bool { position >= text.count }
 
-        /// What is left, in lower case, without spaces around it.
+        /// The remaining text, in lower case, without spaces around it.
         package var rest: String {
             var end = text.count
             while end > position && text[end - 1] == 32 { end -= 1 }

@@ -1,6 +1,6 @@
 internal import NavMap
 
-/// Who is forbidden a turn and when, from the tags of a restriction relation: the wiki's "Relation:restriction" and
+/// A reader of the tags of a restriction relation: the wiki's "Relation:restriction" and
 /// "Conditional restrictions".
 enum RestrictionTags {
     /// One thing that a relation demands.
@@ -22,7 +22,7 @@ enum RestrictionTags {
         (.restriction__bus, .restriction__bus__conditional, .bus), (.restriction__taxi, nil, .taxi),
     ]
 
-    /// What a relation demands, at least one rule.
+    /// Returns the rules of a relation, at least one.
     ///
     /// `except` takes vehicles out of all of it. `day_on`, `hour_on` and so on, the way to write times before
     /// conditional tags, are read as them.

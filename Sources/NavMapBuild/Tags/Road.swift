@@ -36,7 +36,7 @@ package struct RoadDirection: Sendable, Hashable {
     package var maximumAxleLoad: Float = 0
     /// Two letters, 0 unknown.
     package var country: UInt16 = 0
-    /// What holds at certain times only.
+    /// The conditions and restrictions of certain times.
     package var conditions: [RoadCondition] = []
 
     /// By the fields that tell most roads apart; the rest is left to comparison.

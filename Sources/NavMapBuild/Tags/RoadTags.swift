@@ -107,7 +107,7 @@ public enum RoadTags {
         return road
     }
 
-    /// What no permission makes a road: not built, given up, or not for driving on.
+    /// Returns whether no permission makes it a road: not built, given up, or not for driving on.
     private static func isNeverRoad(_ highway: Word?) -> Bool {
         switch highway {
         case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
@@ -124,7 +124,7 @@ public enum RoadTags {
             && tags.word(.access) != .yes
     }
 
-    /// What both directions share.
+    /// Returns the attributes that both directions share.
     private static func common(
         _ tags: TagSet, _ strings: StringTable, _ kind: (roadClass: RoadClass, isLink: Bool)
     ) -> RoadDirection {

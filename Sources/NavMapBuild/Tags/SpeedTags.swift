@@ -115,7 +115,7 @@ package enum SpeedTags {
     /// The speed up to which a limit is what is driven, km/h.
     private static let walkingPace: Float = 10
 
-    /// How a class is driven: speed without a known limit, share of a limit, highest speed below a limit; km/h.
+    /// Returns the driving habit on a class: speed without a known limit, share of a limit, highest speed below a limit; km/h.
     private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {
         switch roadClass {
         case .motorway: isLink ? (55, 0.8, 90) : (105, 0.95, 125)

@@ -1,7 +1,7 @@
 public import NavGuidance
 public import NavRouting
 
-/// What is wished of the routes of a trip, reroutes included.
+/// The preferences for the routes of a trip, reroutes included.
 public struct RouteWishes: Sendable, Hashable {
     /// Roads and areas to keep out of, and where the vehicle may turn round.
     public var options = RouteOptions()
@@ -27,13 +27,13 @@ public struct RouteWishes: Sendable, Hashable {
 
 /// Routes that are asked for.
 public struct RouteOrder: Sendable, Hashable {
-    /// Where they start; nil for where the vehicle is.
+    /// The origin; nil for the vehicle's position.
     public var origin: Waypoint?
     /// Stops and pass-through points, the last one the destination.
     public var waypoints: [Waypoint]
-    /// How the routes are to be.
+    /// The preferences for the routes.
     public var wishes: RouteWishes
-    /// How many alternatives to the best route, 0 ... 2.
+    /// The number of alternatives to the best route, 0 ... 2.
     public var alternatives: Int
 
     /// An order.
@@ -49,7 +49,7 @@ public struct RouteOrder: Sendable, Hashable {
 
 /// A drive along the route without a vehicle, for a demonstration or a test of what listens.
 public struct SimulatedDrive: Sendable, Hashable {
-    /// How many times as fast as the traffic, ``speedRange``.
+    /// The factor of the traffic's speed, ``speedRange``.
     public var speedFactor: Double
 
     /// The factors that are driven with.
@@ -67,7 +67,7 @@ public enum PreviewChoice: Sendable, Hashable {
     case route(UInt64)
 }
 
-/// What a user asks of the navigator.
+/// A user's command to the navigator.
 public enum NavigatorCommand: Sendable, Equatable {
     /// Find routes; as a preview they are kept for a choice until guidance starts or is stopped.
     case calculate(RouteOrder, isPreview: Bool)

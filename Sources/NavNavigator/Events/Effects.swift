@@ -5,7 +5,7 @@ public import NavMatching
 public import NavPositioning
 public import NavRouting
 
-/// What every published event says of its origin.
+/// The origin of a published event.
 public struct EventContext: Sendable, Hashable {
     /// When it happened.
     public var stamp: Timestamp
@@ -19,7 +19,7 @@ public struct EventContext: Sendable, Hashable {
     public var eventSequence: UInt64
 }
 
-/// What the shell is to do, in order, after an event.
+/// An action for the shell after an event; they are done in order.
 public enum Effect: Sendable {
     /// Publish something.
     case publish(EventContext, Publication)
@@ -45,17 +45,17 @@ public enum Effect: Sendable {
 public enum Publication: Sendable {
     /// Phase of the trip.
     case state(NavigatorState)
-    /// Where the vehicle is.
+    /// The vehicle's position.
     case position(Sighting)
-    /// How far along the route it is.
+    /// The vehicle's progress along the route.
     case progress(RouteProgress)
     /// The route in force; nil when there is none any more.
     case route(RoutePlan?, RouteChange)
     /// A step of rerouting.
     case reroute(RerouteEvent)
-    /// What a screen shows; nil clears it.
+    /// The instruction on the screen; nil clears it.
     case visual(VisualInstruction?, distance: Double, duration: Double)
-    /// What a voice says.
+    /// An instruction to be spoken.
     case spoken(SpokenInstruction, distance: Double, duration: Double)
     /// A step of arriving.
     case arrival(ArrivalEvent)
@@ -127,16 +127,16 @@ public struct NavigatorState: Sendable, Hashable {
     public var legCount: Int
     /// Whether the vehicle stands at a waypoint and waits for the next leg to be started.
     public var isHeld: Bool
-    /// Where the trip leads.
+    /// The trip's destination.
     public var destination: Waypoint?
-    /// How good positioning is; nil before the first fix.
+    /// The health of positioning; nil before the first fix.
     public var health: PositionHealth?
-    /// What positions rest on; nil before the first.
+    /// The source of positions; nil before the first.
     public var positions: PositionKind?
     /// Road tiles around the vehicle that the tileset has and that are not on board.
     public var missingTiles = 0
 
-    /// What positions rest on.
+    /// The source of positions.
     public enum PositionKind: Sendable, Hashable, CaseIterable {
         case measured, predicted, simulated
     }
@@ -147,7 +147,7 @@ public struct NavigatorState: Sendable, Hashable {
 struct MissingTileCounter {
     private var last: (tile: RoadTileID, count: Int)?
 
-    /// How many of the tiles of each layer at a place and beside it are not loaded.
+    /// Returns the number of tiles of each layer at a place and beside it that are not loaded.
     mutating func count(around place: Coordinate?, in graph: RoadGraph) -> Int {
         guard let place, place.isValid else { return 0 }
         let here = RoadTileID(layer: .local, containing: place)
@@ -196,7 +196,7 @@ public struct SimulationEvent: Sendable, Hashable {
     public var phase: Phase
     /// Why.
     public var reason: SimulationReason
-    /// Where the vehicle is thought to be; nil when that is lost.
+    /// The vehicle's estimated position; nil when it is lost.
     public var position: Sighting?
     /// Why it ends; nil as it begins.
     public var end: End?
@@ -207,7 +207,7 @@ public struct SimulationEvent: Sendable, Hashable {
         case fixes
         /// The position became too uncertain to predict.
         case gaveUp
-        /// What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+        /// The position starts over: the clock was set, the vehicle was carried off, or another drive begins.
         case startedOver
         /// The simulated drive arrived.
         case arrived
@@ -224,7 +224,7 @@ public struct SimulationEvent: Sendable, Hashable {
     }
 }
 
-/// How the vehicle stands to its route: a fact, not a decision.
+/// The vehicle's relation to its route: a fact, not a decision.
 public enum DeviationState: Sendable, Hashable, CaseIterable {
     case onRoute
     /// The position speaks against the route, not for long enough to be sure.
@@ -238,7 +238,7 @@ public enum DeviationState: Sendable, Hashable, CaseIterable {
 
 /// A deviation with its measure.
 public struct Deviation: Sendable, Hashable {
-    /// How the vehicle stands to the route.
+    /// The vehicle's relation to the route.
     public var state: DeviationState
     /// Metres between the position and the route.
     public var distance: Double
@@ -250,7 +250,7 @@ public struct Deviation: Sendable, Hashable {
     public var since: Timestamp
 }
 
-/// How far along its route the vehicle is.
+/// The vehicle's progress along its route.
 public struct RouteProgress: Sendable, Equatable {
     /// Metres from the route's start.
     public var offset: Double
@@ -276,7 +276,7 @@ public struct RouteProgress: Sendable, Equatable {
     public var stepDistanceRemaining: Double
     /// Seconds to the next maneuver.
     public var stepDurationRemaining: Double
-    /// How the vehicle stands to the route.
+    /// The vehicle's relation to the route.
     public var deviation: Deviation
     /// Seconds that traffic adds on the rest; nil when no traffic is known there.
     public var trafficDelayRemaining: Double?
@@ -290,7 +290,7 @@ public struct RouteProgress: Sendable, Equatable {
     public var visualInstruction: InstructionID?
     /// The last spoken instruction.
     public var spokenInstruction: InstructionID?
-    /// Where the vehicle is.
+    /// The vehicle's position.
     public var position: Sighting
     /// Whether the vehicle is shown on its route.
     public var isSnapped: Bool

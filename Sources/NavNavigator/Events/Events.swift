@@ -4,7 +4,7 @@ public import NavPositioning
 
 /// Something that happened: the only thing that changes a ``Navigator``.
 public struct NavigatorEvent: Sendable {
-    /// What happened.
+    /// The kind of event.
     public enum Kind: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
@@ -30,7 +30,7 @@ public struct NavigatorEvent: Sendable {
     public var stamp: Timestamp
     /// The sequence of the message that brought it, 0 for none.
     public var causeSequence: UInt64
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
 
     /// An event.

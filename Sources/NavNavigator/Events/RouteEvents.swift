@@ -45,11 +45,11 @@ public struct RerouteEvent: Sendable, Equatable {
     public var reason: Reason
     /// The request, once there is one.
     public var requestID: UInt64?
-    /// Where the vehicle is.
+    /// The vehicle's position.
     public var position: Coordinate?
     /// Within this distance of the vehicle maneuvers are avoided, metres; 0 for nowhere.
     public var maneuverAvoidance = 0.0
-    /// Who finds or found the route; nil as long as that is open.
+    /// The provider of the route; nil as long as that is open.
     public var provider: RouteProvider?
 
     /// Whether it was not the vehicle's leaving the route that led to it.
@@ -62,7 +62,7 @@ public struct OfferedAlternative: Sendable, Equatable {
     public var plan: AlternativePlan
     /// Metres from the start of the route in force to the fork.
     public var forkOffset: Double
-    /// Where it joins the route in force again; nil when that is only at the destination.
+    /// The place where it joins the route in force again; nil when that is only at the destination.
     public var join: Coordinate?
     /// The point of the route in force at the fork.
     public var forkPoint: Int
@@ -122,17 +122,17 @@ public struct AlternativeSwitch: Sendable, Equatable {
     public var id: UInt64
     /// Whether the vehicle turned onto it; else it was asked for.
     public var isByDriving: Bool
-    /// Where the vehicle is.
+    /// The vehicle's position.
     public var position: Coordinate?
 }
 
-/// What a faster route saves.
+/// The gain of a faster route.
 public struct FasterRouteGain: Sendable, Hashable {
     /// Seconds.
     public var seconds: Double
     /// As a share of the time that is left on the route in force, 0 ... 1.
     public var share: Double
-    /// Whose durations of both routes it compares.
+    /// The provider whose durations of both routes it compares.
     public var pricing: RouteProvider
 }
 
@@ -164,13 +164,13 @@ public struct FasterRouteEvent: Sendable, Equatable {
     public var id: UInt64
     /// The faster route.
     public var plan: RoutePlan
-    /// What it saves.
+    /// The gain.
     public var gain: FasterRouteGain
 }
 
 /// The durations of the route in force were brought up to date.
 public struct RefreshEvent: Sendable, Equatable {
-    /// What came of it.
+    /// The outcome.
     public enum Phase: Sendable, Equatable {
         case refreshing
         /// `changedEdges` pieces of the route take another time.
@@ -180,13 +180,13 @@ public struct RefreshEvent: Sendable, Equatable {
         case invalidated
     }
 
-    /// What came of it.
+    /// The outcome.
     public var phase: Phase
     /// Seconds by which the arrival is later than was said before; negative when it is earlier.
     public var delta: Double
     /// The route in force.
     public var plan: RoutePlan
-    /// How far along it the vehicle is, with the new durations; nil before it was seen on it.
+    /// The vehicle's progress along it, with the new durations; nil before it was seen on it.
     public var progress: RouteProgress?
 }
 

@@ -9,15 +9,15 @@ public struct RoutePlan: Sendable, Equatable {
     public var route: Route
     /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
-    /// Who found it.
+    /// The provider.
     public var provider: RouteProvider
     /// Seconds that finding it took; nil when nobody measured it.
     public var computeDuration: Double?
-    /// How often its durations were brought up to date while it was in force.
+    /// The number of refreshes of its durations while it was in force.
     public internal(set) var refreshCount = 0
     /// Metres from the route's start to the vehicle; 0 before it has set out.
     public internal(set) var offset = 0.0
-    /// What was asked for; nil where that is not known.
+    /// The preferences it was requested with; nil where they are not known.
     public internal(set) var wishes: RouteWishes?
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
@@ -36,7 +36,7 @@ public struct RoutePlan: Sendable, Equatable {
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }
 
-/// Who finds routes.
+/// A provider of routes.
 public enum RouteProvider: Sendable, Hashable, CaseIterable {
     case onBoard
     /// A server on the network.
@@ -45,7 +45,7 @@ public enum RouteProvider: Sendable, Hashable, CaseIterable {
     case external
 }
 
-/// What a route is asked for.
+/// The purpose of a route request.
 public enum RoutePurpose: Sendable, Hashable, CaseIterable {
     /// To be shown, before the start.
     case calculate
@@ -63,9 +63,9 @@ public enum RoutePurpose: Sendable, Hashable, CaseIterable {
 public struct RouteQuery: Sendable, Equatable {
     /// Comes back with the answer.
     public var requestID: UInt64
-    /// What for.
+    /// The purpose.
     public var purpose: RoutePurpose
-    /// What to find.
+    /// The request.
     public var request: RouteRequest
     /// The vehicle; nil for the node's.
     public var vehicle: VehicleProfile?
@@ -75,7 +75,7 @@ public struct RouteQuery: Sendable, Equatable {
     public var usesTraffic: Bool
     /// In which units the guidance tells distances.
     public var units: DistanceUnits
-    /// How many alternatives to the best route at most.
+    /// The most alternatives to the best route.
     public var alternatives: Int
     /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.
     public var current: Route?
@@ -85,7 +85,7 @@ public struct RouteQuery: Sendable, Equatable {
 
 /// An alternative with its guidance.
 public struct AlternativePlan: Sendable, Equatable {
-    /// How it differs.
+    /// The difference from the main route.
     public var alternative: AlternativeRoute
     /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
@@ -136,11 +136,11 @@ public struct RouteFailure: Sendable, Equatable, Error {
     public enum Code: Sendable, Hashable, CaseIterable {
         case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
             `internal`
-        /// Where the vehicle is is not known.
+        /// The vehicle's position is not known.
         case noPosition
         /// The command makes no sense at present, such as starting a leg where the vehicle is not held.
         case wrongState
-        /// What the command names does not exist, or not any more.
+        /// A thing that the command names does not exist, or not any more.
         case notFound
         /// The owner's policy forbids it.
         case deniedByPolicy
@@ -148,7 +148,7 @@ public struct RouteFailure: Sendable, Equatable, Error {
 
     /// The kind.
     public var code: Code
-    /// What happened, for people.
+    /// A description of what happened, for people.
     public var message: String
     /// Tiles without which the question cannot be settled.
     public var missingTiles: [RoadTileID]

@@ -61,7 +61,7 @@ extension Navigator {
         return min(max(hold, 0), Self.longestHold)
     }
 
-    /// How long a no holds at most, seconds.
+    /// The longest time that a no holds, seconds.
     static let longestHold = 3_600.0
 
     private mutating func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {

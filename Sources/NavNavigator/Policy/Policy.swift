@@ -46,7 +46,7 @@ public enum PolicyQuestion: Sendable, Equatable {
     case shouldPreventReroutesWhenArriving(waypoint: Int, RouteWaypoint)
     /// Does the next leg begin at the waypoint?
     case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
-    /// How does the instruction read?
+    /// The wording of an instruction.
     case reviseInstruction(Instruction, distance: Double, duration: Double)
 
     /// The kind.
@@ -69,7 +69,7 @@ public enum PolicyQuestion: Sendable, Equatable {
 public struct PolicyRequest: Sendable, Equatable {
     /// Comes back with the answer.
     public var requestID: UInt64
-    /// What is to be decided.
+    /// The question.
     public var question: PolicyQuestion
     /// The answer if none comes.
     public var standard: Bool
@@ -81,7 +81,7 @@ public struct PolicyRequest: Sendable, Equatable {
     public internal(set) var causeSequence: UInt64 = 0
 }
 
-/// Who decided.
+/// The party that decided.
 public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     /// Nobody is to be asked.
     case standard
@@ -95,7 +95,7 @@ public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     case recorded
 }
 
-/// What is told in the place of an instruction.
+/// The replacement of an instruction.
 public struct RevisedInstruction: Sendable, Hashable {
     /// A line of a banner.
     public struct Line: Sendable, Hashable {
@@ -111,7 +111,7 @@ public struct RevisedInstruction: Sendable, Hashable {
         }
     }
 
-    /// What replaces the instruction's own. It counts only for an instruction of its kind.
+    /// The replacing content. It counts only for an instruction of its kind.
     public enum Content: Sendable, Hashable {
         /// All that is shown; without a main line that of the instruction.
         case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
@@ -120,7 +120,7 @@ public struct RevisedInstruction: Sendable, Hashable {
         case spoken(text: String?, ssml: String?)
     }
 
-    /// What replaces the instruction's own; nil for nothing.
+    /// The replacing content; nil for none.
     public var content: Content?
     /// The language of the texts as a BCP 47 tag; nil for that of the instruction.
     public var language: String?
@@ -165,7 +165,7 @@ public struct RevisedInstruction: Sendable, Hashable {
 
 /// An answer to a ``PolicyRequest``.
 public struct PolicyAnswer: Sendable, Equatable {
-    /// What goes with a yes.
+    /// The content that goes with a yes.
     public enum Content: Sendable, Equatable {
         /// Wishes for the new route and the waypoints that it is to lead through; none for those that it has.
         case reroute(RouteWishes?, [Waypoint])
@@ -175,13 +175,13 @@ public struct PolicyAnswer: Sendable, Equatable {
 
     /// Yes or no; nil leaves it to the standard answer.
     public var verdict: Bool?
-    /// Who decided.
+    /// The party that decided.
     public var decider: PolicyDecider
     /// Why, for people.
     public var reason: String
     /// Seconds for which a no is not questioned again; nil for the configured time.
     public var hold: Double?
-    /// What goes with it.
+    /// The content that goes with it.
     public var content: Content?
 
     /// An answer.
@@ -201,7 +201,7 @@ public struct PolicyAnswer: Sendable, Equatable {
 public struct PolicyDecision: Sendable, Equatable {
     /// The question's number; 0 when nobody was asked.
     public var requestID: UInt64
-    /// What was decided.
+    /// The kind of decision.
     public var kind: PolicyKind
     /// Yes or no.
     public var verdict: Bool
@@ -211,20 +211,20 @@ public struct PolicyDecision: Sendable, Equatable {
     public var latency: Double
 }
 
-/// Who is asked what, and for how long an answer is waited for.
+/// The configuration of policy requests: their kinds and deadlines.
 public struct PolicyConfig: Sendable, Hashable {
     /// The kinds that the owner's node is asked.
     public var asked: Set<PolicyKind> = []
-    /// How long an answer is waited for, seconds. 0.2: less than the time between two fixes, so that a decision is never a fix late.
+    /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that a decision is never a fix late.
     public var deadline = 0.2
     /// The same for the approval of a faster route, seconds. 10: a person may be behind it.
     public var approvalDeadline = 10.0
-    /// How long a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
+    /// The time that a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
     public var hold = 10.0
 
     /// Nobody is asked.
     public init() {}
 
-    /// How long the answer to a question of a kind is waited for, seconds.
+    /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
 }

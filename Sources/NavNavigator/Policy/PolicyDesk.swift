@@ -8,7 +8,7 @@ struct PolicyDesk {
     /// The most questions that are open at a time; the next one has its standard answer at once. 64: more than a drive ever asks at once.
     static let greatestOpen = 64
 
-    /// Who is asked what.
+    /// The policy client and the decisions that it is asked for.
     var config: PolicyConfig
     private var open: [PolicyRequest] = []
     private var lastID: UInt64 = 0

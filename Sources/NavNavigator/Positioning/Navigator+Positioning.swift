@@ -59,7 +59,7 @@ extension Navigator {
         followTrip(position, event)
     }
 
-    /// Where a route from here starts: on the matched road when there is one, in the direction that the vehicle points in.
+    /// Returns the origin of a route from here: on the matched road when there is one, in the direction that the vehicle points in.
     ///
     /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
     /// where there is no road. Only a direction that is not known leaves the choice to the search.

@@ -14,7 +14,7 @@ struct PreviewDesk {
         /// The call that waits for them; 0 for none.
         var call: UInt64
         var stamp: Timestamp
-        /// Where the vehicle was; nil where the order says where it starts.
+        /// The vehicle's position; nil where the order names the origin.
         var origin: Sighting?
 
         /// Until when they are waited for.
@@ -25,13 +25,13 @@ struct PreviewDesk {
     struct Shown: Equatable {
         var preview: RoutePreview
         var order: RouteOrder
-        /// Where the vehicle was when they were asked for.
+        /// The vehicle's position when they were asked for.
         var origin: Sighting?
     }
 
     /// The most orders at a time: more are refused, so that no caller can fill the memory.
     static let greatestCount = 8
-    /// How long routes are waited for, seconds.
+    /// The longest wait for routes, seconds.
     static let patience = 30.0
 
     private var calculations: [Calculation] = []

@@ -14,9 +14,9 @@ struct AlternativesKeeper {
         var plan: AlternativePlan
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double
-        /// Where the edges behind the fork begin that are not on the route in force, metres from the alternative's start.
+        /// The starts of the edges behind the fork that are not on the route in force, metres from the alternative's start.
         var own: [EdgeKey: Double]
-        /// Where it joins the route in force again; nil when that is only at the destination.
+        /// The place where it joins the route in force again; nil when that is only at the destination.
         var join: Coordinate?
         /// Fixes in a row on these edges.
         var fixes = 0
@@ -32,11 +32,11 @@ struct AlternativesKeeper {
         var stamp: Timestamp
     }
 
-    /// How far behind its fork an alternative is taken by driving, metres: further on it is another way.
+    /// The distance behind its fork within which an alternative is taken by driving, metres: further on it is another way.
     private static let takingReach = 500.0
-    /// How far behind a fork the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
+    /// The distance behind a fork from which the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
     private static let passingReach = 100.0
-    /// How much slower an alternative may become before it counts as slower than the route, seconds: what is shown must not flap.
+    /// The delay from which an alternative counts as slower than the route, seconds: what is shown must not flap.
     private static let hysteresis = 5.0
 
     /// The thresholds in force.
@@ -124,7 +124,7 @@ struct AlternativesKeeper {
         return AlternativesUpdate(alternatives: offered(to: trip), added: added, removed: removed)
     }
 
-    /// Where an alternative is on the route in force again behind its fork.
+    /// Returns the place where an alternative joins the route in force again behind its fork.
     private static func join(of alternative: AlternativeRoute, with onRoute: Set<EdgeKey>) -> Coordinate? {
         let behind = alternative.route.edges.drop { $0.routeOffset < alternative.fork.routeOffset - 0.5 }
         let apart = behind.drop { onRoute.contains($0.key) }

@@ -11,7 +11,7 @@ struct FasterRouteWatch {
         var id: UInt64
         var plan: RoutePlan
         var gain: FasterRouteGain
-        /// Where the vehicle was when it was asked for.
+        /// The vehicle's position when it was asked for.
         var origin: Sighting
         /// Until when a user may decide; nil where the owner's policy is asked.
         var until: Timestamp?
@@ -30,7 +30,7 @@ struct FasterRouteWatch {
     var config: NavigatorConfig
     private(set) var pending: Pending?
     private(set) var offer: Offer?
-    /// What has come of the looks so far.
+    /// The counts of looks so far.
     var counts = FasterRouteCounts()
     private var next: Timestamp?
     private var isHeldBack = false
@@ -89,7 +89,7 @@ struct FasterRouteWatch {
     /// Whether the answer has not come in time.
     func isOverdue(at stamp: Timestamp) -> Bool { patienceEnd.map { $0 <= stamp } ?? false }
 
-    /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
+    /// Returns the gain of a found route; nil when it is not worth it, or parts from the route in force too soon.
     ///
     /// Two routes of one provider have its times; any others are compared by those of the router on board.
     func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {
@@ -130,7 +130,7 @@ struct FasterRouteWatch {
     }
 }
 
-/// How often faster routes were looked for, and what came of it.
+/// The counts of looks for faster routes, and of their outcomes.
 public struct FasterRouteCounts: Sendable, Equatable {
     /// Routes that were asked for.
     public internal(set) var requests = 0

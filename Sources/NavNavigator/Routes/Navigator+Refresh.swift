@@ -37,7 +37,7 @@ struct RefreshSchedule {
 
 /// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.
 extension Navigator {
-    /// What roads take the vehicle of the trip.
+    /// The pricing of roads for the vehicle of the trip.
     var pricing: RoutePricing {
         RoutePricing(map.router, for: session.wishes.vehicle, usesTraffic: session.wishes.usesTraffic)
     }

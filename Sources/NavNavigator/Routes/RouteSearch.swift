@@ -23,13 +23,13 @@ struct RouteSearch {
         var reason: RerouteEvent.Reason
         var wishes: RouteWishes
         var waypoints: [Waypoint]
-        /// Where the vehicle is.
+        /// The vehicle's position.
         var origin: Sighting
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
     }
 
-    /// What a route is for.
+    /// The purpose of a route.
     enum Purpose: Equatable {
         /// A trip.
         case start(TripOrder)
@@ -49,10 +49,10 @@ struct RouteSearch {
         /// Counted from 1 with the first after a success.
         var attempt: Int
         var stamp: Timestamp
-        /// Where the vehicle was.
+        /// The vehicle's position.
         var origin: Sighting?
 
-        /// What is told of it.
+        /// The published reason.
         var reason: RerouteEvent.Reason {
             switch purpose {
             case .start: .manual
@@ -168,7 +168,7 @@ struct RouteSearch {
         return spacing
     }
 
-    /// How often the spacing is doubled at most: from 5 s and 50 m to 80 s and 800 m.
+    /// The most doublings of the spacing: from 5 s and 50 m to 80 s and 800 m.
     private static let greatestDoublings = 5
 
     /// Whether a user may ask for another way now: not while a route is on its way or a trip is yet to start.

@@ -13,13 +13,13 @@ struct DeviationMonitor {
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
     private(set) var since: Timestamp
-    /// What speaks against the route.
+    /// The evidence against the route.
     private var against = Evidence()
-    /// What speaks for driving along the route in the wrong direction.
+    /// The evidence for driving along the route in the wrong direction.
     private var backwards = Evidence()
     /// Fixes in a row that found the vehicle further ahead than it can have driven.
     private var ahead = Evidence()
-    /// What speed and course say of the way to the side of the route.
+    /// The way to the side of the route by speed and course.
     private var excursion = Excursion()
     /// Fixes in a row that did not speak against the route.
     private var agreeing = 0
@@ -51,7 +51,7 @@ struct DeviationMonitor {
 
         /// Longest time over which a speed is carried on, seconds.
         private static let validity = 2.5
-        /// How soon errors of the map's direction and the receiver's are forgotten, seconds: on the route, where what was counted before was
+        /// The time constants for forgetting errors of the map's direction and the receiver's, seconds: on the route, where what was counted before was
         /// wrong, and away from it.
         private static let memory = (on: 5.0, away: 30.0)
 
@@ -142,7 +142,7 @@ struct DeviationMonitor {
     /// Probability of being off the route from which a predicted position on it is doubtful.
     private static let doubt = 0.25
 
-    /// How long the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
+    /// The time that the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
     /// Forgets what was measured by a clock that has been set.
@@ -161,7 +161,7 @@ struct DeviationMonitor {
         return age <= DeviationMonitor.openDuration
     }
 
-    /// How long what spoke against the route waits for more, seconds.
+    /// The time that evidence against the route waits for more, seconds.
     private static let openDuration = 2.5
 
     /// Whether a position that is on no edge of the route is more than noise.

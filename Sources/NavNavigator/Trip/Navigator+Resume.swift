@@ -66,7 +66,7 @@ extension Navigator {
 }
 
 extension Trip {
-    /// Where a vehicle goes on along a route.
+    /// The place where a vehicle goes on along a route.
     struct ResumePlace {
         /// Metres from the route's start.
         var offset: Double
@@ -74,11 +74,11 @@ extension Trip {
         var beyondStop: Double?
     }
 
-    /// How far beyond a stop a vehicle may be seen again that came by it while nobody looked, metres: some seconds. Who is further away
+    /// The distance beyond a stop within which a vehicle may be seen again that came by it while nobody looked, metres: some seconds. Who is further away
     /// may not have been there.
     private static let longestPassage = 300.0
 
-    /// Where on the rest of a route a vehicle is that was on it before; nil when it is elsewhere.
+    /// Returns the place on the rest of a route of a vehicle that was on it before; nil when it is elsewhere.
     static func place(
         of position: Sighting, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
     ) -> ResumePlace? {

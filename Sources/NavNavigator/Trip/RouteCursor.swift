@@ -5,9 +5,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Where a position lies in relation to the part of the route that the vehicle can have reached.
+/// The placement of a position on the part of the route that the vehicle can have reached.
 struct RoutePlacement {
-    /// How the place on the route was found.
+    /// The way in which the place on the route was found.
     enum Kind {
         /// The vehicle is on an edge of the route within reach, in its direction.
         case onEdge
@@ -66,7 +66,7 @@ struct RouteCursor {
     /// Whether the vehicle came by the leg's stop since the cursor last moved.
     private(set) var hasPassedStop = false
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
-    /// Where the vehicle was last by what was measured.
+    /// The vehicle's last measured place.
     private var lastDecisive: Coordinate?
 
     /// A cursor at the route's start; `origin` is where and when the vehicle was when the route was asked for.
@@ -94,7 +94,7 @@ struct RouteCursor {
         nextPassage = next
     }
 
-    /// Where the position lies; the cursor stays where it is until ``advance(to:limit:)``.
+    /// Places a position; the cursor stays where it is until ``advance(to:limit:)``.
     mutating func place(_ position: Sighting, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
         -> RoutePlacement
     {
@@ -255,7 +255,7 @@ struct RouteCursor {
         position.isSeen && offset > seen && placement.offset < offset - slack(of: position)
     }
 
-    /// How far noise may move a position along the route, metres.
+    /// Returns the distance that noise may move a position along the route, metres.
     func slack(of position: Sighting) -> Double { config.cursorSlack + 2 * (position.sigma ?? 0) }
 
     /// Metres driven since the last position: by the speed or by the distance, whichever is more.

@@ -1,6 +1,6 @@
 import NavRouting
 
-/// Where and when along a route: the edge and the driving time at a distance from its start.
+/// A table of a route's edges and driving times by the distance from its start.
 struct RouteTimes {
     private let edges: [RouteEdge]
     /// Seconds from the route's start to the start of each edge, the turn onto it included; the whole duration at the end.

@@ -3,7 +3,7 @@ import NavMap
 import NavMatching
 import NavRouting
 
-/// What lasts from the start of a trip to its end, however often its route changes.
+/// The state that lasts from the start of a trip to its end, however often its route changes.
 struct Session {
     /// The trip; 0 when there is none.
     private(set) var id: UInt64 = 0
@@ -11,7 +11,7 @@ struct Session {
     private var lastID: UInt64 = 0
     /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
     private(set) var routes: UInt64 = 0
-    /// What is wished of its routes.
+    /// The preferences for its routes.
     private(set) var wishes = RouteWishes()
     /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []

@@ -97,7 +97,7 @@ extension Trip {
             Geodesy.distance(position.coordinate, stop.snapped))
     }
 
-    /// How long a vehicle stands that has parked, seconds, and how near to the place, metres: a car and the receiver's error.
+    /// The time that a parked vehicle stands, seconds, and its distance from the place, metres: a car and the receiver's error.
     private static let (parkingTime, parkingReach) = (3.0, 10.0)
 
     /// Whether a vehicle that drives by a stop has not been there.

@@ -9,16 +9,16 @@ import NavRouting
 ///
 /// It reports; whether another route is asked for is decided above.
 struct Trip {
-    /// What happened on the way of one position along the route.
+    /// An event on the way of one position along the route.
     enum Happening {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
-        /// What is shown does not hold off the route.
+        /// The shown instruction does not hold off the route.
         case noInstruction
         case arrival(ArrivalEvent)
     }
 
-    /// Where the vehicle is in the trip's course.
+    /// The stage of the trip.
     enum Stage {
         /// On the way to the end of a leg.
         case driving(leg: Int, isApproaching: Bool)
@@ -44,7 +44,7 @@ struct Trip {
         }
     }
     private(set) var times: RouteTimes
-    /// What the route takes by the router on board, whoever timed it: what other routes are compared with.
+    /// The times of the route by the router on board, whoever timed it: other routes are compared with them.
     private(set) var routerTimes: RouteTimes
     var stage = Stage.driving(leg: 0, isApproaching: false)
     private(set) var cursor: RouteCursor
@@ -67,7 +67,7 @@ struct Trip {
     var reachedSince: Timestamp?
     /// Since when the vehicle stands.
     var standsSince: Timestamp?
-    /// Where the last position lies.
+    /// The placement of the last position.
     private(set) var placement: RoutePlacement?
     /// The last progress.
     private(set) var progress: RouteProgress?
@@ -302,7 +302,7 @@ struct Trip {
     /// Whether the vehicle has left the route.
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
-    /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
+    /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
     private mutating func instructions(_ position: Sighting) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
@@ -336,7 +336,7 @@ struct Trip {
         return [.visual(next)]
     }
 
-    /// What is due once a measurement tells where the vehicle is: a banner that a prediction led to is not shown again, or is taken back.
+    /// Returns the instructions that are due once the position is measured: a banner that a prediction led to is not shown again, or is taken back.
     private mutating func confirmed(_ due: [Instruction]) -> [Instruction] {
         guard foreseen.isShown else { return due }
         let before = foreseen.instead

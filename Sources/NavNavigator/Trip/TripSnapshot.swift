@@ -21,7 +21,7 @@ public struct TripSnapshot: Sendable, Equatable {
     public var isHeld: Bool
     /// The route in force; nil when there is none, or it fits the map no more.
     public var plan: RoutePlan?
-    /// What is still ahead, and how it is to be routed.
+    /// The waypoints still ahead, and the preferences for their route.
     public var order: RouteOrder
 
     /// A trip.
@@ -41,7 +41,7 @@ public struct TripSnapshot: Sendable, Equatable {
     }
 }
 
-/// What of a trip changes what is kept of it, to compare after each event.
+/// A digest of the kept parts of a trip, to compare after each event.
 struct TripMark: Equatable {
     var sessionID: UInt64 = 0
     var routeID: UInt64 = 0

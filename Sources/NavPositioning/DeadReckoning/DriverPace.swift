@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a driver makes of the speeds of roads: learned where nothing hinders them, used where nobody sees them.
+/// The relation of a driver's speed to that of roads: learned where nothing hinders them, used where nobody sees them.
 ///
 /// Some drive by the road, so that their speed is a share of its speed; some keep to one speed on all roads. Both are a line in logarithms:
 /// `log v = mean + slope · (log road − mean road)`, with a slope of 1 and of 0. It is the line of least squares over the last minutes, drawn
@@ -18,7 +18,7 @@ struct DriverPace: Sendable {
 
     /// Over how long drivers stay the same, seconds.
     private static let memory = 300.0
-    /// What a driver's usual speed is as a share of the road's, and how many seconds of driving that assumption is worth.
+    /// A driver's usual speed as a share of the road's, and the seconds of driving that this assumption is worth.
     private static let (usualShare, assumption) = (0.97, 20.0)
     /// Standard deviation of a driver's speed around their own line, as a share, before anything is known: drivers who are not hindered keep
     /// it within 5 to 15 %.
@@ -27,7 +27,7 @@ struct DriverPace: Sendable {
     private static let slopeSigma = 0.25
     /// Seconds of driving that are one observation: speeds stay alike as long.
     private static let independence = 45.0
-    /// How much more a speed above the line counts than one below it: the line is that of expectiles (Newey and Powell, 1987), nearer to what
+    /// The weight of a speed above the line over one below it: the line is that of expectiles (Newey and Powell, 1987), nearer to what
     /// the driver does where nothing hinders.
     private static let freeWeight = 2.0
     /// The least deviation that is ever said.
@@ -60,7 +60,7 @@ struct DriverPace: Sendable {
     /// The speed that this driver has on a road, m/s.
     func speed(onRoad road: Double) -> Double { weight > 0 ? exp(line(at: log(road))) : road * DriverPace.usualShare }
 
-    /// How their speed differs from that, as shares: variances of what changes with time, and of what is not known of the driver.
+    /// Returns the variances of their speed as shares: of what changes with time, and of what is not known of the driver.
     func variance(onRoad road: Double) -> (passing: Double, lasting: Double) {
         let noise = max(residual.square, DriverPace.leastDeviation * DriverPace.leastDeviation)
         guard weight > 0 else { return (noise, DriverPace.usualDeviation * DriverPace.usualDeviation) }

@@ -12,11 +12,11 @@ struct LongWay: Sendable {
     private var ofReceiver = 0.0
     private var ofWheels: Double? = 0
 
-    /// How long, metres.
+    /// The length, metres.
     private static let length = 1_000.0
     /// By what share it contradicts a speed, and agrees with it. What is off by less the filter can bear: its position errs by some metres.
     private static let (contradiction, agreement) = (0.1, 0.06)
-    /// How many long ways make a speed wrong.
+    /// The number of long ways that make a speed wrong.
     private static let count = 2
     /// Length of a leg that counts, by the speed, in standard deviations of its ends: what positions err across it makes it longer by less than a
     /// hundredth. Were it the length by the positions, those that err would choose.

@@ -1,6 +1,6 @@
 public import NavMatching
 
-/// How a position was predicted.
+/// The method of a prediction.
 public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     /// By the vehicle's odometry.
     case odometry
@@ -12,7 +12,7 @@ public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     case straightOn
 }
 
-/// What a position rests on.
+/// The evidence of a position.
 public enum PositionEvidence: UInt8, Sendable, CaseIterable {
     /// A fix, or the vehicle's own odometry since the last one.
     case measured
@@ -24,13 +24,13 @@ public enum PositionEvidence: UInt8, Sendable, CaseIterable {
 
 /// A position without a fix of its own.
 public struct PredictedPosition: Sendable, Hashable {
-    /// Where, with how well that is known.
+    /// The estimate of place and motion.
     public var estimate: MotionEstimate
     /// The place on the road graph; nil away from all roads.
     public var road: MatchedPosition.RoadPosition?
-    /// How.
+    /// The method.
     public var method: PredictionMethod
-    /// What it rests on.
+    /// The evidence.
     public var evidence: PositionEvidence
     /// Probability that it is on this road.
     public var probability: Double

@@ -6,15 +6,15 @@ public import NavRouting
 
 /// When positions are predicted for want of fixes.
 public struct ReckoningConfig: Sendable, Hashable {
-    /// How long there may be no fix that counts, seconds. 2.5: Mapbox.
+    /// The longest time without a fix that counts, seconds. 2.5: Mapbox.
     public var startAfter = 2.5
     /// The same in a tunnel of the map, seconds. 1: Mapbox.
     public var tunnelStartAfter = 1.0
-    /// How many fixes in a row that count end it. 3: MapLibre.
+    /// The fixes in a row that count and end it. 3: MapLibre.
     public var exitGoodFixes = 3
     /// Longest time between two predictions, seconds; they come as often as the fixes did.
     public var interval = 1.0
-    /// How long positions are predicted, seconds; then the position is lost. The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
+    /// The longest time of prediction, seconds; then the position is lost. The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
     public var maximumTime = 1_500.0
     /// Standard deviation along the road beyond which a prediction says nothing any more, metres.
     public var maximumSigma = 500.0
@@ -44,13 +44,13 @@ public struct Reckoning: Sendable {
         case predicting(ReckoningReason, good: Int)
     }
 
-    /// Where the vehicle was at the last fix that counted.
+    /// The vehicle's state at the last fix that counted.
     private struct Origin: Sendable {
         var stamp: Timestamp
         var road: MatchedPosition.RoadPosition?
         var confidence: Double
         var travelled: Double
-        /// Where else the vehicle may have been.
+        /// The other places where the vehicle may have been.
         var candidates: [MatchedPosition.Candidate] = []
     }
 
@@ -67,7 +67,7 @@ public struct Reckoning: Sendable {
     /// Usual time between fixes, seconds, and the one before the last fix.
     private var period = 1.0
     private var lastWait = 1.0
-    /// How far the odometry is usually ahead of a fix when that comes, seconds: so much later is it missed, by the odometry's time.
+    /// The usual lead of the odometry over a fix when that comes, seconds: so much later is it missed, by the odometry's time.
     private var lag = 0.0
     private var isGivenUp = false
     /// Whether fixes that did not count have come since the last one that did.
@@ -176,7 +176,7 @@ public struct Reckoning: Sendable {
         return false
     }
 
-    /// Where to say that the vehicle is at a fix that counts, while positions are predicted: led from the predicted place to the matched one
+    /// Returns the position to publish at a fix that counts, while positions are predicted: led from the predicted place to the matched one
     /// by as much as is left to go at each fix; nil when the fixes are to be believed at once.
     public mutating func lead(
         to match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior?
@@ -315,7 +315,7 @@ public struct Reckoning: Sendable {
 
     // MARK: Predictions
 
-    /// What is to be said at a moment without a fix that counts.
+    /// The step at a moment without a fix that counts.
     public enum Step: Sendable {
         /// Nothing: fixes are not yet missed, or a prediction is not due, or it would say nothing.
         case nothing
@@ -409,12 +409,12 @@ public struct Reckoning: Sendable {
             probability: walker.probability, age: age, candidates: walker.candidates(graph))
     }
 
-    /// What a prediction rests on. Odometry that came too late does not tell where the vehicle was before it.
+    /// Returns the evidence of a prediction. Odometry that came too late does not tell where the vehicle was before it.
     private func evidence(_ hasOdometry: Bool) -> PositionEvidence {
         hasOdometry && expected <= Reckoning.evidenceReach ? .measured : .expected
     }
 
-    /// How fast the vehicle was at last, m/s, with its standard deviation: as it was measured; where nobody measured it,
+    /// Returns the vehicle's last speed, m/s, with its standard deviation: as it was measured; where nobody measured it,
     /// with what the road lets expect.
     private func likelySpeed(
         _ tracker: PositionTracker, at place: RoadPlace, _ ahead: RoadAhead

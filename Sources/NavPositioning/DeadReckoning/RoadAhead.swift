@@ -29,7 +29,7 @@ struct RoadPlace: Sendable {
 struct RoadExit {
     var state: TurnState
     var edge: EdgeIndex
-    /// How likely it is, relative to the others.
+    /// The weight, relative to the others.
     var weight: Double
     /// Whether the route goes on there.
     var isRoute: Bool
@@ -43,9 +43,9 @@ struct RoadAhead {
 
     /// Angle by which a way that turns off is less likely by a factor of e, radians: of ten vehicles at a crossing two turn off.
     private static let turnScale = 0.8
-    /// How much less likely a road of another class or a ramp is.
+    /// The factor for a road of another class or a ramp.
     private static let otherClass = 0.4
-    /// How much likelier the route is: of ten drivers who are guided nine follow where two ways are alike.
+    /// The factor for the route: of ten drivers who are guided nine follow where two ways are alike.
     private static let routeFactor = 9.0
 
     /// Comfortable acceleration, m/s² (ISO 15622 allows 2).

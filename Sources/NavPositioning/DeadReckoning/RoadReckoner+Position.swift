@@ -20,7 +20,7 @@ extension RoadReckoner {
         return candidates.sorted { $0.probability > $1.probability }
     }
 
-    /// Where the vehicle is told to be, with its uncertainty along and across the road; and what of that along the road
+    /// Returns the published place, with its uncertainty along and across the road; and the part of that along the road
     /// lies ahead of the place and behind it, metres: where the road bends, the rest is beside.
     func position(_ ahead: RoadAhead) -> (road: MatchedPosition.RoadPosition, straightSigma: Double) {
         let graph = ahead.metric.turns.graph

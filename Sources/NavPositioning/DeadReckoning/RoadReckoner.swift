@@ -44,7 +44,7 @@ struct RoadReckoner: Sendable {
     private var deviation: Double
     /// The same with what it is faster for the moment, which passes sooner.
     private var excess: Double
-    /// What was not known of the deviation at first and the speed's variance does not have yet, as a share of what it is in the long run.
+    /// The part of the deviation that was not known at first and that the speed's variance does not have yet, as a share of the long run's.
     private var unsettled: Double
 
     /// Variance along the road, covariance with the speed's deviation, and that one's variance.
@@ -81,7 +81,7 @@ struct RoadReckoner: Sendable {
     private static let maximumBranches = (blind: 6, seeing: 12)
     /// A way less likely than this is given up, likewise.
     private static let negligible = (blind: 0.01, seeing: 0.0001)
-    /// How much likelier another way must be than the one that is told, so that it does not change to and fro.
+    /// The factor by which another way must be likelier than the published one, so that it does not change to and fro.
     private static let clarity = 2.0
     /// Standard deviation between the turning of a vehicle and the bend of the drawn road, radians.
     private static let bendSigma = 0.12
@@ -128,7 +128,7 @@ struct RoadReckoner: Sendable {
         seesTurns ? RoadReckoner.maximumBranches.seeing : RoadReckoner.maximumBranches.blind
     }
 
-    /// Where it is told to be.
+    /// The published place.
     var place: RoadPlace { branches[0].place }
     /// Probability that it is on this road.
     var probability: Double { branches[0].probability }

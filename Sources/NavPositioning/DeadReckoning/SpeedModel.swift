@@ -2,7 +2,7 @@ import Glibc
 
 /// A vehicle that drives as the roads and this driver's pace let expect: beside the real one while that is seen, in its place when it is not.
 struct SpeedModel: Sendable {
-    /// What the driver makes of the roads' speeds.
+    /// The driver's pace relative to the roads' speeds.
     private(set) var pace = DriverPace()
     /// Its speed, m/s; nil before the first position on a road.
     private(set) var speed: Double?
@@ -10,7 +10,7 @@ struct SpeedModel: Sendable {
     private var lastSpeed: Double?
     /// Speed of the last road, m/s.
     private var lastRoad: Double?
-    /// How the real one's speed changed up to then, m/s².
+    /// The real vehicle's acceleration up to then, m/s².
     private(set) var acceleration = 0.0
     /// The real speed as a share of what the road would allow, with all that hinders: its mean, its variance, and the seconds they are of.
     /// Before anything is known as in towns, where a tenth of the time is spent waiting.
@@ -46,10 +46,10 @@ struct SpeedModel: Sendable {
     private static let brakingTime = 1.0
     /// Acceleration that is the noise of measured speeds, m/s².
     private static let accelerationNoise = 0.2
-    /// How far the ratio is off while bends, slower roads or its own acceleration hold the model back, as a multiple of the share by which they
+    /// The error of the ratio while bends, slower roads or its own acceleration hold the model back, as a multiple of the share by which they
     /// do: the drawing of a bend tells its speed badly.
     private static let hindranceFactor = 2.0
-    /// What the real speed may be of the model's.
+    /// The range of the real speed's ratio to the model's.
     private static let ratios = 0.2...1.8
 
     /// Goes on beside the real vehicle, which is at a place of the road with a speed that was measured.
@@ -111,7 +111,7 @@ struct SpeedModel: Sendable {
         deviation.unknown *= 1 - gain
     }
 
-    /// What becomes of a deviation from the model's speed, as shares of that: where it goes to, and how far it may be from there.
+    /// Returns the outlook of a deviation from the model's speed, as shares of that: its mean and its spread.
     ///
     /// In a tunnel nothing crosses and nothing stops, and a driver's own pace is all that matters: so much of a deviation stays as is due to
     /// that not being known. Elsewhere vehicles are hindered as they were before.

@@ -2,7 +2,7 @@ import Glibc
 public import NavGeo
 public import NavMatching
 
-/// How well a filter's uncertainty fits its errors, and whether it is better than the receiver alone: filled fix by fix beside a reference.
+/// A table of how a filter's uncertainty fits its errors, and whether it is better than the receiver alone: filled fix by fix beside a reference.
 public struct CalibrationTable: Sendable {
     /// One direction: the shares of errors within one, two and three standard deviations. A normal distribution has 0.683, 0.954, 0.997.
     public struct Shares: Sendable, Hashable {

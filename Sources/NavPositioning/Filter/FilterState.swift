@@ -1,6 +1,6 @@
 /// The mean and covariance of the position filter: eight states in the order of ``FilterState/Axis``.
 struct FilterState: Sendable {
-    /// What the states are.
+    /// The indices of the states.
     enum Axis {
         /// Metres east of the frame's origin.
         static let east = 0
@@ -10,9 +10,9 @@ struct FilterState: Sendable {
         static let speed = 2
         /// Direction of the body, radians clockwise from north.
         static let course = 3
-        /// What the measured rate of turn is too great by, rad/s.
+        /// The bias of the measured rate of turn, rad/s.
         static let turnBias = 4
-        /// What the odometer's speed is too great by, as a share.
+        /// The share by which the odometer's speed is too great.
         static let scale = 5
         /// Error of the receiver's position that lasts, metres to the east.
         static let biasEast = 6

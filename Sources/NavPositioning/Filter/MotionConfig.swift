@@ -1,6 +1,6 @@
 import NavMatching
 
-/// What the position filter believes of vehicles, receivers and sensors. The defaults fit a car with a consumer receiver.
+/// The position filter's model of vehicles, receivers and sensors. The defaults fit a car with a consumer receiver.
 public struct MotionConfig: Sendable, Hashable {
     /// Standard deviation per axis of the position of a receiver that says nothing, metres: Newson and Krumm (2009) measured 4.07.
     public var defaultSigma = 4.0
@@ -17,7 +17,7 @@ public struct MotionConfig: Sendable, Hashable {
     /// Multiplies what receivers state of themselves: they are optimistic between buildings.
     public var statedSigmaFactor = 1.2
 
-    /// How long a position error stays alike, seconds. Receivers at rest show autocorrelations that bend at about a minute (D. Wilson, 2000;
+    /// The correlation time of a position error, seconds. Receivers at rest show autocorrelations that bend at about a minute (D. Wilson, 2000;
     /// "Comparison of Enhanced Noise Model Performance Based on Analysis of Civilian GPS Data", Sensors 20 (2020) 6050): an
     /// Ornstein-Uhlenbeck process, which is a first-order Gauss-Markov state of the filter. Without it the filter would take a hundred
     /// fixes of one reflection for a hundred measurements.
@@ -51,7 +51,7 @@ public struct MotionConfig: Sendable, Hashable {
     public var turnAcceleration = 4.0
     /// The largest such density, radians per square root of second.
     public var maximumTurnDensity = 1.0
-    /// What of that remains where the rate of turn is measured, radians per square root of second.
+    /// The part of that which remains where the rate of turn is measured, radians per square root of second.
     public var turnDensityMeasured = 0.003
     /// Unmodelled movement of the position, metres per square root of second.
     public var positionDensity = 0.3
@@ -72,13 +72,13 @@ public struct MotionConfig: Sendable, Hashable {
 
     /// Longest time over which the filter predicts without starting anew, seconds.
     public var maximumPrediction = 1_800.0
-    /// How long a driver keeps to a deviation from the speed that the road lets expect, seconds.
+    /// The time that a driver keeps to a deviation from the speed that the road lets expect, seconds.
     public var expectedSpeedTime = 60.0
 
     /// The defaults.
     public init() {}
 
-    /// What of a fix's error lasts and what is noise of it alone: a standard deviation in metres and a variance in m².
+    /// Returns the lasting part of a fix's error and its own noise: a standard deviation in metres and a variance in m².
     func parts(of fix: Fix) -> (lastingSigma: Double, noise: Double) {
         let sigma = sigma(of: fix)
         let isStated = fix.horizontalSigma.map { $0 > 0 } ?? false || fix.hdop.map { $0 > 0 } ?? false

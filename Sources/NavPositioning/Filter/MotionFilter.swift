@@ -18,7 +18,7 @@ struct MotionFilter: Sendable {
     var frame: LocalFrame
     /// Whether the direction of travel is known.
     var isOriented = false
-    /// What the noise of positions is multiplied by, found from innovations.
+    /// The factor of the noise of positions, found from innovations.
     var inflation = 1.0
     /// Metres driven since the start, as far as is known.
     private(set) var travelled = 0.0
@@ -60,7 +60,7 @@ struct MotionFilter: Sendable {
 
     // MARK: What it knows
 
-    /// Where.
+    /// The place.
     var coordinate: Coordinate {
         let place = frame.coordinate(of: LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north]))
         // The frame is flat and knows no pole.
@@ -141,7 +141,7 @@ struct MotionFilter: Sendable {
         fadeBias(seconds)
     }
 
-    /// What is not known of the movement.
+    /// Adds the uncertainty of the movement.
     private mutating func diffuse(
         _ seconds: Double, _ speed: Double, _ sine: Double, _ cosine: Double, _ turn: (rate: Double, sigma: Double)?
     ) {

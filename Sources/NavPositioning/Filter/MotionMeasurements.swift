@@ -2,7 +2,7 @@ import Glibc
 import NavGeo
 import NavMatching
 
-/// What fixes, odometry and roads tell the filter.
+/// Updates of the filter by fixes, odometry and roads.
 extension MotionFilter {
     // MARK: Fixes
 
@@ -36,7 +36,7 @@ extension MotionFilter {
         }
     }
 
-    /// How far a position lies from where the filter expects it, squared and in units of the variance; and that variance, m².
+    /// Returns the squared distance of a position from where the filter expects it, in units of the variance; and that variance, m².
     func expectedError(of fix: Fix) -> (distance: Double, normalised: Double, variance: Double) {
         expectedError(frame.point(fix.coordinate), noise: config.parts(of: fix).noise)
     }

@@ -5,9 +5,9 @@ import NavGeo
 /// A report of tomorrow would carry the vehicle away to where it never is. Reports may run ahead of the fixes for as long as they
 /// follow each other: in a tunnel there are no fixes.
 struct OdometryGate: Sendable {
-    /// How far from everything before it a report may be, seconds.
+    /// The greatest distance of a report from everything before it, seconds.
     private static let longestLeap = 10.0
-    /// How long reports that are ahead must go on, without a fix between them, to be believed, seconds.
+    /// The time that reports that are ahead must go on, without a fix between them, to be believed, seconds.
     private static let confirmation = 2.0
 
     /// The time of the last fix that counted, or of the odometry taken since.

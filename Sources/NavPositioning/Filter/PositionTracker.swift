@@ -1,11 +1,11 @@
 public import NavGeo
 public import NavMatching
 
-/// Where a vehicle is and how it moves, with how well that is known.
+/// An estimate of a vehicle's place and motion, with its uncertainty.
 public struct MotionEstimate: Sendable, Hashable {
     /// When.
     public var stamp: Timestamp
-    /// Where.
+    /// The place.
     public var coordinate: Coordinate
     /// Covariance of that, m², with what lasts of the receiver's error.
     public var covariance: HorizontalCovariance
@@ -51,9 +51,9 @@ public struct MotionEstimate: Sendable, Hashable {
 ///
 /// The same inputs give the same answers; work per fix and per report of odometry is bounded and allocates nothing.
 public struct PositionTracker: Sendable {
-    /// What the filter believes.
+    /// The filter's model.
     public let config: MotionConfig
-    /// What a fix must be to count.
+    /// The limits that a fix must keep to count.
     public var limits: FixLimits {
         get { qualifier.limits }
         set { qualifier.limits = newValue }
@@ -98,11 +98,11 @@ public struct PositionTracker: Sendable {
     }
     /// At the time of the newest odometry or fix.
     public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
-    /// What the noise of the receiver's positions is multiplied by, as its own innovations ask for.
+    /// The factor of the noise of the receiver's positions, as its own innovations ask for.
     public var inflation: Double { base?.inflation ?? 1 }
     /// The odometer's error as a share and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
-    /// How far the newest odometry is ahead of a moment, seconds; nil without any that is.
+    /// Returns the lead of the newest odometry over a moment, seconds; nil without any that is ahead.
     func odometryLead(of stamp: Timestamp) -> Double? {
         reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
     }
@@ -110,9 +110,9 @@ public struct PositionTracker: Sendable {
     public var usualLatency: Double? { qualifier.usualLatency }
     /// The receiver in use.
     public var receiver: UInt8? { selector.active }
-    /// How the last fix changed which receiver is used; nil when it did not.
+    /// The change of the receiver in use by the last fix; nil when there was none.
     public var receiverChange: ReceiverChange? { selector.change }
-    /// What contradicts the positions for so long that it is left out.
+    /// The signals that contradict the positions for so long that they are left out.
     public var distrusted: MotionSignals { monitor.distrusted }
     /// Whether wheel speed is known at a moment.
     public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
@@ -190,7 +190,7 @@ public struct PositionTracker: Sendable {
         return verdict
     }
 
-    /// What is known of the errors of the receiver before tells nothing of this one's.
+    /// Forgets the errors of the receiver before, which tell nothing of this one's.
     private mutating func noteReceiver() {
         isNewReceiver = true
         monitor = SignalMonitor()
@@ -297,7 +297,7 @@ struct OdometryBuffer: Sendable {
     private var first = 0
     private(set) var count = 0
     private var last: Odometry?
-    /// What contradicts the positions.
+    /// The signals that contradict the positions.
     var distrusted: MotionSignals = []
 
     init() {

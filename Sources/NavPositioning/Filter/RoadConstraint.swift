@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What the road graph tells the position filter: the vehicle is on a road.
+/// A constraint of the position filter by the road graph: the vehicle is on a road.
 public struct RoadConstraint: Sendable, Hashable {
     /// A point of the road beside the vehicle.
     public var coordinate: Coordinate

@@ -2,7 +2,7 @@ import Glibc
 import NavGeo
 import NavMatching
 
-/// What else than positions tells how a vehicle moves, and may be wrong for good: the wrong unit, the wrong sign, a value that never changes.
+/// The signals besides positions that tell how a vehicle moves, and may be wrong for good: the wrong unit, the wrong sign, a value that never changes.
 public struct MotionSignals: OptionSet, Sendable, Hashable {
     /// One bit a signal.
     public let rawValue: UInt8
@@ -203,7 +203,7 @@ struct SignalMonitor: Sendable {
     }
 }
 
-/// How often in a row a signal was wrong, and which way; what comes of it lasts until it was right as often.
+/// The evidence against a signal: the times in a row that it was wrong, and which way; the verdict lasts until it was right as often.
 struct SignalEvidence: Sendable {
     /// Whether it is not to be believed.
     private(set) var isWrong = false

@@ -19,7 +19,7 @@ struct StampRegulator: Sendable {
     private static let settling = 20
     /// Most of a period that an arrival can be late.
     private static let mostLate = 0.9
-    /// How quickly the beat follows early and late arrivals.
+    /// The rates at which the beat follows early and late arrivals.
     private static let (early, late) = (0.3, 0.02)
 
     /// When the position held that is stamped with `stamp`: not later than that.

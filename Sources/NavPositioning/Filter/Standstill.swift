@@ -1,11 +1,11 @@
 import Glibc
 
-/// What becomes of a vehicle that stood when it was lost sight of: it starts at any moment alike, gathers speed, and keeps it.
+/// A model of a vehicle that stood when it was lost sight of: it starts at any moment alike, gathers speed, and keeps it.
 enum Standstill {
-    /// How long vehicles that stand go on to, seconds: half of a red light or a queue of half a minute, because they are
+    /// The remaining time of vehicles that stand, seconds: half of a red light or a queue of half a minute, because they are
     /// lost sight of anywhere in it.
     private static let remainingTime = 15.0
-    /// What one that started again comes to, as a share of what the road allows: where one stands, one is soon to stand again.
+    /// The speed of one that started again, as a share of what the road allows: where one stands, one is soon to stand again.
     static let startedShare = 0.7
     /// Most moments of starting that are summed over.
     private static let maximumMoments = 60

@@ -1,6 +1,6 @@
 public import NavMatching
 
-/// What a fix must be to count, each with its unit and where it comes from.
+/// The limits that a fix must keep to count, each with its unit and its source.
 public struct FixLimits: Sendable, Hashable {
     /// Worst horizontal accuracy (1 σ per axis, by the dilution of precision where that is all that is known), metres. 100: Mapbox's `isQualified`.
     public var maximumAccuracy = 100.0
@@ -8,12 +8,12 @@ public struct FixLimits: Sendable, Hashable {
     public var startMaximumAccuracy = 20.0
     /// The least type of a fix; ``FixType/unknown`` for any. What a planner needs: lane-level work wants carrier phase.
     public var minimumType = FixType.unknown
-    /// How many fixes in a row must lie on the wrong side of the newest one before the clock is taken to have been set.
+    /// The fixes in a row that must lie on the wrong side of the newest one before the clock is taken to have been set.
     public var clockSetFixes = 3
     /// Longest delay between a fix's time and its arrival beyond the usual one, seconds. 2: receivers deliver within 0.3 s; what is older
     /// comes from a queue.
     public var maximumAge = 2.0
-    /// How far a fix's time may be ahead of the usual, seconds: a leap second is one whole second.
+    /// The greatest lead of a fix's time over the usual, seconds: a leap second is one whole second.
     public var maximumFuture = 0.7
     /// The same for a fix that does not say when it arrived, seconds: those that were held up before it let it appear early.
     public var maximumLead = 5.0
@@ -28,7 +28,7 @@ public struct FixLimits: Sendable, Hashable {
     public var jumpDeviations = 8.0
     /// Metres that are no jump in any case: reflections between buildings.
     public var jumpDistance = 40.0
-    /// How long fixes must stay at another place to be believed, seconds, if a vehicle cannot get there; single wrong fixes come back.
+    /// The time that fixes must stay at another place to be believed, seconds, if a vehicle cannot get there; single wrong fixes come back.
     public var jumpConfirmation = 0.9
     /// The same while another receiver has positions: the one that jumps is replaced before.
     public var comparedConfirmation = 2.5

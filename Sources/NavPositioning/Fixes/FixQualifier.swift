@@ -107,7 +107,7 @@ struct FixQualifier: Sendable {
         return nil
     }
 
-    /// What is wrong with a fix by itself.
+    /// Returns the defect of a fix by itself.
     private func defect(of fix: Fix, sigma: Double) -> FixRejection? {
         if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
         if fix.jamming == .certain { return FixRejection(reason: .jamming) }

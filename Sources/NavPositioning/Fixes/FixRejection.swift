@@ -34,9 +34,9 @@ public struct FixRejection: Error, Sendable, Hashable {
 
     /// The reason.
     public var reason: Reason
-    /// What was measured, where it is a number.
+    /// The measured value, where it is a number.
     public var value: Double?
-    /// What is allowed.
+    /// The allowed value.
     public var limit: Double?
 
     /// A rejection.
@@ -47,7 +47,7 @@ public struct FixRejection: Error, Sendable, Hashable {
     }
 }
 
-/// What is to be done with a fix.
+/// The verdict on a fix.
 public enum FixVerdict: Sendable, Hashable {
     /// It counts.
     case accepted

@@ -17,7 +17,7 @@ struct ReceiverSelector: Sendable {
         /// Its first usable fix after the last one that counted of the receiver in use: whether that is silent is told by this one's own clock as
         /// well, for clocks of receivers differ.
         var aloneSince: Timestamp?
-        /// How often in a row it fell silent while it was in use.
+        /// The times in a row that it fell silent while it was in use.
         var failures = 0
         /// For how long it is not trusted again, seconds, once it is heard; and until when.
         var doubt = 0.0
@@ -49,26 +49,26 @@ struct ReceiverSelector: Sendable {
 
     /// The receiver in use; nil before the first fix.
     private(set) var active: UInt8?
-    /// What the last fix changed.
+    /// The change by the last fix.
     private(set) var change: ReceiverChange?
     private var receivers = InlineArray<4, Receiver?>(repeating: nil)
     private var lastSwitch: Timestamp?
     private var count: UInt64 = 0
 
-    /// How long the one in use may be silent or without a position, seconds; then another one is used at once.
+    /// The longest time that the one in use may be silent or without a position, seconds; then another one is used at once.
     private static let silence = 1.5
     /// For how long the other one must have been heard alone by its own clock, seconds: two fixes at 1 Hz.
     private static let alone = 0.9
-    /// How much smaller the other's standard deviation must be: a third less.
+    /// The ratio that the other's standard deviation must keep: a third less.
     private static let advantage = 0.67
     /// For how long, seconds.
     private static let patience = 5.0
     /// Shortest time between two such changes, seconds; as long one that failed is not trusted, twice as long each time that it fails again.
     private static let dwell = 10.0
     private static let longestDoubt = 640.0
-    /// How long one that failed must do well to be as good as new, seconds.
+    /// The time that one that failed must do well to be as good as new, seconds.
     private static let recovery = 60.0
-    /// How much longer than ``silence`` nobody else must be heard before one is taken that is not trusted.
+    /// The multiple of ``silence`` that nobody else must be heard before one is taken that is not trusted.
     private static let despair = 4.0
     /// Over how long standard deviations are averaged, fixes.
     private static let memory = 0.2

@@ -10,7 +10,7 @@ package import NavigationNode
 
 /// Makes the maps of a recorded run again, by their numbers.
 struct JournalMaps {
-    /// How many maps are kept: a route may have been found on one that was not the newest any more.
+    /// The number of maps that are kept: a route may have been found on one that was not the newest any more.
     private static let kept = 16
 
     private let directory: TilesetDirectory

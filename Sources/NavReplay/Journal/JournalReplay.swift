@@ -14,7 +14,7 @@ package import NavigationNode
 /// found anew, on the map that they were found on; what a provider on the network and the owner's policy said is taken from
 /// the journal.
 package struct JournalReplay {
-    /// What came of it.
+    /// The outcome.
     package struct Summary: Sendable, Equatable, Codable {
         /// Events of the journal that were executed.
         package var events = 0

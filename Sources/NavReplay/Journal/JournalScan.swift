@@ -7,13 +7,13 @@ package import NavMap
 package import NavMessages
 package import NavigationNode
 
-/// What a bag's journal says at a glance: the runs of the node in it, and the maps that came into force in each.
+/// An overview of a bag's journal: the runs of the node in it, and the maps that came into force in each.
 ///
 /// A route may have been found on a map that the core took in later: the maps must be known before the events.
 struct JournalScan {
     /// A run of the node: from its start to its end, whatever the time did meanwhile.
     struct Run {
-        /// What the core was started with at first.
+        /// The first start of the core.
         var start: CoreStart
         /// Why maps came into force, in order.
         var maps: [MapCause] = []

@@ -14,7 +14,7 @@ package import NavSimulation
 
 /// Drives a route that no car has driven, with the errors of a receiver and of the vehicle's own sensors, into a bag.
 package struct DriveSimulator {
-    /// What is driven.
+    /// The plan of a drive.
     package struct Plan: Sendable {
         /// Start, stops, destination.
         package var waypoints: [NavRouting.Waypoint]
@@ -51,7 +51,7 @@ package struct DriveSimulator {
         }
     }
 
-    /// What was driven.
+    /// The report of a drive.
     package struct Report: Sendable, Equatable, Codable {
         /// Metres of the drive.
         package var distance: Double
@@ -151,7 +151,7 @@ package struct DriveSimulator {
             odometry: reports.count, outage: outage, deviation: driven.deviation)
     }
 
-    /// What the vehicle's sensors say of the drive: those of a car that the plan's seed chooses.
+    /// Returns the odometry of the drive, by the sensors of a car that the plan's seed chooses.
     private func odometry(_ drive: Drive, _ plan: Plan) -> [Odometry] {
         guard let rate = plan.odometryRate else { return [] }
         let seed = plan.seed &+ 1

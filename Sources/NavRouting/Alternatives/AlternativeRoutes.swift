@@ -1,7 +1,7 @@
 public import NavGeo
 public import NavMap
 
-/// Where a route leaves another.
+/// The place where a route leaves another.
 public struct RouteFork: Sendable, Equatable {
     /// The last edge in common; the first edge of the route when the two part at once.
     public var edge: EdgeKey
@@ -23,7 +23,7 @@ public struct AlternativeRoute: Sendable, Equatable {
     public var id: UInt64
     /// The whole way, from where the main route starts.
     public var route: Route
-    /// Where it leaves the main route for the first time.
+    /// The place where it leaves the main route for the first time.
     public var fork: RouteFork
     /// Metres from the fork to the destination.
     public var lengthFromFork: Double
@@ -49,7 +49,7 @@ public struct AlternativeRoutes: Sendable, Equatable {
     public var main: Route
     /// Whether ``main`` is what is left of the route that was given.
     public var mainIsCurrent: Bool
-    /// What ``AlternativeRoute/via`` is for alternatives, for ``main``.
+    /// The names that ``main`` leads over, as ``AlternativeRoute/via`` has them for alternatives.
     public var via: [String]
     /// The most useful first.
     public var alternatives: [AlternativeRoute]
@@ -104,7 +104,7 @@ extension AlternativeRoute {
 }
 
 extension RouteFork {
-    /// Where `route` leaves `other` for the first time; its start when they part at once.
+    /// Finds the place where `route` leaves `other` for the first time; its start when they part at once.
     init(of route: Route, from other: Route) {
         var common = 0
         while common < min(route.edges.count, other.edges.count),

@@ -51,7 +51,7 @@ struct AlternativeSearch {
     /// A way that satisfies the criteria.
     struct Found {
         var path: StatePath
-        /// What it has in common with the way that alternatives are asked for.
+        /// The comparison with the way that alternatives are asked for.
         var comparison: PathComparison
         /// The greatest factor by which a part costs more than the best way between the same two points.
         var stretch: Double
@@ -222,7 +222,7 @@ struct AlternativeSearch {
 
     // MARK: Criteria
 
-    /// What a way has in common with the first of `known`; nil when it costs too much or shares too much with any.
+    /// Returns the comparison of a way with the first of `known`; nil when it costs too much or shares too much with any.
     private func compare(
         _ path: StatePath, with known: ArraySlice<Known>, _ best: Known
     ) -> (PathComparison, stretch: Double)? {

@@ -1,14 +1,14 @@
 import NavGeo
 import NavMap
 
-/// What is left of a route that is being driven, as legs of the graph in use.
+/// The rest of a route that is being driven, as legs of the graph in use.
 struct DrivenRoute {
     /// One for each waypoint of the request after its first.
     private(set) var legs: [LegPath] = []
     /// Direction of travel at the vehicle's position, radians clockwise from north.
     private(set) var bearing = 0.0
 
-    /// How far from the place where the route passes the vehicle may be, metres along the edge.
+    /// The distance at which the vehicle may be from the place where the route passes, metres along the edge.
     private static let tolerance = 1.0
 
     /// Nil when the vehicle is not on the route, when the route has other waypoints ahead than the request, or when it

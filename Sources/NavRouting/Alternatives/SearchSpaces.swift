@@ -36,7 +36,7 @@ final class SearchSpacesWorkspace {
     }
 }
 
-/// What both sides of a query reach up the elimination tree, with true costs: for every vertex above an origin or a
+/// The search spaces of both sides of a query up the elimination tree, with true costs: for every vertex above an origin or a
 /// destination the cheapest way from the origins to it and from it to the destinations.
 ///
 /// Climbing gives each vertex the cheapest way over lower ones. All higher ones that it is joined with lie above the
@@ -171,7 +171,7 @@ struct SearchSpaces {
     @inline(__always)
     func costs(_ vertex: UInt32) -> SIMD2<UInt32> { workspace.costs[Int(vertex)] }
 
-    /// What the cheapest way over a vertex costs.
+    /// Returns the cost of the cheapest way over a vertex.
     @inline(__always)
     func cost(over vertex: UInt32) -> UInt32 {
         let label = workspace.costs[Int(vertex)]

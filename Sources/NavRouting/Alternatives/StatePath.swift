@@ -12,7 +12,7 @@ struct StatePath {
     var origin = 0
     var destination = 0
 
-    /// What lies between two of its states and the destination, ends of edges counted: `nil` stands for the origin
+    /// Returns the cost between two of its states and the destination, ends of edges counted: `nil` stands for the origin
     /// before all states, the number of states for the destination.
     func cost(from first: Int?, to last: Int) -> UInt32 {
         (last < costs.count ? costs[last] : cost) - (first.map { costs[$0] } ?? 0)
@@ -31,7 +31,7 @@ struct StatePath {
     }
 }
 
-/// Where the edges of a path stand in it: a small hash table, so that its memory is the path's and not the map's.
+/// An index of the edges of a path: a small hash table, so that its memory is the path's and not the map's.
 struct PathIndex {
     private var slots: ContiguousArray<(edge: UInt32, place: UInt32)>
     private let mask: Int
@@ -70,9 +70,9 @@ struct PathIndex {
     }
 }
 
-/// What two paths between the same places have in common.
+/// The common part of two paths between the same places.
 struct PathComparison {
-    /// What the common edges cost on the first path, ms.
+    /// The cost of the common edges on the first path, ms.
     var shared: UInt32 = 0
     /// Pieces of the first path that are not on the second.
     var forks = 0

@@ -13,7 +13,7 @@ struct UnpackingScratch {
     /// A piece that is being taken apart, with what is known of its middle.
     fileprivate struct Split: BitwiseCopyable {
         var piece: UInt32
-        /// Where the middle is listed among the lower neighbours, then the arc from it to the piece's lower end.
+        /// The place of the middle among the lower neighbours, then the arc from it to the piece's lower end.
         var place: UInt32
         var middle: UInt32 = 0
         /// The end of the middle's arcs.

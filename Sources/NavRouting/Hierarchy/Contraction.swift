@@ -1,9 +1,9 @@
 import NavMap
 
-/// What contracting the states of a turn graph makes of its arcs: each vertex passes its later neighbours on to the first
+/// The contraction of a turn graph's states: each vertex passes its later neighbours on to the first
 /// of them, its parent.
 struct Contraction {
-    /// Where each vertex' arcs to higher ones begin.
+    /// The index of each vertex' first arc to higher ones.
     let offsets: FlatArray<UInt32>
     /// Their upper ends, ascending.
     let heads: FlatArray<UInt32>

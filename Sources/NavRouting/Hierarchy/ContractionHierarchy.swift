@@ -18,16 +18,16 @@ public final class ContractionHierarchy: Sendable {
     let states: FlatArray<TurnState>
     /// The next vertex up the tree; ``EliminationTree/none`` for a root.
     let parents: FlatArray<UInt32>
-    /// Where each vertex' arcs begin; they are sorted by their upper end.
+    /// The index of each vertex' first arc; arcs are sorted by their upper end.
     let upOffsets: FlatArray<UInt32>
     let upHeads: FlatArray<UInt32>
-    /// Where each vertex' arcs to lower vertices begin: their lower ends, ascending, and the arcs.
+    /// The index of each vertex' first arc to lower vertices: their lower ends, ascending, and the arcs.
     let downOffsets: FlatArray<UInt32>
     let downTails: FlatArray<UInt32>
     let downArcs: FlatArray<UInt32>
     /// For each arc of the turn graph its arc here, doubled, plus 1 when it leads down; ``noArc`` for a loop.
     let slots: FlatArray<UInt32>
-    /// How the vertices are shared out to threads.
+    /// The shares of the vertices for threads.
     let parts: HierarchyParts
 
     static let noArc = UInt32.max

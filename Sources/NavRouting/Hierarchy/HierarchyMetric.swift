@@ -17,7 +17,7 @@ public final class HierarchyMetric: @unchecked Sendable {
     let costs: FlatArray<SIMD2<UInt32>>
     /// Over which vertices they come about.
     let middles: FlatArray<ArcMiddles>
-    /// How far it is to where the loaded tiles end; nil when they end nowhere.
+    /// The costs to the ends of the loaded tiles; nil when they end nowhere.
     private(set) var openEnds: OpenEndCosts?
 
     /// Runs a body for each of the numbers 0 ..< n, in any order and on any threads, and returns when all are done:
@@ -168,7 +168,7 @@ struct ArcMiddles: BitwiseCopyable {
     @inline(__always)
     init(place: Int) { places = UInt32(truncatingIfNeeded: place) &* 0x0001_0001 }
 
-    /// Where the cost comes about in one direction.
+    /// Returns the place where the cost comes about in one direction.
     @inline(__always)
     func place(isUp: Bool) -> UInt16 { UInt16(truncatingIfNeeded: isUp ? places : places >> 16) }
 

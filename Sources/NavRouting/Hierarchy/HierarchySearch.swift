@@ -8,7 +8,7 @@ struct HierarchyEnds {
     var places: [Int] = []
     /// The cheapest way along one edge, when origin and destination lie on the same.
     var direct: (origin: Int, destination: Int, cost: UInt32)?
-    /// What the numbers of origin seeds and of destinations' places mean.
+    /// The places that the numbers of origin seeds and of destinations stand for.
     var originPlaces: [EdgePosition]
     var destinationPlaces: [EdgePosition]
 }

@@ -1,6 +1,6 @@
 import NavMap
 
-/// How far every state is from where the loaded tiles end, for one metric.
+/// The costs from every state to the ends of the loaded tiles, for one metric.
 ///
 /// A route over tiles that are missing leaves the loaded ones at one open end and returns at another, so the two least
 /// costs bound what it can cost from below, at a look for each query. Computed by two sweeps over the hierarchy for each

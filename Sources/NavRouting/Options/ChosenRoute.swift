@@ -9,7 +9,7 @@ struct ChosenRoute {
     struct Joining {
         var place: EdgePosition
         var onward: ArraySlice<EdgeIndex>
-        /// Where the route ends.
+        /// The end of the route.
         var destination: EdgePosition
     }
 

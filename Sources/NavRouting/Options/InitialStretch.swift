@@ -86,7 +86,7 @@ struct InitialStretch {
         }
     }
 
-    /// How many maneuvers a way makes before it has left the surroundings.
+    /// Returns the number of maneuvers of a way before it has left the surroundings.
     func maneuvers(_ edges: [EdgeIndex]) -> Int {
         var count = 0
         for (edge, next) in zip(edges, edges.dropFirst()) {
@@ -107,7 +107,7 @@ struct InitialStretch {
         heap.push(UInt32(cost), state)
     }
 
-    /// Where the loaded tiles end the search beyond decides what is missing.
+    /// Returns whether a node is inside; where the loaded tiles end, the search beyond decides what is missing.
     private func isInside(_ node: NodeIndex) -> Bool {
         let graph = metric.turns.graph
         return frame.point(graph.nodePositions[node.index].coordinate).length <= radius && !graph.isIncomplete(node)

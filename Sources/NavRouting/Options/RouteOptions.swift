@@ -54,15 +54,15 @@ public struct RouteOptions: Sendable, Hashable {
     public var initialManeuverAvoidance = 0.0
     /// The edges of the route that the driver chose, in travel order; empty for none.
     public var chosenRoute: [EdgeKey] = []
-    /// What the way along the chosen route counts from where it is joined, above 0 and at most 1.
+    /// The factor of the cost along the chosen route from where it is joined, above 0 and at most 1.
     public var chosenRouteFactor = 0.85
     /// When the vehicle departs, on the clocks of the place (see ``/NavMap/LocalTime``); nil for the time that the router
     /// is for. Times of departure at which the same conditions hold for the vehicle are one to the router.
     public var departure: LocalTime?
-    /// Where the vehicle may turn round at a waypoint.
+    /// The waypoints at which the vehicle may turn round.
     public var waypointTurns = WaypointTurns.atStops
 
-    /// What a maneuver near the start costs the choice, not the clock, seconds: rather a detour of two minutes.
+    /// The penalty of a maneuver near the start for the choice, not the clock, seconds: rather a detour of two minutes.
     public static let initialManeuverPenalty = 120.0
     /// A turn by less is no maneuver, radians: 30°.
     public static let leastManeuver = Double.pi / 6

@@ -47,7 +47,7 @@ struct Solution {
     var places: [[EdgePosition]]
 }
 
-/// What a search through waypoints comes to.
+/// The result of a search through waypoints.
 enum SolveOutcome {
     case found(Solution)
     /// Never `found`.

@@ -22,7 +22,7 @@ struct BridgeSearch {
 
     /// The most states that are settled: bounds the work for a route that the map knows little of.
     static let maximumSettled = 20_000
-    /// How many of the route's next edges are tried.
+    /// The number of the route's next edges that are tried.
     static let targets = 12
 
     /// The way with the least sum of its cost and of what then is left of the targets, driven in turn; nil when there is

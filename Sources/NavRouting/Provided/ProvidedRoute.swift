@@ -78,7 +78,7 @@ public struct UnmappedStretch: Sendable, Hashable {
     public var start: Double
     /// Metres from the leg's start where it ends.
     public var end: Double
-    /// Where it begins.
+    /// The place where it begins.
     public var coordinate: Coordinate
 
     /// Metres.

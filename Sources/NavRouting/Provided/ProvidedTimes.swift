@@ -24,9 +24,9 @@ private struct LegTimes {
     private let leg: ProvidedRoute.Leg
     private let line: Polyline
     private let tolerance: Double
-    /// How much longer than a piece the provider's line beside it may be, metres.
+    /// The length by which the provider's line may exceed the piece beside it, metres.
     private static let slack = 50.0
-    /// How far ahead the line is looked for where it was left, metres.
+    /// The distance ahead within which the line is looked for where it was left, metres.
     private static let reach = 3_000.0
 
     /// Seconds from the leg's start to each point; empty without durations.

@@ -1,7 +1,7 @@
 import NavGeo
 
 extension Polyline {
-    /// Where a line that is followed from one of its points on passes a place: near a step ahead if it can be, for it may
+    /// Returns the point at which a followed line passes a place: near a step ahead if it can be, for it may
     /// pass there more than once; else anywhere within reach. Metres from the line's start; nil where it does not pass.
     func next(
         _ place: Coordinate, from cursor: Double, step: Double?, reach: Double, tolerance: Double
@@ -17,19 +17,19 @@ extension Polyline {
     }
 }
 
-/// How much of a provided route a route of this map follows: compared line with line, whatever made the one from the
+/// The agreement of a route of this map with a provided one: compared line with line, whatever made the one from the
 /// other.
 package struct RouteAgreement: Sendable {
     /// The share of the provided route's length that the other follows, 0 ... 1.
     package private(set) var share = 1.0
-    /// Where it does not, in travel order.
+    /// The stretches where it does not, in travel order.
     package private(set) var unmapped: [UnmappedStretch] = []
 
     /// Metres between two compared points.
     private static let spacing = 20.0
-    /// How far ahead the line is looked for where it goes on, metres.
+    /// The distance ahead within which the line is looked for where it goes on, metres.
     private static let reach = 300.0
-    /// How far ahead it is looked for where it was lost, metres.
+    /// The distance ahead within which it is looked for where it was lost, metres.
     private static let longReach = 3_000.0
 
     /// Compares the legs of two routes.

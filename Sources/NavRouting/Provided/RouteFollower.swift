@@ -11,7 +11,7 @@ package struct RouteFollower {
     package struct Fault: Error {
         /// The leg, from 0.
         package var leg: Int
-        /// What happened, for people.
+        /// A description of what happened, for people.
         package var message: String
         /// Tiles whose lack may be the reason, by ascending id.
         package var missingTiles: [RoadTileID] = []
@@ -263,7 +263,7 @@ package struct RouteFollower {
             cost: cost)
     }
 
-    /// Where the leg passes each point: in turn, and together as near to them as can be.
+    /// Returns the places where the leg passes each point: in turn, and together as near to them as can be.
     private func places(of points: ArraySlice<Waypoint>, on walk: Walk) -> [(index: Int, offset: Double)] {
         guard !points.isEmpty else { return [] }
         typealias Hit = (index: Int, offset: Double, total: Double, parent: Int)

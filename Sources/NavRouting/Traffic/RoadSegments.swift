@@ -8,9 +8,9 @@ import Synchronization
 ///
 /// Made once for a graph, in tens of milliseconds for a city; about 35 bytes for each piece.
 final class RoadSegments: Sendable {
-    /// Where each edge's segments begin, in travel order; their numbers count through all edges.
+    /// The number of each edge's first segment, in travel order; numbers count through all edges.
     let offsets: FlatArray<UInt32>
-    /// What each segment is of its edge's length, 0 ... 1.
+    /// The share of each segment in its edge's length, 0 ... 1.
     let shares: FlatArray<Float>
     /// OSM way of each edge.
     let ways: FlatArray<Int64>

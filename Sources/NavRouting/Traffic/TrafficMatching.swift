@@ -32,7 +32,7 @@ extension TurnGraph {
     public func prepareForTraffic() { _ = segments(graph) }
 }
 
-/// What traffic makes of edges.
+/// The edges with live traffic.
 struct LiveEdges {
     /// The cost of every edge, ms.
     var costs: ContiguousArray<UInt32>

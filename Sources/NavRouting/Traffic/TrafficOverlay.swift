@@ -68,7 +68,7 @@ public struct TrafficSpeed: Sendable, Hashable {
     }
 }
 
-/// What is known of the traffic: at most one speed for each segment, sorted, bounded, independent of the loaded tiles.
+/// The known traffic: at most one speed for each segment, sorted, bounded, independent of the loaded tiles.
 public struct TrafficOverlay: Sendable, Equatable {
     /// The highest speed that is believed, m/s.
     public static let greatestSpeed = 100.0

@@ -7,7 +7,7 @@ public struct ConditionSet: Sendable, Hashable {
     /// No condition holds.
     public static let none = ConditionSet()
 
-    /// How many hold.
+    /// The number of those that hold.
     public var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
     mutating func insert(_ number: Int) {
@@ -20,7 +20,7 @@ public struct ConditionSet: Sendable, Hashable {
     }
 }
 
-/// What holds in a graph at times only: turn restrictions and conditions of roads, with each distinct time once.
+/// The rules of a graph that hold at times only: turn restrictions and conditions of roads, with each distinct time once.
 struct TimedRules: Sendable {
     /// A condition of a road.
     private struct Rule {
@@ -125,7 +125,7 @@ struct TimedRules: Sendable {
         return traits.limit(for: vehicle)
     }
 
-    /// What the rules that hold make of an edge, by its place in ``edges``; nil when none does.
+    /// Returns an edge as the rules that hold change it, by its place in ``edges``; nil when none does.
     private func traits(
         _ index: Int, _ graph: RoadGraph, _ vehicle: VehicleAccess, holds: (Int) -> Bool
     ) -> EdgeTraits? {
@@ -142,7 +142,7 @@ struct TimedRules: Sendable {
 }
 
 extension EdgeTraits {
-    /// What a condition that holds makes of a road for one vehicle. Of several the last counts, in what it speaks of.
+    /// Applies a condition that holds to a road for one vehicle. Of several the last counts, in what it speaks of.
     ///
     /// A limit is driven like the usual one: at the same share of it. A limit for goods vehicles alone takes the place of
     /// theirs.

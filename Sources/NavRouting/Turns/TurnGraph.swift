@@ -30,7 +30,7 @@ public final class TurnGraph: Sendable {
     let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
     /// What holds at times only.
     let timedRules: TimedRules
-    /// What joins speeds with edges, once somebody needs it.
+    /// The table that joins speeds with edges, once somebody needs it.
     let segments = LazySegments()
     /// The further states of the edges that have some.
     private let splitStates: [EdgeIndex: [TurnState]]
@@ -148,10 +148,10 @@ public final class TurnGraph: Sendable {
 
 /// The arcs of a ``TurnGraph`` without checks.
 struct TurnArcs {
-    /// Where each state's arcs begin, and where they lead to.
+    /// The index of each state's first arc, and the heads of the arcs.
     let offsets: UnsafeBufferPointer<UInt32>
     let targets: UnsafeBufferPointer<TurnState>
-    /// Where the arcs to each state begin, and where they come from.
+    /// The index of the first arc to each state, and the tails of the arcs.
     let reverseOffsets: UnsafeBufferPointer<UInt32>
     let reverseSources: UnsafeBufferPointer<TurnState>
 }

@@ -27,17 +27,17 @@ package struct CacheSettings: Sendable {
     package var maps = CacheProfile.maps(zooms: 5...14)
     /// What the network is used for.
     package var network = NetworkMode.unmetered
-    /// What is fetched over a metered network.
+    /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
     /// Most bytes of tiles on disk.
     package var budgetBytes: Int64 = 4_096_000_000
     /// The same as it is configured, for messages, megabytes.
     package var budgetMB = 4_096.0
-    /// How often sources are asked for a newer edition, seconds.
+    /// The interval of asking sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
     /// Most tiles of one offline region.
     package var greatestRegionCount = 500_000
-    /// How soon an offline region that is not complete is tried again, seconds.
+    /// The pause before an offline region that is not complete is tried again, seconds.
     package var regionRetry = 60.0
     /// How fast tiles on board are scrubbed, bytes per second; 0 for never.
     package var scrubBytesPerSecond = 250_000

@@ -3,7 +3,7 @@ import NavStorage
 
 /// The state of one tileset: its editions, and the tiles that the vehicle will need and that are missing.
 package final class TrackedTileset {
-    /// How it is configured.
+    /// The configuration.
     package let settings: TilesetSettings
     /// The edition in use.
     package internal(set) var current: EditionIndex?
@@ -36,7 +36,7 @@ package final class TrackedTileset {
     /// Its name.
     package var name: String { settings.name }
 
-    /// What its tiles are for.
+    /// The domain of its tiles.
     package var domain: TileDomain { settings.domain }
 
     /// Whether a newer edition waits to be taken into use.

@@ -25,7 +25,7 @@ package struct VehicleUpdate: Sendable {
         }
     }
 
-    /// Where it is.
+    /// The place.
     package var position: Coordinate?
     /// How far along which route it is.
     package var progress: (route: UInt64?, metres: Double)?

@@ -75,7 +75,7 @@ public struct DownloadResult: Sendable {
     public var attempts: Int
 }
 
-/// What may be sent over a network.
+/// The permitted use of a network.
 public enum NetworkMode: String, Sendable, CaseIterable {
     /// Everything.
     case unmetered
@@ -142,14 +142,14 @@ public struct DownloadConfiguration: Sendable, Hashable {
     public var concurrency = 6
     /// Bytes per second from all remote sources together; nil for any number.
     public var bytesPerSecond: Double?
-    /// What is fetched over a metered network.
+    /// The urgencies that are fetched over a metered network.
     public var metered: Set<DownloadUrgency> = [.asked, .predicted]
     /// Most bytes of tiles that are fetched and not yet taken, or being fetched: one tile may always be. 64 MiB: half of it is what is stored at
     /// once, and what the disk takes for a batch it takes less often.
     public var undeliveredBytes: Int64 = 64 << 20
     /// Most results in one batch.
     public var batchCount = 256
-    /// How often a tile is asked for again that failed.
+    /// The number of retries of a tile that failed.
     public var retries = 4
     /// Seconds before it is asked for again; doubles each time.
     public var firstPause = 1.0

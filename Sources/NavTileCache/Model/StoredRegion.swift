@@ -33,7 +33,7 @@ public struct StoredRegionDefinition: Sendable, Hashable, Codable {
 public struct RegionDescriptor: Sendable, Hashable, Codable {
     /// Name of the tileset.
     public var tileset: String
-    /// What its tiles are for.
+    /// The domain of its tiles.
     public var domain: TileDomain
     /// Lowest zoom level, 0 ... 22.
     public var zoomMin: UInt8

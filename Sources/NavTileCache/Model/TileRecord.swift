@@ -93,7 +93,7 @@ public struct TileRecord: Sendable, Hashable {
 public struct EditionRecord: Sendable, Hashable {
     /// Its names.
     public var key: EditionKey
-    /// What its tiles are for.
+    /// The domain of its tiles.
     public var domain: TileDomain
     /// Since when it is the one in use; nil when it is not.
     public var inUseSince: Timestamp?

@@ -7,7 +7,7 @@ public import NavGeo
 public struct TilesetEdition: Sendable, Hashable {
     /// The tileset's name, see ``TilesetName``.
     public var tileset: String
-    /// What its tiles are for.
+    /// The domain of its tiles.
     public var domain: TileDomain
     /// What tells it from other editions of the tileset: a map version, or the hash of an archive's header; empty
     /// where the source has none.

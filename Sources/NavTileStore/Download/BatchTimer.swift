@@ -11,7 +11,7 @@ package struct BatchTimer: Sendable {
         case pending
     }
 
-    /// How soon one batch may follow the other.
+    /// The shortest interval of batches.
     private static let period = Duration.milliseconds(4)
 
     private var last: Duration?

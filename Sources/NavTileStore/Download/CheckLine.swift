@@ -42,7 +42,7 @@ struct CheckLine: Sendable {
     /// The moment has come that ``step(isUrgent:at:)`` named.
     mutating func wake() { beat.wake() }
 
-    /// What a thread checks next; nothing when it is done, and not counted any more.
+    /// Takes what a thread checks next; nothing when it is done, and not counted any more.
     mutating func take() -> [Arrival] {
         let taken = Array(arrivals.prefix(Self.batch))
         arrivals.removeFirst(taken.count)

@@ -19,7 +19,7 @@ public final class DownloadQueue: Sendable {
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
         var checks = CheckLine()
         var results: [DownloadResult] = []
-        /// What the reader was given last.
+        /// The results that the reader was given last.
         var taken: [DownloadResult] = []
         var deliveryBeat = BatchTimer()
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
@@ -38,7 +38,7 @@ public final class DownloadQueue: Sendable {
     private let sources: [String: any TileSource]
     /// Those whose tiles are checked here.
     private let receivers: [String: any ReceivingSource]
-    /// Where tiles are fetched, when it is not anywhere.
+    /// The executors that fetch tiles, where they are not any.
     private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
@@ -174,7 +174,7 @@ public final class DownloadQueue: Sendable {
         try await question(tileset) { source, _ throws(TileSourceError) in try await source.edition(known: known) }
     }
 
-    /// How much some tiles of a tileset would take: exact where the source knows, else by some samples.
+    /// Estimates the size of some tiles of a tileset: exact where the source knows, else by some samples.
     ///
     /// - Parameter edition: what the source has, where the caller knows; its list answers without any request.
     public func estimate(
@@ -237,7 +237,7 @@ public final class DownloadQueue: Sendable {
 
     // How it works.
 
-    /// What may be sent over a network.
+    /// The permitted use of a network.
     public var network: NetworkMode {
         get { state.withLock { $0.plan.network } }
         set {
@@ -263,7 +263,7 @@ public final class DownloadQueue: Sendable {
 
     private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
 
-    /// Who waits for tiles that come over a network: nobody waits for the network itself.
+    /// Returns the waiters for tiles that come over a network: nobody waits for the network itself.
     private func remoteWaiters(_ state: inout State) -> [Waiters] {
         let keys = state.waiters.keys.filter { sources[$0.address.tileset]?.isRemote ?? false }
         return keys.compactMap { key in
@@ -287,13 +287,13 @@ public final class DownloadQueue: Sendable {
         }
     }
 
-    /// How the sources do, by tileset.
+    /// The condition of the sources, by tileset.
     public var conditions: [SourceCondition] {
         let now = clock.now()
         return state.withLock { $0.plan.conditions(at: now) }
     }
 
-    /// What the queue has done.
+    /// The counts of the queue.
     public var statistics: DownloadStatistics {
         var totals = state.withLock { $0.plan.totals }
         totals.receivedBytes = meter.received

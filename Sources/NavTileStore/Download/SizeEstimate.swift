@@ -2,7 +2,7 @@ import NavGeo
 import NavHTTP
 import NavTileCache
 
-/// How much some tiles would take, found by asking for the sizes of a few.
+/// An estimate of the size of some tiles, found by asking for the sizes of a few.
 ///
 /// The tiles of each zoom level are a stratum of their own, ordered along the Hilbert curve, and the samples are spread
 /// evenly over it by the golden ratio: always the same ones. After sixteen of each level more are asked for where the
@@ -10,7 +10,7 @@ import NavTileCache
 enum SizeEstimate {
     private struct Stratum {
         var tiles: [TileID]
-        /// How many numbers of the golden sequence were used.
+        /// The number of values of the golden sequence that were used.
         var step = 0
         var seen: Set<Int> = []
         var sum = 0.0
@@ -57,7 +57,7 @@ enum SizeEstimate {
     private static let mostSamples = 2_000
     private static let aim = 0.08
 
-    /// What a list says of some tiles; nil when there is none.
+    /// Returns the exact size of some tiles by a list; nil when there is none.
     static func exact(_ tiles: [TileID], _ edition: TilesetEdition?) -> DownloadEstimate? {
         guard let list = edition?.tiles else { return nil }
         let sizes = Dictionary(list.map { ($0.tile, $0.size) }, uniquingKeysWith: { first, _ in first })

@@ -6,9 +6,9 @@ import NavTileCache
 struct ArchiveState: Sendable, Hashable {
     /// Bytes in all.
     var size: UInt64
-    /// What tells this state from others: an ETag, a date, the time of a file; empty when there is nothing.
+    /// A tag that tells this state from others: an ETag, a date, the time of a file; empty when there is nothing.
     var tag: String
-    /// How to ask the server whether it is this state still.
+    /// The validators with which the server is asked whether it is this state still.
     var validators = Validators()
 }
 

@@ -156,7 +156,7 @@ final class FolderSource: TileSource {
     }
 }
 
-/// What a folder of tiles holds.
+/// A listing of a folder of tiles.
 enum FolderListing {
     /// The names in a folder, sorted; none when there is no such folder.
     private static func names(_ path: String) -> [String] {

@@ -1,7 +1,7 @@
 package import NavGeo
 import NavHTTP
 
-/// What an answer's headers say of how long it holds, by RFC 9111 for a cache of one's own.
+/// The freshness of an answer by its headers, by RFC 9111 for a private cache.
 package struct Freshness: Sendable, Hashable {
     /// Whether it may be stored.
     package var isStorable = true

@@ -1,7 +1,7 @@
 import Glibc
 package import NavTileCache
 
-/// What tells one state of a file from another.
+/// A stamp that tells one state of a file from another.
 package struct FileStamp: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64

@@ -40,7 +40,7 @@ package enum MapTile {
             .body, data: bytes, hash: hash, contentEncoding: packing?.rawValue, mediaType: form.mediaType)
     }
 
-    /// How a tile is packed: as its source says, or as it begins where that may be.
+    /// Returns the packing of a tile: as its source says, or by its first bytes where that is allowed.
     static func packing(of bytes: [UInt8], _ declared: Packing?, _ form: TileForm) -> Packing? {
         declared ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
     }

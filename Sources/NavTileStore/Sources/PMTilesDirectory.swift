@@ -6,7 +6,7 @@ package struct PMTilesDirectory: Sendable {
         /// From the beginning of the data, or of the leaf directories.
         package var offset: UInt64
         package var length: UInt32
-        /// How many tiles in a row are this; 0 for a directory that begins with ``id``.
+        /// The number of tiles in a row that are this one; 0 for a directory that begins with ``id``.
         package var run: UInt32
     }
 

@@ -2,7 +2,7 @@ package import NavGeo
 package import NavHTTP
 package import NavTileCache
 
-/// Where a tile stands on the Hilbert curves of all zoom levels, one after the other: how PMTiles number tiles.
+/// The place of a tile on the Hilbert curves of all zoom levels, one after the other, by which PMTiles number tiles.
 package enum HilbertTileID {
     /// The number of a tile.
     package static func number(_ tile: TileID) -> UInt64 {
@@ -66,9 +66,9 @@ package struct PMTilesHeader: Sendable, Hashable {
     package var leaves: Section
     package var data: Section
     package var addressedCount: UInt64
-    /// How directories and metadata are packed; nil for not at all.
+    /// The packing of directories and metadata; nil for none.
     package var packing: Packing?
-    /// How tiles are packed; nil for not at all.
+    /// The packing of tiles; nil for none.
     package var tilePacking: Packing?
     package var form: TileForm
     package var zooms: ClosedRange<UInt8>

@@ -57,7 +57,7 @@ package struct RoadList: Sendable {
             tiles: tiles.values.sorted { $0.tile < $1.tile }, document: document, attribution: tileset.attribution)
     }
 
-    /// What the list says of a tile; nil when it has none.
+    /// Returns the list's entry for a tile; nil when it has none.
     package func tile(_ tile: TileID) -> ListedTile? { tiles[tile] }
 
     /// The file of a part below the tileset's folder.

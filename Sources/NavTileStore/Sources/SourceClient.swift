@@ -128,7 +128,7 @@ extension TileSourceError {
 }
 
 extension HTTPResponse {
-    /// How long it may be kept, and whether.
+    /// The freshness of the answer.
     var freshness: Freshness {
         Freshness(
             cacheControl: headers.all("Cache-Control"), age: headers.first("Age"),

@@ -6,7 +6,7 @@ import Synchronization
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
 final class TemplateSource: ReceivingSource {
     private struct Known: Sendable {
-        /// Where the tiles are.
+        /// The server of the tiles.
         var server: HTTPAddress
         /// Of path and query.
         var template: TileTemplate
@@ -23,7 +23,7 @@ final class TemplateSource: ReceivingSource {
 
     private let client: SourceClient
     private let configuration: TileSourceConfiguration
-    /// Where the TileJSON is; nil when the template was configured.
+    /// The address of the TileJSON; nil when the template was configured.
     private let description: HTTPAddress?
     private let origin: HTTPAddress
     private let known: Mutex<Known?>

@@ -4,7 +4,7 @@
 public struct TileCredential: Sendable, Hashable {
     /// The header's name.
     public var header: String
-    /// What stands before the file's content, such as `Bearer `.
+    /// The prefix of the file's content, such as `Bearer `.
     public var prefix: String
     /// The file: one line of printable ASCII; spaces and line ends around it do not count.
     public var file: String

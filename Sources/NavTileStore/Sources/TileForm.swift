@@ -1,4 +1,4 @@
-/// What a map's tile looks like: enough to tell it from an error page, from half a tile and from a bomb.
+/// The format of a map's tile: enough to tell it from an error page, from half a tile and from a bomb.
 package enum TileForm: String, Sendable, Hashable {
     case png
     case jpeg

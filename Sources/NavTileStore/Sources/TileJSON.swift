@@ -1,7 +1,7 @@
 import Foundation
 import NavGeo
 
-/// What a TileJSON, the metadata of a PMTiles archive and those of MBTiles say of a tileset of a map.
+/// The description of a tileset of a map in a TileJSON, or in the metadata of a PMTiles or MBTiles archive.
 struct TileJSON: Sendable {
     var template: String?
     var isFromSouth = false

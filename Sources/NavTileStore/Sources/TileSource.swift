@@ -2,7 +2,7 @@ public import NavGeo
 public import NavHTTP
 public import NavTileCache
 
-/// Where the tiles of one tileset come from.
+/// A source of the tiles of one tileset.
 ///
 /// Everything that comes from a source is checked before it is handed on: road tiles against the size and the hash of
 /// their list, tiles of maps by their form. A source keeps no tile; it may keep the list and the directories by which it
@@ -10,9 +10,9 @@ public import NavTileCache
 public protocol TileSource: Sendable {
     /// The tileset's name, see ``TilesetName``.
     var tileset: String { get }
-    /// What its tiles are for.
+    /// The domain of its tiles.
     var domain: TileDomain { get }
-    /// Where it is, for people; without names of users, passwords, and queries that may hold a key.
+    /// The place for people; without names of users, passwords, and queries that may hold a key.
     var place: String { get }
     /// Whether asking it sends anything over a network.
     var isRemote: Bool { get }
@@ -42,7 +42,7 @@ public protocol TileSource: Sendable {
     func close() async
 }
 
-/// How large a tile is.
+/// The size of a tile.
 public enum TileSize: Sendable, Hashable {
     /// So many bytes, all its files together.
     case bytes(Int64)

@@ -2,9 +2,9 @@ public import NavGeo
 public import NavHTTP
 public import NavTileCache
 
-/// Where a tileset comes from and what its source may do.
+/// The configuration of a tileset's source.
 public struct TileSourceConfiguration: Sendable {
-    /// What kind of source an address names.
+    /// The kind of source that an address names.
     public enum Kind: String, Sendable, Codable, CaseIterable {
         /// A folder: road tiles with their `tileset.json`, or tiles of a map as `{z}/{x}/{y}.ext`.
         case folder
@@ -22,18 +22,18 @@ public struct TileSourceConfiguration: Sendable {
 
     /// The tileset's name, see ``TilesetName``.
     public var tileset: String
-    /// What its tiles are for. Road tiles come from ``Kind/folder`` and ``Kind/webFolder`` only.
+    /// The domain of its tiles. Road tiles come from ``Kind/folder`` and ``Kind/webFolder`` only.
     public var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`. A user and a password in it are sent to its
     /// server and shown to nobody.
     public var address: String
-    /// What kind of source it is; nil to tell it from the address: `.pmtiles`, `.mbtiles`, `{z}`, `.json`, a folder.
+    /// The kind of source; nil to tell it from the address: `.pmtiles`, `.mbtiles`, `{z}`, `.json`, a folder.
     public var kind: Kind?
     /// Zoom levels of a ``Kind/template`` or a folder of a map, which cannot say themselves; 0 to 22.
     public var zooms: ClosedRange<UInt8> = 0...14
     /// Pixel ratio of the tiles wanted, above 0: `{ratio}` becomes `@2x` for 2, and nothing for 1.
     public var pixelRatio = 1.0
-    /// What the server knows its customers by; it goes to the origin of ``address`` alone.
+    /// The credential for the server; it goes to the origin of ``address`` alone.
     public var credential: TileCredential?
     /// A file of certificates (PEM) that alone are trusted to vouch for its server, for one of a private authority; nil
     /// for those of the machine.
@@ -51,7 +51,7 @@ public struct TileSourceConfiguration: Sendable {
     /// The wall clock, for what expires when.
     public var now = TileSourceConfiguration.wallClock
 
-    /// What speaks HTTP.
+    /// The libcurl that is used.
     package var library = CurlLibrary.present
 
     /// A source.

@@ -27,7 +27,7 @@ extension TileSourceConfiguration {
         }
     }
 
-    /// What makes no sense of it; nil when all does.
+    /// The reason why it is invalid; nil when it is valid.
     public var fault: String? {
         if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
         if !(1...64).contains(concurrency) { return "the requests at a time of '\(tileset)' must be 1 to 64" }
@@ -61,10 +61,10 @@ extension TileSourceConfiguration {
         return domain == .maps && path.hasSuffix(".json") ? .tileJSON : .webFolder
     }
 
-    /// What an address may begin with, besides a path.
+    /// The schemes of addresses, besides a path.
     private static let schemes: Set<String> = ["file", "http", "https"]
 
-    /// What stands before `://`, in small letters; nil for a path.
+    /// The scheme of the address, in small letters; nil for a path.
     private var scheme: String? {
         guard let mark = address.firstRange(of: "://") else { return nil }
         let scheme = address[..<mark.lowerBound].lowercased()
@@ -110,7 +110,7 @@ extension TileSourceConfiguration {
 }
 
 extension TransferLimits {
-    /// What makes no sense of them; nil when all does.
+    /// The reason why they are invalid; nil when they are valid.
     public var fault: String? {
         if !(1...Int64(1 << 30)).contains(tileBytes) { return "a tile may have 1 byte to 1 GiB" }
         if !(1...Int64(1 << 30)).contains(listBytes) { return "a list may have 1 byte to 1 GiB" }

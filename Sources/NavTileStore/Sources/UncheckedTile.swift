@@ -50,7 +50,7 @@ package struct UncheckedTile: Sendable {
     }
 }
 
-/// What came of a question for a tile.
+/// The outcome of a request for a tile.
 package enum TileArrival: Sendable {
     /// All that is to be said.
     case answer(TileAnswer)

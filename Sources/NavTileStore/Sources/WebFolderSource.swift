@@ -130,7 +130,7 @@ final class WebFolderSource: ReceivingSource {
             "'\(place)' has the map version \(current.list.edition.version), not \(edition) any more: ask for its list")
     }
 
-    /// What to say of a tile that does not fit the list: perhaps the list is not the newest.
+    /// Returns the error of a tile that does not fit the list: perhaps the list is not the newest.
     private func mismatch(_ error: TileSourceError, _ current: Known) async -> TileSourceError {
         let asked = known.withLock { $0?.asked } ?? current.asked
         guard Monotonic.now() - asked > Self.patience else { return error }

@@ -1,6 +1,6 @@
 public import NavTileCache
 
-/// What a check looks at.
+/// The options of a check.
 public struct CheckOptions: Sendable, Hashable {
     /// Whether each file is read and hashed; else only its size is looked at.
     public var readsContent = true
@@ -11,7 +11,7 @@ public struct CheckOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// How far a check is.
+/// The progress of a check.
 public struct CheckProgress: Sendable, Hashable {
     /// Files looked at.
     public var files: Int64
@@ -23,7 +23,7 @@ public struct CheckProgress: Sendable, Hashable {
     public var totalBytes: Int64
 }
 
-/// What a check found.
+/// The report of a check.
 public struct CheckReport: Sendable, Hashable {
     /// Tiles in the index.
     public var tileCount: Int64 = 0
@@ -31,11 +31,11 @@ public struct CheckReport: Sendable, Hashable {
     public var objectCount: Int64 = 0
     /// Bytes of those.
     public var objectBytes: Int64 = 0
-    /// What is wrong, in the order in which it was found, the first ``CheckOptions/greatestFindings``.
+    /// The findings in the order in which they were made, the first ``CheckOptions/greatestFindings``.
     public var findings: [CheckFinding] = []
-    /// How much is wrong, including what is not in `findings`.
+    /// The number of findings, including those that are not in `findings`.
     public var findingCount = 0
-    /// How much of it was put right.
+    /// The number of repaired findings.
     public var repairedCount = 0
     /// Whether the caller ended it early.
     public var isCancelled = false

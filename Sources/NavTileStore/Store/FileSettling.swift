@@ -11,7 +11,7 @@ struct FileSettling {
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// What was done, for the next change to note; doing it twice harms nothing.
+    /// The work done, for the next change to note; doing it twice harms nothing.
     struct Done {
         var unlinked: [ContentHash] = []
         var settled: [Int64] = []

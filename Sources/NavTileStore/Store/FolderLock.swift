@@ -52,7 +52,7 @@ package final class FolderLock: Sendable {
         return claim
     }
 
-    /// Who holds the lock, by its own word.
+    /// Returns the holder of the lock, by its own word.
     private static func owner(_ folder: StoreFolder) -> String {
         let text = (try? Files.read(folder.lock, limit: 4_096)) ?? []
         let line = String(decoding: text.prefix { $0 != 0x0a }, as: UTF8.self)

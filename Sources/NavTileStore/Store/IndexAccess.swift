@@ -77,7 +77,7 @@ final class IndexAccess: Sendable {
 
     func close() { try? pool.close() }
 
-    /// How a file is packed and what it holds, by its number in the index.
+    /// Returns the kind of a file by its number in the index.
     func kind(_ number: Int64, _ index: Database) throws -> FileKind {
         if let kind = kinds.withLock({ $0[number] }) { return kind }
         let row = try Row.fetchOne(
@@ -87,7 +87,7 @@ final class IndexAccess: Sendable {
         return kind
     }
 
-    /// What went wrong, in the store's words. An index that SQLite finds damaged is marked by its owner, whose next
+    /// Translates an error into the store's. An index that SQLite finds damaged is marked by its owner, whose next
     /// opening makes it anew.
     private static func translate(_ error: any Error, _ folder: StoreFolder, isOwner: Bool) -> StoreError {
         if let error = error as? StoreError { return error }
@@ -112,7 +112,7 @@ final class IndexAccess: Sendable {
     }
 }
 
-/// How a file is packed and what it holds.
+/// The packing and the content of a file.
 struct FileKind: Sendable, Hashable {
     var encoding: String?
     var mediaType: String?

@@ -43,7 +43,7 @@ enum RegionRow {
         var wasComplete: Bool
     }
 
-    /// Where a region is in the index; nil when there is none of that id.
+    /// Returns the number of a region in the index; nil when there is none of that id.
     static func number(_ id: String, _ index: Database) throws -> Place? {
         let find = try index.cachedStatement(
             sql: "SELECT id, staged_definition IS NOT NULL, was_complete FROM regions WHERE name = ?")
@@ -109,7 +109,7 @@ enum RegionRow {
     }
 }
 
-/// What regions are, in a file beside the index: they are their owner's word, and outlive a damaged index.
+/// The list of regions, in a file beside the index: they are their owner's word, and outlive a damaged index.
 struct RegionList: Codable {
     /// A region as it was last put or completed.
     struct Item: Codable {

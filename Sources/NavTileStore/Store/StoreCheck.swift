@@ -22,7 +22,7 @@ struct StoreCheck {
     private var folder: StoreFolder { access.folder }
     private var files: TileFiles { TileFiles(access: access) }
 
-    /// What a repair is about.
+    /// The subject of a repair.
     enum Fault {
         /// The file of a content is missing or damaged.
         case object(ContentHash)
@@ -201,7 +201,7 @@ struct StoreCheck {
         return progress(state)
     }
 
-    /// How many tiles have a file, as of now; nil when the index does not know it.
+    /// Returns the number of tiles that have a file, as of now; nil when the index does not know it.
     private func uses(_ hash: ContentHash) throws(StoreError) -> Int64? {
         try access.read { index in
             try Int64.fetchOne(

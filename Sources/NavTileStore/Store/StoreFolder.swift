@@ -3,7 +3,7 @@ package import NavGeo
 package import NavStorage
 package import NavTileCache
 
-/// What lies where in a store's folder.
+/// The layout of a store's folder.
 package struct StoreFolder: Sendable, Hashable {
     /// The folder, absolute.
     package let path: String

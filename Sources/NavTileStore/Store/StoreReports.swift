@@ -1,6 +1,6 @@
 public import NavTileCache
 
-/// How a store is kept.
+/// The options of a store.
 public struct TileStoreOptions: Sendable, Hashable {
     /// Most bytes of tiles on disk; what tiles share counts once. 2 GiB: some 100,000 road tiles.
     public var budgetBytes: Int64 = 2 << 30
@@ -9,14 +9,14 @@ public struct TileStoreOptions: Sendable, Hashable {
     public var reserveBytes: Int64 = 4 << 20
     /// Most threads that read the index at once, each with a connection. 4.
     public var readerCount = 4
-    /// Who this is, for the error that another process gets, such as "tile-cache-node".
+    /// The name of the owner, for the error that another process gets, such as "tile-cache-node".
     public var holder = "navbus"
 
     /// The defaults.
     public init() {}
 }
 
-/// What an opening found and did.
+/// The report of an opening.
 public struct OpeningReport: Sendable, Hashable {
     /// Unfinished files that were removed.
     public var removedIncoming = 0
@@ -24,7 +24,7 @@ public struct OpeningReport: Sendable, Hashable {
     public var removedObjects = 0
     /// Tiles whose files for mapping were put right.
     public var settledTiles = 0
-    /// Where the damaged index lies now; nil when it was sound.
+    /// The place of the damaged index; nil when it was sound.
     public var damagedIndex: String?
     /// Tiles that were found again without it.
     public var recoveredTiles = 0
@@ -39,7 +39,7 @@ public struct OpeningReport: Sendable, Hashable {
 public struct TilesetStatistics: Sendable, Hashable {
     /// Name.
     public var tileset: String
-    /// What its tiles are for.
+    /// The domain of its tiles.
     public var domain: TileDomain
     /// The version of the edition in use; nil when none is.
     public var currentVersion: String?

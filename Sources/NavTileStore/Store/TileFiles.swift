@@ -56,7 +56,7 @@ struct TileFiles {
         return nil
     }
 
-    /// What is wrong with an edition's `tileset.json`.
+    /// Returns the fault of an edition's `tileset.json`.
     func documentFault(_ key: EditionKey, _ path: String) throws(StoreError) -> String? {
         guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else { return nil }
         return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"

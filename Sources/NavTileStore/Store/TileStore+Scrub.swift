@@ -27,7 +27,7 @@ extension TileStore {
 
     /// Most tiles of one step.
     private static let greatestStepCount = 256
-    /// What a file counts for at least, bytes.
+    /// The least cost of a file, bytes.
     private static let leastCost: Int64 = 4_096
 
     /// Looks at the files of some tiles on board, and puts right what can be: what is not whole leaves the store with its

@@ -12,7 +12,7 @@ internal import Synchronization
 public final class TileStore: Sendable {
     /// Reads this store: lookups, editions, regions, totals.
     public let reader: TileStoreReader
-    /// What the opening found and did.
+    /// The report of the opening.
     public let opening: OpeningReport
 
     let access: IndexAccess
@@ -24,7 +24,7 @@ public final class TileStore: Sendable {
     private let touched = Mutex<[Int64: Int64]>([:])
     /// In which order tiles were needed.
     let order: Mutex<UseOrder>
-    /// What will be needed. Who tells it does not wait for a writer.
+    /// The tiles that will be needed. Who tells it does not wait for a writer.
     let wanted = Mutex(WantedTiles())
     /// Tiles that left the store because their files were damaged, and of which nobody has been told.
     let losses = Mutex<[RegionTile]>([])
@@ -34,7 +34,7 @@ public final class TileStore: Sendable {
 
     var folder: StoreFolder { access.folder }
 
-    /// What a writer keeps from one change to the next.
+    /// The state that a writer keeps from one change to the next.
     struct Writer {
         /// Files that were unlinked, and whose rows the next change removes.
         var unlinked: [ContentHash] = []

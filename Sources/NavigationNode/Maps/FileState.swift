@@ -1,6 +1,6 @@
 import Glibc
 
-/// What tells whether a file is still the same one, without reading it.
+/// A file's identity, to tell whether it is still the same one without reading it.
 struct FileState: Equatable, Sendable {
     private var device: UInt64
     private var inode: UInt64

@@ -18,7 +18,7 @@ package final class MapStore: Sendable {
     private let isShared: Bool
     private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
 
-    /// What came of an update.
+    /// The result of an update.
     package struct Result: Sendable, Equatable {
         /// Whether another map is in force.
         package var isChanged = false

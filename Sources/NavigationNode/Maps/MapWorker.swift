@@ -34,7 +34,7 @@ final class MapWorker: Sendable {
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
-        /// What is wrong with the tiles' files.
+        /// The fault of the tiles' files.
         var trouble: String?
         var reports: [Report] = []
     }
@@ -135,7 +135,7 @@ final class MapWorker: Sendable {
         }
     }
 
-    /// What is wrong with the tiles on disk; nil when nothing is.
+    /// The fault of the tiles on disk; nil when there is none.
     var trouble: String? { state.withLock { $0.trouble } }
 
     /// Takes what is to be told.

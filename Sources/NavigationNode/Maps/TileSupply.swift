@@ -8,7 +8,7 @@ package import NavMap
 /// and looked at again when it has changed. A tile on board is a copy in memory, which a file that is cut or overwritten
 /// leaves as it is; that its file is no longer what the tileset names is told until it is again.
 package struct TileSupply {
-    /// What a look has found.
+    /// The change that a look has found.
     package struct Change: Sendable, Equatable {
         /// Tiles that are new or have another content.
         package var added: [RoadTileID] = []
@@ -37,10 +37,10 @@ package struct TileSupply {
     private var spoiled: Set<RoadTileID> = []
     /// Whether a newer tileset is there, but not all of its tiles.
     private var isIncomplete = false
-    /// Where the next look at the files of tiles on board begins.
+    /// The index at which the next look at the files of tiles on board begins.
     private var nextWatched = 0
 
-    /// How many tiles on board one look compares with their files.
+    /// The number of tiles on board that one look compares with their files.
     private static let watchedAtOnce = 512
 
     private struct Loaded {
@@ -63,7 +63,7 @@ package struct TileSupply {
         }
     }
 
-    /// What is wrong with the files, for as long as it is; nil when nothing is.
+    /// The fault of the files, for as long as there is one.
     package var trouble: String? {
         if isIncomplete {
             return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
@@ -75,7 +75,7 @@ package struct TileSupply {
             + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
     }
 
-    /// How many tiles of the tileset are not on board.
+    /// The number of tiles of the tileset that are not on board.
     package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
 
     /// The tiles on board as one graph.

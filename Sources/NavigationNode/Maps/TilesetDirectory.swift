@@ -10,7 +10,7 @@ import Synchronization
 package struct TilesetDirectory: Sendable {
     /// The directory.
     package let path: String
-    /// What the directory holds.
+    /// The tileset of the directory.
     package let tileset: Tileset
 
     /// The largest `tileset.json`, bytes: that of a continent.

@@ -5,11 +5,11 @@ package import NavGeo
 /// Of the node's clock only differences count: it is monotonic in a live node, and `/clock` in a playback. A host's clock that is set moves
 /// nothing, and what a stall or another latency moves, the next fix puts right.
 package struct FixClock {
-    /// How much later than the one before a fix may arrive before it counts as missing, seconds.
+    /// The delay after the one before from which a fix counts as missing, seconds.
     private static let tolerance = 0.3
-    /// How long after a stall of the process nothing is predicted, ns: what arrived meanwhile is taken in first.
+    /// The time after a stall of the process during which nothing is predicted, ns: what arrived meanwhile is taken in first.
     private static let settling: Int64 = 500_000_000
-    /// How long the loop may take for a turn before it counts as a stall, ns: in a playback, which may be many times as fast as the drive was,
+    /// The longest turn of the loop that is no stall, ns: in a playback, which may be many times as fast as the drive was,
     /// less.
     private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
@@ -55,9 +55,9 @@ package struct FixClock {
 struct ArrivalMonitor {
     /// The greatest difference between a fix that counted and its arrival of late, ns.
     private var earliest: Int64?
-    /// What is taken off that at each fix, ns, for clocks that drift apart.
+    /// The amount that is taken off that at each fix, ns, for clocks that drift apart.
     private static let decay: Int64 = 1_000_000
-    /// How far behind a fix that counts shows that the receiver's clock was set, ns.
+    /// The lag of a fix that counts which shows that the receiver's clock was set, ns.
     private static let clockSet: Int64 = 60_000_000_000
 
     /// Seconds by which a fix is ahead of all before it; nil where that is not known.

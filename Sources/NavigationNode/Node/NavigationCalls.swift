@@ -14,7 +14,7 @@ final class NavigationCalls {
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
     private var lastID: UInt64 = 0
 
-    /// How many wait.
+    /// The number of waiting requests.
     var count: Int { waiting.count }
 
     /// Notes a unary call.

@@ -14,13 +14,13 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var tiles = ""
     /// A file with speeds of road segments; empty for none.
     package var traffic = ""
-    /// Where to guide to from the first position on; nil waits for a command.
+    /// The destination from the first position on; nil waits for a command.
     package var destination: Coordinate?
     /// Stops on the way.
     package var via: [Coordinate] = []
     /// The vehicle: what it is, and where it differs from the usual one of its kind.
     package var vehicle = VehicleKeys()
-    /// How many minutes the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
+    /// The minutes that the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
     /// left out.
     package var minutesAheadOfUTC: Int?
     /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
@@ -29,7 +29,7 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
     }
-    /// Where tiles come from that are missing.
+    /// The source of missing tiles.
     package var tileCache = TileCacheKeys()
     /// The file that keeps the trip, so that it outlives the node; empty keeps none.
     package var tripFile = ""
@@ -38,7 +38,7 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var tripMaximumAge = 86_400.0
     /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
     package var policyNode = ""
-    /// How long a node that asks the owner waits for the policy node at its start, seconds. 2: a launch file starts both.
+    /// The longest wait for the policy node at the start, seconds. 2: a launch file starts both.
     package var policyWait = 2.0
     /// Thresholds of the core.
     package var navigator = NavigatorConfig()
@@ -125,7 +125,7 @@ package struct NavigationConfiguration: NodeConfiguration {
             }, format: { $0.map(String.init) ?? "" })
     }
 
-    /// What the core looks at when it decides: it can be changed at any time.
+    /// The thresholds of the core's decisions, which can be changed at any time.
     private static var thresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(

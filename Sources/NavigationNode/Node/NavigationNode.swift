@@ -13,7 +13,7 @@ package import NavWire
 package final class NavigationNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "navigation-node"
-    /// What it is for.
+    /// The purpose of the node.
     package static let summary =
         "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
 

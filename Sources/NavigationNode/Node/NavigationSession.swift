@@ -35,7 +35,7 @@ package struct OutgoingMessage: Sendable {
 package final class NavigationSession {
     /// Work that the shell does elsewhere.
     package struct Outcome {
-        /// What to publish, in order.
+        /// The messages to publish, in order.
         package var messages: [OutgoingMessage] = []
         /// Routes to find.
         package var queries: [RouteQuery] = []
@@ -49,7 +49,7 @@ package final class NavigationSession {
         package var withdrawn: [UInt64] = []
         /// The stamp of the fix at hand, if it counted.
         package var counted: NavGeo.Timestamp?
-        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
+        /// The trip to keep from now on, nil for none; nil when that has not changed.
         package var trip: SavedTrip??
         /// Answers to calls.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
@@ -64,7 +64,7 @@ package final class NavigationSession {
     private var outcome = Outcome()
     private var receivers: ReceiverRegister
     private var arrivals = ArrivalMonitor()
-    /// What positioning is worth, and what became of its input since the start.
+    /// The report of positioning and its input since the start.
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
     /// The tiles that were on board at first.
@@ -119,7 +119,7 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
 
-    /// How far the node's clock must be ahead of the last position for it to tell the present instead, seconds: positions come more often as
+    /// The lead of the node's clock over the last position from which it tells the present instead, seconds: positions come more often as
     /// long as there are any.
     private static let longestPause = 5.0
 
@@ -183,7 +183,7 @@ package final class NavigationSession {
     /// Whether there is any road on board.
     var hasRoads: Bool { map.graph.edgeCount > 0 }
 
-    /// What was last said of the state, the position, the progress and the route.
+    /// The last published state, position, progress and route.
     var spoken: PublicationEncoder { encoder }
 
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
@@ -237,13 +237,13 @@ package final class NavigationSession {
     /// Receivers that are silent while others are heard, and how often another one was taken.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
 
-    /// What has come of the looks for faster routes since the drive began.
+    /// The counts of looks for faster routes since the drive began.
     var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
 
     /// When the core wants to be asked next, by the clock of the fixes; nil for never.
     package var due: NavGeo.Timestamp? { navigator.due }
 
-    /// How late a timer may be fired for the moment at which it was due, seconds.
+    /// The longest delay of a timer that is still fired for the moment at which it was due, seconds.
     private static let longestDelay = 1.0
 
     /// Lets the time pass up to a moment of the clock of the fixes.

@@ -5,9 +5,9 @@ package import NavMatching
 package import NavMessages
 package import NavNavigator
 
-/// What positioning is worth and what became of its input, for the health of the node.
+/// A report of positioning and its input, for the health of the node.
 package struct PositioningReport: Sendable {
-    /// How good positioning is; nil before the first fix.
+    /// The health of positioning; nil before the first fix.
     package internal(set) var health: PositionHealth?
     /// Fixes that were used.
     package internal(set) var used: UInt64 = 0

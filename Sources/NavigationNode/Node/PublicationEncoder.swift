@@ -21,7 +21,7 @@ struct PublicationEncoder {
     var lastUsed: NavGeo.Timestamp?
     /// The route in force.
     private(set) var plan: RoutePlan?
-    /// What was last said of each.
+    /// The last published message of each.
     private(set) var state: NavMessages.NavigationState?
     private(set) var position: NavMessages.MatchedPosition?
     private(set) var progress: NavMessages.RouteProgress?
@@ -147,7 +147,7 @@ struct PublicationEncoder {
         return message
     }
 
-    /// What a policy question is asked in.
+    /// Returns the context of a policy request.
     func surroundings(_ context: EventContext) -> PolicySurroundings {
         PolicySurroundings(
             context: context, position: position, progress: progress, guidance: plan?.guidance, rejected: fix)

@@ -24,7 +24,7 @@ package struct ReceiverRegister {
     private var newest: NavGeo.Timestamp?
     /// The number of the receiver in use; nil before the first.
     private(set) var active: UInt8?
-    /// How often another receiver was taken.
+    /// The number of changes of the receiver.
     private(set) var switches = 0
 
     /// A register in which the preferred receivers have their numbers.
@@ -85,7 +85,7 @@ package struct ReceiverRegister {
         var seconds: Double?
     }
 
-    /// How long one of several receivers may be silent, and how long one that nobody asked for is missed, seconds.
+    /// The longest silence of one of several receivers, and the time that one that nobody asked for is missed, seconds.
     private static let (silence, memory) = (2.5, 60.0)
 
     /// Receivers that are silent while others are heard.

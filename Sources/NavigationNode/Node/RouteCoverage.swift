@@ -10,13 +10,13 @@ package import NavTileCache
 struct CoverageSurvey: Sendable {
     /// Comes back with the answer.
     var id: UInt64
-    /// Where the way starts, passes and ends, in order, at least two.
+    /// The origin, the places passed and the end of the way, in order, at least two.
     var places: [NavGeo.Coordinate]
     /// The way, if it is known; nil when it is to be looked for.
     var line: NavGeo.Polyline?
-    /// How much of it lies behind, metres.
+    /// The length of the part behind, metres.
     var cursor = 0.0
-    /// How far around it tiles are wanted.
+    /// The distance around it within which tiles are wanted.
     var reach: CacheReach
 }
 
@@ -61,7 +61,7 @@ struct RouteCoverage: Sendable, Equatable {
 }
 
 extension NavigationSession {
-    /// What a request for coverage asks.
+    /// Returns the coverage that a request asks for.
     ///
     /// One waypoint is where the way from the last position leads; of several the first is where it starts.
     func coverage(_ request: RouteCoverageRequest, id: UInt64, corridor: Double) throws(RouteFailure) -> CoverageSurvey

@@ -7,7 +7,7 @@ package struct FoundAnswer: Sendable {
     package var answer: RouteAnswer
     /// Number of the map that it is of.
     package var map: UInt64
-    /// What the provider on the network answered; nil for a route that was found on board.
+    /// The answer of the provider on the network; nil for a route that was found on board.
     package var body: [UInt8]?
 
     /// An answer of a map.
@@ -74,7 +74,7 @@ package final class RouteFinder: Sendable {
     /// Gives the question to the provider up: the route is found on board.
     package func hurry() { state.withLock { $0.call }?.cancel() }
 
-    /// What there is to say since the last time.
+    /// Takes the reports since the last call.
     package func takeReports() -> [String] {
         state.withLock { state in
             defer { state.reports = [] }

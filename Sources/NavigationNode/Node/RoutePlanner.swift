@@ -25,7 +25,7 @@ package final class RoutePlanner {
         if freeCache?.base.metric !== map.router.freeFlow { freeCache = nil }
     }
 
-    /// How many routers there are besides those of the map.
+    /// The number of routers besides those of the map.
     package var cachedCount: Int { cache?.count ?? 0 }
 
     /// The router for a query: for its vehicle, and for what holds when it sets out.

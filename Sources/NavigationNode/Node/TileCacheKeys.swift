@@ -1,6 +1,6 @@
 package import NavConfig
 
-/// How the navigation node gets tiles that it lacks.
+/// The keys of fetching tiles that the navigation node lacks.
 package struct TileCacheKeys: NodeConfiguration, Equatable {
     /// Whether a tile cache is asked for them; without, they come when somebody puts them into the directory.
     package var isAsked = true
@@ -8,7 +8,7 @@ package struct TileCacheKeys: NodeConfiguration, Equatable {
     package var node = ""
     /// The cache's name of the road tiles; empty for its only ones.
     package var tileset = ""
-    /// How long a tile is waited for, seconds.
+    /// The longest wait for a tile, seconds.
     package var deadline = 30.0
     /// Half width of the corridor that Coverage looks at, metres. 500: the documents' route buffer.
     package var corridor = 500.0

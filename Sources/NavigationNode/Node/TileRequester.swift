@@ -8,7 +8,7 @@ package import NavMessages
 ///
 /// Nobody waits for it: a route that lacks tiles has failed, and is looked for again when they are there.
 final class TileRequester {
-    /// How many are asked for at once; the route that needs more is asked for again.
+    /// The most that are asked for at once; the route that needs more is asked for again.
     static let most = 64
 
     private let context: NodeContext

@@ -12,7 +12,7 @@ import Synchronization
 /// own, so that a slow disk holds nothing up; what is not whole, or of another form, is left out.
 package final class TripFile: Sendable {
     private struct State: Sendable {
-        /// What is to be written next: a trip, or that there is none; and its number.
+        /// The next state to write: a trip, or that there is none; and its number.
         var next: (trip: SavedTrip?, number: UInt64)?
         var last: UInt64 = 0
         /// The number of the last one that was written, or could not be.

@@ -5,7 +5,7 @@ package import NavNavigator
 
 /// The keys of reroutes, faster routes, alternatives, refresh and policy.
 extension NavigationConfiguration {
-    /// Who decides for the vehicle's owner.
+    /// The keys of the owner's policy.
     static var policy: [ConfigKey<NavigationConfiguration>] {
         [
             .text(
@@ -29,7 +29,7 @@ extension NavigationConfiguration {
         ]
     }
 
-    /// What the core looks at when it changes the route.
+    /// The thresholds for changing the route.
     static var tripThresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(

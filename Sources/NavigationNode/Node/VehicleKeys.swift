@@ -5,7 +5,7 @@ package import NavRouting
 package struct VehicleKeys: NodeConfiguration, Equatable {
     /// The kind.
     package var kind = VehicleProfile.Kind.car
-    /// What to avoid.
+    /// The features to avoid.
     package var avoid: Avoidance = []
     /// Metres; nil as usual for the kind.
     package var height: Float?
@@ -54,7 +54,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
         ]
     }
 
-    /// What an empty value means.
+    /// Returns the meaning of an empty value.
     private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
         let truck = VehicleProfile(kind: .truck)[keyPath: size].map { "\(plain($0)) for a truck" } ?? "none for a truck"
         return "empty is \(truck), and no limit counts for a car"
@@ -80,7 +80,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
 }
 
 extension Avoidance {
-    /// What can be avoided, by name.
+    /// The features that can be avoided, by name.
     package static let names: [(name: String, value: Avoidance)] = [
         ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved),
         ("tunnels", .tunnels),

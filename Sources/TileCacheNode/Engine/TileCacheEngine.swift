@@ -27,9 +27,9 @@ final class TileCacheEngine: Sendable {
     private let store: TileStore
     private let queue: DownloadQueue
     private let sources: [String: any TileSource]
-    /// What the node is told.
+    /// The outbox for the node.
     let outbox: TileCacheOutbox
-    /// Where questions are answered beside the thread.
+    /// The lookup that answers requests beside the thread.
     let lookup: TileLookup
 
     /// Starts the thread.

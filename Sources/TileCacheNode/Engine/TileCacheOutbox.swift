@@ -4,7 +4,7 @@ import NavMessages
 import NavTileCache
 import Synchronization
 
-/// What the cache's thread has for the node: to be published, and to be answered.
+/// The outbox of the cache's thread for the node: messages to publish, and answers.
 final class TileCacheOutbox: Sendable {
     /// Something for the node.
     enum Item: Sendable {
@@ -58,7 +58,7 @@ final class TileCacheOutbox: Sendable {
     /// Why the cache is not well.
     var findings: [HealthFinding] { state.withLock { $0.findings } }
 
-    /// What is counted.
+    /// The counters.
     var counters: [String: Int] { state.withLock { $0.counters } }
 
     /// Whether something waits.

@@ -9,7 +9,7 @@ import NavTileStore
 
 /// The totals and the health of the cache.
 extension TileCacheShell {
-    /// How often totals are told at most, ns.
+    /// The shortest interval of totals, ns.
     private static let reportInterval: Int64 = 1_000_000_000
 
     /// Tells the totals when something has changed.

@@ -15,7 +15,7 @@ final class TileCacheShell {
     let cache: TileCache<TileStore>
     /// Fetches what is demanded.
     let queue: DownloadQueue
-    /// What the node is told.
+    /// The outbox for the node.
     let outbox: TileCacheOutbox
     /// Where questions are answered beside this thread.
     let lookup: TileLookup

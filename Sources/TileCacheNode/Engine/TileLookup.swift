@@ -20,7 +20,7 @@ struct FoundTile: Sendable {
     var expires: NavGeo.Timestamp?
     /// Whether it was on board.
     var isFromCache: Bool
-    /// How it is packed; nil when it is not.
+    /// The packing; nil when it is not packed.
     var contentEncoding: String?
     /// Media type; nil when unknown.
     var mediaType: String?
@@ -28,7 +28,7 @@ struct FoundTile: Sendable {
 
 /// Answers questions for tiles and areas beside the cache's thread: several at a time, while that one writes.
 final class TileLookup: Sendable {
-    /// What is counted.
+    /// The counters.
     struct Counts: Sendable {
         /// Questions answered from the cache.
         var hits: UInt64 = 0
@@ -63,7 +63,7 @@ final class TileLookup: Sendable {
     /// The wall clock: for what expires.
     var now: NavGeo.Timestamp { wallClock() }
 
-    /// What is configured now.
+    /// The current configuration.
     var configuration: TileCacheConfiguration { live.withLock { $0 } }
 
     /// Takes live keys.
@@ -72,7 +72,7 @@ final class TileLookup: Sendable {
     /// Whether a question waits for the disk.
     var isBusy: Bool { workers.operationCount > 0 }
 
-    /// What has been counted.
+    /// The counts.
     var counts: Counts { tally.withLock { $0 } }
 
     /// The tilesets with their editions.

@@ -4,7 +4,7 @@ import NavGeo
 import NavMessages
 import NavTileCache
 
-/// What the bus said of the vehicle since it was looked at last; of each kind the newest counts.
+/// The news of the vehicle since the last look; of each kind the newest counts.
 struct VehicleNews: Sendable {
     /// Position, progress and guidance.
     var update = VehicleUpdate()
@@ -24,11 +24,11 @@ struct VehicleNews: Sendable {
     /// - Parameter problem: is told of messages that cannot be read.
     func read(_ problem: (String) -> Void) -> VehicleUpdate {
         var update = update
-        if let payload = route, let message = Self.read(payload, "/nav/route", NavMessages.Route.self, problem) {
+        if let payload = route, let message = Self.read(payload, Topics.route, problem) {
             update.route = VehicleUpdate.Route(id: message.routeId, corners: message.geometry?.corners ?? [])
         }
         if let payload = alternatives,
-            let message = Self.read(payload, "/nav/alternatives", Alternatives.self, problem),
+            let message = Self.read(payload, Topics.alternatives, problem),
             message.error == nil || !message.alternatives.isEmpty
         {
             update.alternatives = VehicleUpdate.Alternatives(
@@ -47,15 +47,14 @@ struct VehicleNews: Sendable {
     }
 
     private static func read<Content: Message>(
-        _ payload: Payload, _ topic: String, _ type: Content.Type, _ problem: (String) -> Void
+        _ payload: Payload, _ topic: Topic<Content>, _ problem: (String) -> Void
     ) -> Content? {
-        let limit = TopicCatalogue.topic(named: topic)?.maxSize ?? 16 << 20
         do throws(MessageError) {
             return try payload.withUnsafeBytes { bytes throws(MessageError) in
-                try Content(decoding: bytes, limit: limit)
+                try Content(decoding: bytes, limit: topic.entry.maxSize)
             }
         } catch {
-            problem("a message on \(topic) cannot be read: \(error)")
+            problem("a message on \(topic.name) cannot be read: \(error)")
             return nil
         }
     }

@@ -13,7 +13,7 @@ struct TileAnswers: Sendable {
     /// Nanoseconds for which a download is waited for.
     let patience: Int64
 
-    /// What a request says about what its client has and takes.
+    /// The conditions of a request: what its client has and takes.
     struct Conditions: Sendable {
         /// If-None-Match.
         var known: [String] = []

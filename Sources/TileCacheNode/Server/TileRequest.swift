@@ -2,7 +2,7 @@ import NavGeo
 import NavTileCache
 import NavTileStore
 
-/// What a web map asks for.
+/// A request of a web map.
 enum TileRequest: Sendable, Equatable {
     /// The description of a tileset.
     case description(tileset: String)
@@ -49,7 +49,7 @@ enum TileRequest: Sendable, Equatable {
     }
 }
 
-/// What is answered to a web map.
+/// An answer to a web map.
 struct TileReply: Sendable, Equatable {
     /// The HTTP status.
     var status: Int

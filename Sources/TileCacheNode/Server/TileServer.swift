@@ -10,7 +10,7 @@ import Synchronization
 /// One thread, a bounded number of connections; a client that sends or takes nothing for a while is cut, and so is one
 /// that does either drop by drop.
 final class TileServer: Sendable {
-    /// Where it listens, HOST:PORT.
+    /// The address that it listens on, HOST:PORT.
     let address: String
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
@@ -71,7 +71,7 @@ final class TileServer: Sendable {
     }
 }
 
-/// What a server counts.
+/// The counts of a server.
 final class TileServerTally: Sendable {
     let requests = Atomic<Int>(0)
     let refused = Atomic<Int>(0)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the endpoint for web maps listens.
+/// The address of the endpoint for web maps.
 struct TileServerAddress: Sendable, Equatable {
     /// A name or an address; of an IPv6 address without brackets.
     var host: String

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
 
-/// How the kernel is to schedule the processes of a measurement, the same for both sides.
+/// The kernel's scheduling of the processes of a measurement, the same for both sides.
 ///
 /// Settings are inherited: a process that starts under them has libzmq's threads under them too.
 struct Scheduling {
-    /// Where processes may run.
+    /// The processors on which processes run.
     enum Pinning: String, CaseIterable, ExpressibleByArgument {
-        /// Where the kernel likes.
+        /// The processors that the kernel chooses.
         case none
         /// All on the first processor.
         case one

@@ -36,7 +36,7 @@ final class MatchSuite {
         traces = try MatchSuite.draw(metric, count: count, rate: rate, seed: seed)
     }
 
-    /// What is measured, for the head of the report.
+    /// The descriptions of what is measured, for the head of the report.
     var lines: [String] {
         ["drives   \(traces.count) with \(points) fixes, half of them in the noise of streets"]
     }

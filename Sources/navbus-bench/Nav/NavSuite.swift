@@ -45,7 +45,7 @@ final class NavSuite {
         }
     }
 
-    /// What is measured, for the head of the report.
+    /// The descriptions of what is measured, for the head of the report.
     var lines: [String] {
         tours.map {
             "route    \(Int($0.length / 1_000)) km over \($0.waypoints.count - 1) legs, \($0.fixes.count) fixes at \(rate) Hz"

@@ -8,7 +8,7 @@ final class AlternativeCheck {
     private let criteria: AlternativeCriteria
     private let dijkstra: PlainDijkstra
 
-    /// How an alternative breaks a criterion.
+    /// A criterion that an alternative breaks.
     enum Fault: String {
         case isNoPath, costs, stretch, sharing, localOptimality
     }
@@ -23,13 +23,13 @@ final class AlternativeCheck {
     private struct Laid {
         var states: [TurnState] = []
         var costs: [UInt64] = []
-        /// What driving on to the end of the last edge would cost.
+        /// The cost of driving on to the end of the last edge.
         var rest: UInt64 = 0
         /// By edge: what each costs on the route.
         var edges: [EdgeKey: UInt64] = [:]
     }
 
-    /// What is wrong with the alternatives of one request; empty when all is well.
+    /// Returns the faults of the alternatives of one request; empty when all is well.
     func faults(_ routes: AlternativeRoutes) -> [Fault] {
         guard let main = layOut(routes.main) else { return [.isNoPath] }
         var faults: [Fault] = main.costs.last == routes.main.cost ? [] : [.costs]

@@ -32,7 +32,7 @@ final class PlainDijkstra {
     /// Costs from one state to all that are no further than `limit`, for ``cost(to:)``.
     func reach(from state: TurnState, limit: UInt64) { run(from: [(state, 0)]) { _, cost in cost <= limit } }
 
-    /// What the last search found, ``unreached`` for what it did not reach.
+    /// Returns the cost that the last search found, ``unreached`` for what it did not reach.
     func cost(to state: TurnState) -> UInt64 { distances[Int(state)] }
 
     /// Settles states in the order of their costs until `goesOn` says no.

@@ -5,7 +5,7 @@ import NavMap
 import NavRouting
 import NavSimulation
 
-/// Where to route from and to, the same for every system that is measured.
+/// The origins and destinations of routes, the same for every system that is measured.
 struct RoutePairs {
     /// Origin and destination.
     struct Pair {
@@ -22,7 +22,7 @@ struct RoutePairs {
 
     /// Metres.
     private static let localReach = 5_000.0...30_000.0
-    /// How far a place may lie off its road, degrees to either side: some 10 m.
+    /// The greatest distance of a place from its road, degrees to either side: some 10 m.
     private static let scatter = 0.0001
 
     /// `count` pairs of each kind: places on edges that a car may use, each edge as likely as any other, a few metres off

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What asynchronous work came to.
+/// The outcome of asynchronous work.
 private final class Outcome<Value: Sendable>: Sendable {
     let value = Mutex<Result<Value, any Error>?>(nil)
 }

@@ -16,7 +16,7 @@ final class CacheNode {
     private let log: String
     private var lastRoute: UInt64 = 0
 
-    /// What it is told.
+    /// The topics that it is sent.
     private static let topics: [any CatalogueTopic] = [Topics.position, Topics.progress, Topics.route]
 
     /// Starts it with keys of its configuration; its store is empty, and it keeps tiles ahead.
@@ -45,7 +45,7 @@ final class CacheNode {
 
     private static let name = "tile-cache-node"
 
-    /// Where the programs are.
+    /// The folder of the programs.
     private static let folder =
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 

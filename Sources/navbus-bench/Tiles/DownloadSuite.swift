@@ -9,13 +9,13 @@ import NavTileStore
 import NavigationNode
 import TileCacheNode
 
-/// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked
+/// The rate of tiles through the queue, beside curl from the same nginx with as many connections. Ours are checked
 /// (road tiles hashed, map tiles unpacked, looked at and hashed); curl's are thrown away, what is packed unpacked before.
 final class DownloadSuite {
-    /// What is fetched by both.
+    /// The files that both fetch.
     private struct Load {
         var name: String
-        /// Where the server is reached.
+        /// The address of the server.
         var url: String
         var source: TileSourceConfiguration
         var tiles: [TileID]

@@ -18,9 +18,9 @@ import TileCacheNode
 /// stands at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes
 /// per metre stay the same, while the time that a request or a disk takes weighs more.
 final class DriveSuite {
-    /// What is driven behind which link.
+    /// The conditions of a drive: its way and its link.
     struct Conditions {
-        /// How much faster than the clock time passes.
+        /// The factor by which time passes faster than the clock.
         var pace = 10.0
         /// Of the link, Mbit/s.
         var bandwidth = 2.0
@@ -110,7 +110,7 @@ final class DriveSuite {
 
     // MARK: The drive
 
-    /// What has been seen so far.
+    /// The observations so far.
     private struct Watch {
         let reader: TileStoreReader
         let edition: EditionKey

@@ -24,14 +24,14 @@ struct DriveTrip {
         var range: ClosedRange<Double>
     }
 
-    /// What is driven.
+    /// The plan of a drive.
     var line: Polyline
-    /// What is told, in order.
+    /// The announcements, in order.
     var announcements: [Announcement]
     /// Tiles that the vehicle is on.
     var needs: [Need]
 
-    /// How far ahead a tile is needed, metres.
+    /// The distance ahead at which a tile is needed, metres.
     private static let ahead = 2_000.0
     /// Metres between two places of the line at which tiles are looked up.
     private static let step = 5.0

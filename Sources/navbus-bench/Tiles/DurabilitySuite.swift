@@ -5,7 +5,7 @@ import NavBus
 import NavTileStore
 import Synchronization
 
-/// How long it takes until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for
+/// The time until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for
 /// the whole file system; alone, and beside a program that writes without waiting.
 final class DurabilitySuite {
     private let workers: Workers

@@ -5,7 +5,7 @@ import NavSimulation
 
 /// Small map tiles as a server has them: vector tiles of one layer, plain and packed with gzip.
 enum MapTiles {
-    /// How their files end.
+    /// The extensions of their files.
     static let (plain, packed) = (".pbf", ".pbf.gz")
     /// Bytes of a tile.
     private static let sizes = 500...30_000

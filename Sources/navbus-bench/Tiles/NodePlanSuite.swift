@@ -8,7 +8,7 @@ import NavTileCache
 import NavTileStore
 import TileCacheNode
 
-/// What a new route and each fix cost the node, as processor time of the thread that plans: reading messages, planning,
+/// The cost of a new route and of each fix for the node, as processor time of the thread that plans: reading messages, planning,
 /// asking the store what is missing, telling the queue.
 ///
 /// Of a server that knows every tile and gives none everything stays wanted, the dearest case. Of one that gives, all is

@@ -46,7 +46,7 @@ struct PlanSuite {
             ]
     }
 
-    /// What the node does with a new route: makes a line for the planners of it, and plans for both kinds of tiles.
+    /// Plans as the node does for a new route: makes a line for the planners of it, and plans for both kinds of tiles.
     private func plan(_ line: Polyline, times: Int) -> [String: Double] {
         var parts = [[Int64]](repeating: [], count: 4)
         var count = 0

@@ -9,7 +9,7 @@ import Synchronization
 /// What the server sends passes packet by packet at that rate, all connections together, the headers of Ethernet, IP
 /// and TCP counted; what the client sends takes the time of a round trip.
 final class SlowLink: Sendable {
-    /// Where the client connects.
+    /// The port that the client connects to.
     let port: UInt16
     private let server: UInt16
     private let rate: Double

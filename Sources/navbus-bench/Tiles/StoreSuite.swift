@@ -4,7 +4,7 @@ import NavGeo
 import NavSimulation
 import NavTileStore
 
-/// What a large store costs: made once by a process of its own, then read from this one.
+/// The cost of a large store: made once by a process of its own, then read from this one.
 final class StoreSuite {
     private let count: Int
     private let lookupCount: Int

@@ -13,7 +13,7 @@ struct StoreWorker: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store-worker", abstract: "One process of a measurement.", shouldDisplay: false)
 
-    /// What is printed, one on a line.
+    /// The figures, one on a line.
     static let figures = [
         Comparison.Measure("insert", "tiles/s"), .init("memory", "MB"), .init("index", "MB"), .init("evict", "ms"),
         .init("statistics", "ms"), .init("open", "ms"), .init("check", "s"),

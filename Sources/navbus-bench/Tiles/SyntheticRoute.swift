@@ -6,10 +6,10 @@ import NavSimulation
 enum SyntheticRoute {
     /// Metres between two points.
     private static let spacing = 30.0
-    /// Where it begins, and where it leads, radians clockwise from north: from Porto across Europe.
+    /// The start and the direction, radians clockwise from north: from Porto across Europe.
     private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
     private static let course = Angle.radians(60)
-    /// How far a bend turns, radians, and which share of a bend goes on at the next point.
+    /// The turn of a bend, radians, and the share of a bend that goes on at the next point.
     private static let bend = Angle.radians(3)
     private static let memory = 0.9
     /// Which share of its deviation from the course a point takes back: some 2 km later it leads there again.

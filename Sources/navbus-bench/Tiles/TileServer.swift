@@ -6,9 +6,9 @@ import TileCacheNode
 
 /// nginx with a folder of tiles, on this machine alone; it ends with the measurement.
 final class TileServer {
-    /// Where it listens.
+    /// The address that it listens on.
     let port: UInt16
-    /// What it serves besides the locations it was given.
+    /// The folder that it serves besides the locations it was given.
     var root: String { workers.folder + "/www" }
     var url: String { "http://127.0.0.1:\(port)" }
     private let workers: Workers

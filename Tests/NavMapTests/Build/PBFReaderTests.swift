@@ -1,5 +1,6 @@
 import Foundation
 import NavMapBuild
+import NavSimulation
 import Testing
 
 @Suite("Reading .osm.pbf")
@@ -177,7 +178,7 @@ struct DamagedExtractTests {
         writer.header()
         for blob in try source.scan().blobs { writer.block("OSMData", Array(try source.contents(blob))) }
         let plain = writer.bytes
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         for round in 0..<60 {
             var bytes = round % 4 == 0 ? whole : plain
             for _ in 0..<(1 + Int(random.next() % 8)) {
@@ -190,18 +191,5 @@ struct DamagedExtractTests {
             }
             _ = try attempt(bytes, file)
         }
-    }
-}
-
-/// A small generator whose seed names the failing run.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -4,6 +4,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavSimulation
 import Testing
 
 /// A node between processes: its services, its life and its end, over real sockets.
@@ -62,7 +63,7 @@ struct NodeOnSocketsTests {
 
     @Test func noRequestBringsANodeDown() throws {
         let stage = try EchoStage()
-        var generator = SplitMix(seed: 7)
+        var generator = SeededRandom(seed: 7)
         let methods = NodeService.descriptor.methods.map(\.name)
         var codes: Set<StatusCode> = []
         for round in 0..<2_000 {
@@ -93,16 +94,5 @@ struct NodeOnSocketsTests {
         #expect(health.reasons.first?.message?.contains("/nav/position: 1 messages could not be published") == true)
         #expect(health.topics.first { $0.topic == "/nav/position" }?.rejectedCount == 1)
         #expect(try stage.all(LogEntry.self, on: "/log").first?.text?.contains("cannot publish /nav/position") == true)
-    }
-}
-
-private struct SplitMix {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import NavGeo
+import NavSimulation
 import NavKit
 
 /// A playback without sockets: a player, nodes on a random graph, and a network whose delays are drawn anew for each run.
@@ -38,7 +39,7 @@ struct LockstepModel {
     }
 
     let graph: UInt64
-    private var delays: Random
+    private var delays: SeededRandom
     private var nodes: [Node] = []
     private var agenda: [(at: UInt64, order: Int, happening: Happening)] = []
     private var order = 0
@@ -53,9 +54,9 @@ struct LockstepModel {
     /// - Parameter holdsBack: false handles messages as they arrive, as without a barrier.
     init(graph: UInt64, delays: UInt64, holdsBack: Bool = true) {
         self.graph = graph
-        self.delays = Random(seed: delays)
+        self.delays = SeededRandom(seed: delays)
         self.holdsBack = holdsBack
-        var random = Random(seed: graph)
+        var random = SeededRandom(seed: graph)
         let count = 2 + random.below(4)
         for index in 0..<count {
             var node = Node(name: "n\(index)", state: random.next())
@@ -74,7 +75,7 @@ struct LockstepModel {
 
     /// Plays 20 moments and returns what each node has handled, in order.
     mutating func run() -> [[UInt64]] {
-        var random = Random(seed: graph &+ 1)
+        var random = SeededRandom(seed: graph &+ 1)
         var coordinator = LockstepCoordinator(
             session: UInt64(Self.player),
             participants: nodes.map { LockstepCoordinator.Participant(name: $0.name, topics: $0.subscribed) },
@@ -257,23 +258,7 @@ struct LockstepModel {
     }
 
     private func mix(_ value: UInt64) -> UInt64 {
-        var random = Random(seed: value)
+        var random = SeededRandom(seed: value)
         return random.next()
     }
-}
-
-/// SplitMix64.
-struct Random {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
 }
