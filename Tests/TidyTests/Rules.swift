@@ -25,6 +25,7 @@ enum Rules {
         "NavBus": ["CZeroMQ"],
         "NavBag": ["CZlib", "CZstd", "CLZ4"],
         "NavGNSS": ["NavMessages"],
+        "NavBagFormats": ["NavBag", "NavGNSS", "NavMessages", "CBzip2"],
         "NavDigest": ["CCrypto"],
         "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
         "NavStorage": ["NavDigest"],
@@ -63,7 +64,7 @@ enum Rules {
         "navbus": pureColumn.union(busColumn).union([
             "NavKit", "NavWire", "NavRecording", "NavReplay", "NavigationNode", "GNSSNode", "TileCacheNode",
             "NavConfig",
-            "NavLaunch", "NavMapBuild", "NavTileCache",
+            "NavLaunch", "NavMapBuild", "NavTileCache", "NavBagFormats",
         ]),
     ]
 
