@@ -69,6 +69,7 @@ let package = Package(
         .systemLibrary(name: "CZlib"),
         .systemLibrary(name: "CZstd"),
         .systemLibrary(name: "CLZ4"),
+        .systemLibrary(name: "CBzip2"),
         .systemLibrary(name: "CCrypto"),
         // HTTP with TLS, for tile sources and the online provider of routes: it costs no compile step.
         .systemLibrary(name: "CCurl"),
@@ -138,6 +139,9 @@ let package = Package(
         library(
             "NavRecording", ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"]),
 
+        // Recordings of other tools, and bags in their formats; no node links it.
+        library("NavBagFormats", ["NavBag", "NavGNSS", "NavMessages", "CBzip2", grdb]),
+
         // A library per node.
         library("GNSSNode", ["NavKit", "NavRecording", "NavConfig", "NavBus", "NavMessages", "NavGNSS", "NavGeo"]),
         library(
@@ -175,7 +179,7 @@ let package = Package(
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavLaunch",
-                "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTileCache", argumentParser,
             ]),
@@ -261,6 +265,7 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavBench", "NavTestSystem"], exclude: ["Corpus"]),
         tests("NavBagTests", ["NavBag", "NavSimulation", "NavTestSystem"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages", "NavSimulation"]),
+        tests("NavBagFormatsTests", ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavTestSystem", grdb]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(

@@ -144,3 +144,12 @@ final class Decompressor {
         return produced
     }
 }
+
+/// Unpacks an LZ4 frame, as other formats' chunks are packed with it.
+///
+/// - Throws: ``BagError/Code/malformed`` when it is none, or does not unpack to `size` bytes.
+public func unpackLZ4(_ packed: [UInt8], size: Int) throws(BagError) -> [UInt8] {
+    try packed.span.withUnsafeBytes { (bytes) throws(BagError) in
+        try Decompressor().unpack(bytes, .lz4, size: size, partial: false, offset: 0)
+    }
+}

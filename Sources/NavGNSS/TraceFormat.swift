@@ -4,6 +4,8 @@ public enum TraceFormat: String, CaseIterable, Sendable {
     case nmea
     /// gpsd's JSON, one report a line.
     case gpsd
+    /// u-blox's binary protocol.
+    case ubx
     /// Comma-separated values with a header that names `t_s`, `lat` and `lon`.
     case csv
     /// GPS exchange format, XML.
@@ -29,6 +31,7 @@ public enum TraceFormat: String, CaseIterable, Sendable {
         }
         if text.indices.contains(where: { isSentence(text[$0...]) }) { return .nmea }
         if contains(text, "{\"class\":") { return .gpsd }
+        if head.indices.contains(where: { head[$0] == 0xb5 && UBXParser.isMessage(head[$0...]) }) { return .ubx }
         return byName(name)
     }
 
@@ -55,6 +58,7 @@ public enum TraceFormat: String, CaseIterable, Sendable {
         return switch end {
         case "nmea", "nma": .nmea
         case "json", "jsonl", "gpsd": .gpsd
+        case "ubx": .ubx
         case "csv": .csv
         case "gpx": .gpx
         case "mcap": .mcap

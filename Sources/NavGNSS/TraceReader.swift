@@ -60,11 +60,12 @@ public enum TraceReader {
         guard let format = format ?? TraceFormat.detect(bytes, name: name) else {
             throw TraceError(
                 code: .unknownFormat, format: nil, line: nil,
-                reason: "neither NMEA 0183, gpsd JSON, GPX nor CSV with the columns t_s, lat and lon: name the format")
+                reason: "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
         }
         switch format {
         case .nmea: return try readNMEA(bytes, nmea, firstLine)
         case .gpsd: return try readGPSD(bytes, firstLine)
+        case .ubx: return try readUBX(bytes)
         case .csv: return try readCSV(bytes, firstLine)
         case .gpx: return try readGPX(bytes, firstLine)
         case .mcap:
@@ -98,6 +99,16 @@ public enum TraceReader {
                 reason: "not a JSON object with a class of gpsd's protocol")
         }
         return Trace(format: .gpsd, fixes: fixes, rejections: parser.rejections)
+    }
+
+    private static func readUBX(_ bytes: [UInt8]) throws(TraceError) -> Trace {
+        var parser = UBXParser()
+        let fixes = parser.consume(bytes) + parser.finish()
+        guard parser.messageCount > 0 else {
+            throw TraceError(
+                code: .notThisFormat, format: .ubx, line: nil, reason: "no message of a u-blox receiver in it")
+        }
+        return Trace(format: .ubx, fixes: fixes, rejections: parser.rejections)
     }
 
     private static func readCSV(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {

@@ -11,7 +11,7 @@ struct BagCommand: ParsableCommand {
         commandName: "bag", abstract: "Record, play, inspect, cut, convert and compare bags (MCAP).",
         subcommands: [
             BagRecord.self, BagSnapshot.self, BagPlay.self, BagInfoCommand.self, BagCat.self, BagCheckCommand.self,
-            BagRecoverCommand.self, BagCut.self, BagFilter.self, BagMerge.self, BagDiffCommand.self,
+            BagRecoverCommand.self, BagCut.self, BagFilter.self, BagMerge.self, BagConvert.self, BagDiffCommand.self,
         ])
 }
 

@@ -255,6 +255,116 @@ struct BagPlayerTests {
         }
     }
 
+    /// Plays with something done at the keys once so many fixes have been heard.
+    private func play(
+        _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true, _ keys: @escaping (PlayerControl) -> Void
+    ) throws -> [Delivery] {
+        let control = PlayerControl()
+        var isDone = false
+        return try play(try makeBag(in: folder), control: control) {
+            ($0.clock, $0.rate) = (clock, rate)
+        } listening: { heard in
+            guard !isDone, heard.filter({ $0.topic == "/gnss/fix" }).count >= count else { return }
+            isDone = true
+            keys(control)
+        }
+    }
+
+    @Test func aSeekIsAnotherEpochWithTheLatchedValuesOfItsPlace() throws {
+        try withFolder { folder in
+            let heard = try play(folder, after: 8) { $0.seek(by: -1e6) }
+            let places = try fixes(heard)
+            #expect(Array(places.suffix(10)) == (0..<10).map(Double.init), "\(places)")
+            #expect(places.count >= 18 && Array(places.prefix(8)) == (0..<8).map(Double.init))
+            let epochs = try heard.filter { $0.topic == "/clock" }.map { try Clock(decoding: $0.payload.bytes).epoch }
+            #expect(Set(epochs) == [0, 1])
+            let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
+            #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
+            // The state of second 5 held where it goes on.
+            let states = try onward.filter { $0.topic == "/nav/state" }.map {
+                try NavigationState(decoding: $0.payload.bytes).stampNs
+            }
+            #expect(states == [0, 5])
+        }
+    }
+
+    @Test func aStepBackPlaysTheMomentBefore() throws {
+        try withFolder { folder in
+            let control = PlayerControl(isPaused: true, steps: 6)
+            var backward = 0
+            let heard = try play(try makeBag(in: folder), control: control) {
+                $0.clock = true
+            } listening: { heard in
+                let count = heard.filter { $0.topic == "/gnss/fix" }.count
+                if count == 6 + backward, backward < 3 {
+                    backward += 1
+                    control.stepBack()
+                } else if count == 9 {
+                    control.togglePause()
+                }
+            }
+            #expect(try fixes(heard) == [0, 1, 2, 3, 4, 5, 4, 3, 2, 3, 4, 5, 6, 7, 8, 9])
+        }
+    }
+
+    @Test func theRateChangesWhilePlaying() throws {
+        try withFolder { folder in
+            // At its own pace the bag would take nine seconds; the clock tells the rate.
+            let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
+            let rates = try heard.filter { $0.topic == "/clock" }.compactMap { try Clock(decoding: $0.payload.bytes).rate }
+            #expect(Set(rates) == [1, BagPlayer.rates.upperBound])
+            #expect(try fixes(heard).count == 10)
+        }
+    }
+
+    @Test func progressIsTheShareOfTheTimeAlsoAfterASeek() throws {
+        try withFolder { folder in
+            let control = PlayerControl()
+            var shares: [(place: Double, share: Double)] = []
+            let network = InProcessNetwork(pipeDepth: 100_000)
+            var options = BagPlayer.Options()
+            (options.rate, options.linger, options.wait, options.start) = (20, 0, 0, 1)
+            let player = try BagPlayer(
+                try InProcessBus(name: "player", network: network), path: try makeBag(in: folder), options: options,
+                control: control, stop: StopSignal([]), log: NodeLog(node: "player", level: .critical))
+            var isDone = false
+            try player.run { player in
+                shares.append((player.played, player.progress))
+                if player.played >= 5, !isDone {
+                    isDone = true
+                    control.seek(by: -3)
+                }
+            }
+            #expect(player.duration == 8 && shares.last?.share == 1)
+            #expect(shares.allSatisfy { abs($0.share - $0.place / 8) < 1e-9 })
+            #expect(zip(shares, shares.dropFirst()).contains { $1.share < $0.share })
+        }
+    }
+
+    @Test func asTheInputOfANodeItsOwnTopicsAreLeftOut() throws {
+        try withFolder { folder in
+            let bag = try makeBag(in: folder)
+            // The bag does not tell who published what: the node has its usual topics.
+            #expect(try Set(play(bag) { $0.inputOf = "navigation-node" }.map(\.topic)) == ["/gnss/fix"])
+            #expect(try Set(play(bag) { $0.inputOf = "gnss-node" }.map(\.topic)) == ["/nav/state"])
+            #expect(throws: NodeError.self) { try play(bag) { $0.inputOf = "stranger" } }
+
+            let path = folder + "/named.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            for (topic, node) in [("/a", "one"), ("/nav/b", "two"), ("/c", "two")] {
+                try [UInt8]().withUnsafeBytes {
+                    try log.write(
+                        $0, topic: topic, type: GnssFix.fullName, sequence: 1, publisher: 7, node: node, logTime: 5,
+                        publishTime: 5)
+                }
+            }
+            try log.close()
+            #expect(try play(path) { $0.inputOf = "two" }.map(\.topic) == ["/a"])
+            let error = #expect(throws: NodeError.self) { try play(path) { $0.inputOf = "three" } }
+            #expect(error?.description.contains("one, two") == true)
+        }
+    }
+
     @Test func timesAtTheEndOfTimeAreNoTrap() throws {
         try withFolder { folder in
             let moments: [UInt64] = [.max - 1, .max]

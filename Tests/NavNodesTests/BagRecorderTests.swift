@@ -145,6 +145,122 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func theOldestFilesGoWhenTheQuotaIsReached() throws {
+        try withFolder { folder in
+            var random = SystemRandomNumberGenerator()
+            func record(_ count: Int64, at path: String) throws -> [String] {
+                try self.record(path, { $0.quotaBytes = 2_000_000 }) { publish in
+                    for index in 0..<count {
+                        let noise = (0..<6_250).flatMap { _ in le(random.next()) }
+                        try publish("/noise", "test.Noise", index, noise)
+                    }
+                }.paths
+            }
+            func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+            let foreign = folder + "/x_notes.mcap"
+            try Data("hello".utf8).write(to: URL(fileURLWithPath: foreign))
+            let paths = try record(100, at: folder + "/x.mcap")
+            #expect(paths.count > 20)
+            let size = { try files().reduce(0) { $0 + (try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($1)")).count) } }
+            #expect(try size() <= 2_000_100)
+            let last = (try #require(paths.last) as NSString).lastPathComponent
+            let kept = try files()
+            #expect(kept.contains(last) && kept.contains("x_notes.mcap") && !kept.contains("x.mcap") && kept.count >= 8)
+            // A recorder that is started again goes on behind the last file, and keeps the quota.
+            let further = try record(5, at: folder + "/x.mcap")
+            #expect(further.first.map { !paths.contains($0) } == true)
+            #expect(try files().contains(last) && size() <= 2_000_100)
+        }
+    }
+
+    @Test func eachFileHasTheAttachmentsAndFacts() throws {
+        try withFolder { folder in
+            let file = folder + "/vehicle.yaml"
+            try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
+            let (_, paths) = try record(
+                folder + "/x.mcap", { ($0.splitBytes, $0.attachments, $0.facts) = (100_000, [file], ["version": "9"]) }
+            ) { publish in
+                var random = SystemRandomNumberGenerator()
+                for index in 0..<10 as Range<Int64> {
+                    try publish("/noise", "test.Noise", index, (0..<6_250).flatMap { _ in le(random.next()) })
+                }
+            }
+            #expect(paths.count > 3)
+            for path in paths {
+                let reader = try BagReader(path: path)
+                let attachment = try reader.attachment(#require(reader.index.attachments.first))
+                #expect(attachment.name == "vehicle.yaml" && attachment.mediaType == "application/yaml")
+                #expect(attachment.data == Array("a: 1".utf8) && reader.index.attachments.count == 1)
+                let facts = reader.index.metadata.filter { $0.name == "navbus.recorder" }
+                #expect(try facts.map { try reader.metadata($0).entries } == [["version": "9"]])
+            }
+            #expect(throws: NodeError.self) { try record(folder + "/y.mcap", { $0.attachments = ["/none"] }) { _ in } }
+        }
+    }
+
+    @Test func aSnapshotHasTheLastSecondsAndTheLatchedValues() throws {
+        try withFolder { folder in
+            let network = InProcessNetwork(pipeDepth: 100_000)
+            network.now.utcNanoseconds = Self.recorded
+            let speaker = try InProcessBus(name: "speaker", network: network)
+            let caller = try InProcessBus(name: "caller", network: network)
+            var options = BagRecorder.Options()
+            options.snapshotSeconds = 10
+            let recorder = try BagRecorder(
+                try InProcessBus(name: "recorder", network: network), path: folder + "/event.mcap", options: options,
+                directory: nil, log: NodeLog(node: "recorder", level: .critical))
+            let fix = try speaker.advertise(
+                TopicDescription(name: "/gnss/fix", typeName: GnssFix.fullName, maximumPayloadSize: 100))
+            let state = try speaker.advertise(
+                TopicDescription(name: "/nav/state", typeName: NavigationState.fullName, maximumPayloadSize: 100))
+            func run(_ seconds: Range<Int64>) throws {
+                for second in seconds {
+                    network.now.utcNanoseconds = Self.recorded + second * 1_000_000_000
+                    if second % 20 == 3 {
+                        try speaker.publish([8, 1], on: state, stampNanoseconds: second)
+                    }
+                    try speaker.publish([], on: fix, stampNanoseconds: second)
+                    try recorder.turn(.zero)
+                }
+            }
+            try run(0..<30)
+            func snapshot(after: Double? = nil, while body: () throws -> Void = {}) throws -> SnapshotResponse {
+                var answer: Result<SnapshotResponse, CallStatus>?
+                let request = SnapshotRequest(reason: "a bump", afterS: after)
+                try caller.call(RecorderService.snapshot, request, options: CallOptions(timeout: .seconds(60))) {
+                    answer = $0
+                }
+                try recorder.turn(.zero)
+                try body()
+                while answer == nil {
+                    try recorder.turn(.milliseconds(1))
+                    _ = try caller.poll(timeout: .milliseconds(1))
+                }
+                return try #require(answer).get()
+            }
+            let first = try snapshot()
+            #expect(first.path == folder + "/event.mcap")
+            let content = try content(of: folder + "/event.mcap")
+            // Seconds 19 to 29, with the state of second 3 at the beginning and that of 23 in its place.
+            #expect(content.map(\.topic).filter { $0 == "/gnss/fix" }.count == 11)
+            #expect(first.messageCount == UInt64(content.count) && content.first?.topic == "/nav/state")
+            #expect(content.filter { $0.topic == "/nav/state" }.count == 2)
+            #expect(content.map(\.logTime).min() == UInt64(Self.recorded) + 19_000_000_000)
+            let reader = try BagReader(path: folder + "/event.mcap")
+            let reasons = try reader.index.metadata.filter { $0.name == "navbus.snapshot" }.map { try reader.metadata($0).entries }
+            #expect(reasons == [["reason": "a bump"]])
+
+            // What follows comes into the next one, for as long as was asked for.
+            let second = try snapshot(after: 2) { try run(30..<40) }
+            #expect(second.path == folder + "/event_1.mcap")
+            let last = try NavNodesTests.content(of: folder + "/event_1.mcap").map(\.logTime).max()
+            #expect(last == UInt64(Self.recorded) + 31_000_000_000)
+            let stop = StopSignal([])
+            stop.stop()
+            #expect(try recorder.run(until: stop).total == 0 && recorder.paths.count == 2)
+        }
+    }
+
     private func le(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
     @Test func aRecordingByTheClockHasNothingOfTheMachinesTime() throws {

@@ -1,0 +1,96 @@
+package import NavBag
+import NavMessages
+
+/// A recording with what map panels draw beside its own messages: `foxglove.LocationFix` for fixes and matched positions,
+/// and the route as `foxglove.GeoJSON`, which comes when its line changes.
+package struct FoxgloveRecords: RecordSource {
+    /// The recording.
+    package private(set) var base: any RecordSource
+    private var ready: Record?
+    private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
+    private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)
+    private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
+    private var route: Polyline?
+
+    /// Wraps a recording of messages of navbus.
+    package init(_ base: any RecordSource) { self.base = base }
+
+    /// The share that has been read.
+    package var progress: Double { base.progress }
+
+    /// The next message: one of the recording's own, or what is drawn for the one before.
+    package mutating func next() throws(BagError) -> Record? {
+        if let record = ready {
+            ready = nil
+            return record
+        }
+        guard let record = try base.next() else { return nil }
+        ready = drawn(record)
+        return record
+    }
+
+    private mutating func drawn(_ record: Record) -> Record? {
+        let bytes = Array(record.data)
+        switch record.channel.schemaName {
+        case GnssFix.fullName:
+            guard let fix = try? GnssFix(decoding: bytes), fix.latitude != nil else { return nil }
+            return Self.record(FoxgloveLocationFix(fix), fixes, record)
+        case MatchedPosition.fullName:
+            guard let position = try? MatchedPosition(decoding: bytes), let matched = position.matched,
+                matched.latitude != nil
+            else { return nil }
+            let fix = FoxgloveLocationFix(
+                latitude: matched.latitude, longitude: matched.longitude, altitude: matched.altitudeM,
+                timestamp: position.stampNs.map { .nanoseconds($0) }, heading: matched.course,
+                speed: matched.speedMps, course: matched.course)
+            return Self.record(fix, positions, record)
+        case Route.fullName where record.channel.topic == "/nav/route":
+            guard let message = try? Route(decoding: bytes), message.geometry != route else { return nil }
+            route = message.geometry
+            let line = message.geometry.map { GeoJSON.feature($0, properties: "{}") } ?? ""
+            return Self.record(FoxgloveGeoJSON(geojson: GeoJSON.collection([line])), routes, record)
+        default: return nil
+        }
+    }
+
+    private static func record(_ message: some Message, _ channel: RecordChannel, _ cause: Record) -> Record {
+        Record(
+            channel: channel, sequence: cause.sequence, logTime: cause.logTime, publishTime: cause.publishTime,
+            data: message.encoded()[...])
+    }
+}
+
+extension FoxgloveLocationFix {
+    fileprivate init(_ fix: GnssFix) {
+        self.init(
+            latitude: fix.latitude, longitude: fix.longitude, altitude: fix.altitude,
+            positionCovariance: fix.positionCovariance,
+            positionCovarianceType: fix.positionCovarianceType.map { .init(rawValue: $0.rawValue) },
+            timestamp: fix.timestamp, frameId: fix.frameId, heading: fix.heading,
+            headingVariance: fix.headingVariance, speed: fix.speed, course: fix.course)
+    }
+}
+
+/// Pieces of GeoJSON (RFC 7946).
+enum GeoJSON {
+    /// A position: longitude, latitude.
+    static func position(_ latitude: Double, _ longitude: Double) -> String { "[\(longitude),\(latitude)]" }
+
+    /// A line as a feature.
+    static func feature(_ line: Polyline, properties: String) -> String {
+        let positions = line.coordinates().map { position($0.latitude, $0.longitude) }
+        return lineHead + positions.joined(separator: ",") + lineEnd(properties)
+    }
+
+    /// What stands before and behind the positions of a line.
+    static let lineHead = #"{"type":"Feature","geometry":{"type":"LineString","coordinates":["#
+    static func lineEnd(_ properties: String) -> String { "]},\"properties\":\(properties)}" }
+
+    static let collectionHead = #"{"type":"FeatureCollection","features":["#
+    static let collectionEnd = "]}"
+
+    /// A collection of features; empty ones are left out.
+    static func collection(_ features: [String]) -> String {
+        collectionHead + features.filter { !$0.isEmpty }.joined(separator: ",") + collectionEnd
+    }
+}

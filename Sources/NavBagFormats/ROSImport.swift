@@ -1,0 +1,177 @@
+import Foundation
+package import NavBag
+import NavMessages
+
+/// The messages of a ROS recording as messages of navbus; those that are navbus's already are passed on.
+///
+/// `NavSatFix` is a fix on `/gnss/fix`. A `TwistStamped` in the frame of the fixes, with the stamp of one, is the receiver's
+/// velocity to the east and north and becomes part of that fix; any other, `Odometry` and `Imu` are the vehicle's motion on
+/// `/vehicle/odometry`. Other types are left out and counted.
+package struct ROSImport: RecordSource {
+    private struct Fix {
+        var message: GnssFix
+        var header: ROSHeader
+        var record: Record
+    }
+
+    private var base: any RecordSource
+    private var ready: [Record] = []
+    /// The last fix, which waits for its velocity.
+    private var pending: Fix?
+    /// A velocity that came before its fix.
+    private var early: (motion: ROSMotion, record: Record)?
+    /// The frames of the fixes so far.
+    private var frames: Set<String> = []
+    private var outputs: [ObjectIdentifier: RecordChannel] = [:]
+    /// The channels of the source, which the map above knows by identity.
+    private var inputs: [RecordChannel] = []
+    private var isAtEnd = false
+
+    /// How many messages were left out, by topic and type.
+    package private(set) var leftOut: [String: Int] = [:]
+
+    /// Wraps a source.
+    package init(_ base: any RecordSource) { self.base = base }
+
+    /// The share that has been read.
+    package var progress: Double { base.progress }
+
+    /// The next message.
+    package mutating func next() throws(BagError) -> Record? {
+        while ready.isEmpty {
+            guard !isAtEnd else { return nil }
+            guard let record = try base.next() else {
+                isAtEnd = true
+                releaseEarly()
+                release()
+                continue
+            }
+            try take(record)
+        }
+        return ready.removeFirst()
+    }
+
+    private mutating func take(_ record: Record) throws(BagError) {
+        if record.channel.messageEncoding == "protobuf" { return ready.append(record) }
+        let type = ROSMessage.shortName(record.channel.schemaName)
+        guard let encoding = ROSEncoding(record.channel.messageEncoding),
+            let message = try ROSMessage(record.data, type: type, encoding)
+        else {
+            let name = "\(record.channel.topic) (\(record.channel.schemaName))"
+            if leftOut.count < 4_096 || leftOut[name] != nil { leftOut[name, default: 0] += 1 }
+            return
+        }
+        switch message {
+        case .fix(let fix): take(fix, record)
+        case .twist(let motion): takeTwist(motion, record)
+        case .motion(let motion): emit(motion, record)
+        }
+    }
+
+    private mutating func take(_ fix: ROSNavSatFix, _ record: Record) {
+        release()
+        if frames.count < 64 { frames.insert(fix.header.frame) }
+        pending = Fix(message: GnssFix(fix), header: fix.header, record: record)
+        guard let early else { return }
+        self.early = nil
+        early.motion.header.frame == fix.header.frame ? join(early.motion) : emit(early.motion, early.record)
+    }
+
+    private mutating func takeTwist(_ motion: ROSMotion, _ record: Record) {
+        if motion.header == pending?.header { return join(motion) }
+        // Before the first fix it is not known whose frame it is.
+        guard frames.isEmpty || frames.contains(motion.header.frame) else { return emit(motion, record) }
+        releaseEarly()
+        early = (motion, record)
+    }
+
+    private mutating func join(_ motion: ROSMotion) {
+        guard motion.header == pending?.header, let velocity = motion.linear else { return }
+        pending?.message.velocityEastMps = velocity.x
+        pending?.message.velocityNorthMps = velocity.y
+        let speed = hypot(velocity.x, velocity.y)
+        pending?.message.speed = speed
+        let course = atan2(velocity.x, velocity.y)
+        if speed > 0 { pending?.message.course = course < 0 ? course + 2 * .pi : course }
+        release()
+    }
+
+    private mutating func release() {
+        guard let fix = pending else { return }
+        pending = nil
+        emit(fix.message, "/gnss/fix", stamp: fix.header.stamp, fix.record)
+    }
+
+    /// A velocity whose fix has not come: in the frame of the fixes it has no meaning without one.
+    private mutating func releaseEarly() {
+        guard let held = early else { return }
+        early = nil
+        if !frames.contains(held.motion.header.frame) { emit(held.motion, held.record) }
+    }
+
+    private mutating func emit(_ motion: ROSMotion, _ record: Record) {
+        var odometry = VehicleOdometry(stampNs: motion.header.stamp)
+        if let linear = motion.linear {
+            odometry.speedMps = abs(linear.x)
+            odometry.speedSigmaMps = motion.linearSigma
+            odometry.reverse = linear.x < 0 ? true : nil
+        }
+        odometry.yawRateRadps = motion.yawRate
+        odometry.yawRateSigmaRadps = motion.yawRateSigma
+        odometry.accelerationMps2 = motion.acceleration
+        emit(odometry, "/vehicle/odometry", stamp: motion.header.stamp, record)
+    }
+
+    private mutating func emit(_ message: some Message, _ topic: String, stamp: Int64, _ record: Record) {
+        let key = ObjectIdentifier(record.channel)
+        let channel: RecordChannel
+        if let known = outputs[key] {
+            channel = known
+        } else {
+            channel = .protobuf(topic, type(of: message), metadata: ["ros_topic": record.channel.topic])
+            outputs[key] = channel
+            inputs.append(record.channel)
+        }
+        ready.append(
+            Record(
+                channel: channel, sequence: record.sequence, logTime: record.logTime,
+                publishTime: stamp > 0 ? UInt64(stamp) : record.publishTime, data: message.encoded()[...]))
+    }
+}
+
+extension RecordChannel {
+    /// A channel of a type of navbus.
+    static func protobuf(_ topic: String, _ type: any Message.Type, metadata: [String: String] = [:]) -> RecordChannel {
+        RecordChannel(
+            topic: topic, messageEncoding: "protobuf", schemaName: type.fullName, schemaEncoding: "protobuf",
+            schemaData: Schema.fileDescriptorSet(for: type.fullName) ?? [], metadata: metadata)
+    }
+}
+
+extension GnssFix {
+    fileprivate init(_ fix: ROSNavSatFix) {
+        self.init(timestamp: .nanoseconds(fix.header.stamp), frameId: fix.header.frame.isEmpty ? nil : fix.header.frame)
+        switch fix.status {
+        case ..<0: fixType = .noFix
+        case 1, 2: fixType = .differential
+        default: break
+        }
+        guard fixType != .noFix, abs(fix.latitude) <= 90, abs(fix.longitude) <= 180 else { return }
+        (latitude, longitude) = (fix.latitude, fix.longitude)
+        if fix.altitude.isFinite { (altitude, altitudeDatum) = (fix.altitude, .ellipsoid) }
+        guard (1...3).contains(fix.covarianceType), fix.covariance.allSatisfy(\.isFinite), fix.covariance[0] >= 0,
+            fix.covariance[4] >= 0
+        else { return }
+        positionCovariance = fix.covariance
+        positionCovarianceType = PositionCovarianceType(rawValue: Int32(fix.covarianceType))
+    }
+}
+
+extension Timestamp {
+    static func nanoseconds(_ value: Int64) -> Timestamp {
+        let (seconds, rest) = value.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return rest < 0
+            ? Timestamp(seconds: seconds - 1, nanos: Int32(rest + 1_000_000_000))
+            : Timestamp(seconds: seconds, nanos: Int32(rest))
+    }
+}

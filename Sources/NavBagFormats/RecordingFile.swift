@@ -1,0 +1,98 @@
+import Foundation
+package import NavBag
+import NavGNSS
+import NavMessages
+
+/// A recording in any format that is read: a bag of navbus, ROS 1 or ROS 2, or what receivers and loggers write.
+package enum RecordingFile {
+    /// The largest file that is no bag, which is read as a whole, bytes.
+    private static let largestTrace = 1 << 30
+
+    /// Opens a recording as messages of navbus.
+    ///
+    /// - Parameter note: is given a line about what of the file cannot be read or used.
+    package static func open(
+        _ path: String, topics: ((String) -> Bool)? = nil, note: (String) -> Void = { _ in }
+    ) throws(BagError) -> any RecordSource {
+        let file = try BagFile(path: path)
+        let head = try file.withBytes(at: 0, count: min(file.count, TraceFormat.sniffLength)) {
+            (bytes) throws(BagError) in Array(bytes)
+        }
+        if ROS1Bag<BagFile>.begins(head) { return selected(try ROS1Bag(file), topics) }
+        if SQLiteBag.begins(head) { return selected(try SQLiteBag(path: path), topics) }
+        if TraceFormat.detect(head, name: path) == .mcap {
+            let reader = try BagReader(path: path)
+            if let loss = reader.index.origin.loss {
+                note("'\(path)' is not whole: \(loss); what can be read of it is used")
+            }
+            return selected(BagRecords(reader), topics)
+        }
+        guard file.count <= largestTrace else {
+            throw BagError(.limitExceeded, "'\(path)' is larger than \(largestTrace) bytes: cut it into parts")
+        }
+        let bytes = try file.withBytes(at: 0, count: file.count) { (bytes) throws(BagError) in Array(bytes) }
+        let trace: Trace
+        do throws(TraceError) {
+            trace = try TraceReader.read(bytes, name: path)
+        } catch {
+            throw BagError(.malformed, "'\(path)': \(error)")
+        }
+        for (reason, count) in trace.rejections.all { note("\(path): not used: \(count) \(reason.rawValue)") }
+        return TraceRecords(trace.fixes)
+    }
+
+    private static func selected(_ source: any RecordSource, _ topics: ((String) -> Bool)?) -> any RecordSource {
+        topics.map { ChosenRecords(base: source, isChosen: $0) } ?? source
+    }
+}
+
+/// Records of some topics.
+private struct ChosenRecords: RecordSource {
+    var base: any RecordSource
+    let isChosen: (String) -> Bool
+
+    mutating func next() throws(BagError) -> Record? {
+        while let record = try base.next() {
+            if isChosen(record.channel.topic) { return record }
+        }
+        return nil
+    }
+
+    var progress: Double { base.progress }
+}
+
+/// The fixes of a trace as records of `/gnss/fix`.
+///
+/// A fix is recorded when it was received, else at its stamp; one without either comes a second after the one before.
+struct TraceRecords: RecordSource {
+    private let fixes: [GnssFix]
+    private var position = 0
+    private var last: UInt64 = 0
+    private let channel = RecordChannel.protobuf("/gnss/fix", GnssFix.self)
+
+    init(_ fixes: [GnssFix]) { self.fixes = fixes }
+
+    var progress: Double { fixes.isEmpty ? 1 : Double(position) / Double(fixes.count) }
+
+    mutating func next() -> Record? {
+        guard position < fixes.count else { return nil }
+        let fix = fixes[position]
+        position += 1
+        let stamp = fix.utcNanoseconds
+        let (following, overflow) = last.addingReportingOverflow(1_000_000_000)
+        last = UInt64(clamping: fix.receiveStampNs ?? stamp ?? Int64(clamping: overflow ? last : following))
+        return Record(
+            channel: channel, sequence: UInt32(truncatingIfNeeded: position), logTime: last,
+            publishTime: stamp.map { UInt64(clamping: $0) } ?? last, data: fix.encoded()[...])
+    }
+}
+
+extension GnssFix {
+    /// Its stamp, ns since the Unix epoch; nil when it has none, or one that does not fit.
+    var utcNanoseconds: Int64? {
+        guard let timestamp else { return nil }
+        let (whole, overflow) = timestamp.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, carry) = whole.addingReportingOverflow(Int64(timestamp.nanos))
+        return overflow || carry ? nil : sum
+    }
+}

@@ -1,0 +1,171 @@
+package import NavBag
+import NavMessages
+
+/// Writes the fixes of a recording as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
+package struct TraceExport {
+    /// A format of text.
+    package enum Format: String, CaseIterable, Sendable {
+        case csv, gpx, geojson
+    }
+
+    /// How many messages were written.
+    package private(set) var count = 0
+    private let write: (String) throws(BagError) -> Void
+
+    /// An export whose text is given to `write` piece by piece.
+    package init(_ write: @escaping (String) throws(BagError) -> Void) { self.write = write }
+
+    /// Writes a whole document.
+    ///
+    /// - Parameter open: opens the recording, once for each of the document's parts.
+    package mutating func run(_ format: Format, _ open: () throws(BagError) -> any RecordSource) throws(BagError) {
+        switch format {
+        case .csv: try csv(try open())
+        case .gpx: try gpx(try open())
+        case .geojson: try geojson(open)
+        }
+    }
+
+    private mutating func fixes(
+        _ records: any RecordSource, _ body: (GnssFix, Record) throws(BagError) -> Void
+    ) throws(BagError) {
+        var records = records
+        while let record = try records.next() {
+            guard record.channel.schemaName == GnssFix.fullName,
+                let fix = try? GnssFix(decoding: Array(record.data))
+            else { continue }
+            try body(fix, record)
+            count += 1
+        }
+    }
+
+    private mutating func csv(_ records: any RecordSource) throws(BagError) {
+        try write("t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,t_recv_s\n")
+        let write = write
+        try fixes(records) { (fix, record) throws(BagError) in
+            let numbers = [
+                fix.latitude, fix.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop, fix.horizontalAccuracyM,
+            ].map { $0.map { "\($0)" } ?? "" }
+            let received = fix.receiveStampNs ?? Int64(clamping: record.logTime)
+            try write(
+                "\(fix.utcNanoseconds.map(Self.seconds) ?? ""),\(numbers.joined(separator: ",")),\(Self.seconds(received))\n"
+            )
+        }
+    }
+
+    private mutating func gpx(_ records: any RecordSource) throws(BagError) {
+        let namespace = "http://www.garmin.com/xmlschemas/TrackPointExtension/v2"
+        try write(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <gpx version="1.1" creator="navbus" xmlns="http://www.topografix.com/GPX/1/1" xmlns:tpx="\(namespace)">
+            <trk><trkseg>
+
+            """)
+        let write = write
+        try fixes(records) { (fix, _) throws(BagError) in
+            guard let latitude = fix.latitude, let longitude = fix.longitude else { return }
+            var point = "<trkpt lat=\"\(latitude)\" lon=\"\(longitude)\">"
+            if let altitude = fix.altitude { point += "<ele>\(altitude)</ele>" }
+            if let stamp = fix.utcNanoseconds { point += "<time>\(Self.iso8601(stamp))</time>" }
+            if let hdop = fix.hdop { point += "<hdop>\(hdop)</hdop>" }
+            if fix.speed != nil || fix.course != nil {
+                point += "<extensions><tpx:TrackPointExtension>"
+                if let speed = fix.speed { point += "<tpx:speed>\(speed)</tpx:speed>" }
+                if let course = fix.course { point += "<tpx:course>\(Self.degrees(course))</tpx:course>" }
+                point += "</tpx:TrackPointExtension></extensions>"
+            }
+            try write(point + "</trkpt>\n")
+        }
+        try write("</trkseg></trk>\n</gpx>\n")
+    }
+
+    /// A line of the fixes, a line of the matched positions, and the routes.
+    private mutating func geojson(_ open: () throws(BagError) -> any RecordSource) throws(BagError) {
+        try write(GeoJSON.collectionHead)
+        var isFirst = true
+        try line("fixes", try open(), &isFirst) { record in
+            guard record.channel.schemaName == GnssFix.fullName,
+                let fix = try? GnssFix(decoding: Array(record.data))
+            else { return nil }
+            return fix.latitude.flatMap { latitude in fix.longitude.map { (latitude, $0) } }
+        }
+        try line("matched", try open(), &isFirst) { record in
+            guard record.channel.schemaName == MatchedPosition.fullName,
+                let pose = (try? MatchedPosition(decoding: Array(record.data)))?.matched
+            else { return nil }
+            return pose.latitude.flatMap { latitude in pose.longitude.map { (latitude, $0) } }
+        }
+        var records = try open()
+        var last: Polyline?
+        while let record = try records.next() {
+            guard record.channel.topic == "/nav/route", record.channel.schemaName == Route.fullName,
+                let route = try? Route(decoding: Array(record.data)), let line = route.geometry, line.count > 1,
+                line != last
+            else { continue }
+            last = line
+            let properties = "{\"name\":\"route\",\"route_id\":\"\(route.routeId ?? 0)\",\"log_ns\":\"\(record.logTime)\"}"
+            try write((isFirst ? "" : ",\n") + GeoJSON.feature(line, properties: properties))
+            isFirst = false
+            count += 1
+        }
+        try write(GeoJSON.collectionEnd + "\n")
+    }
+
+    /// A line has two positions at least; without them there is none.
+    private mutating func line(
+        _ name: String, _ records: any RecordSource, _ isFirst: inout Bool, _ position: (Record) -> (Double, Double)?
+    ) throws(BagError) {
+        var records = records
+        var start: String?
+        var points = 0
+        while let record = try records.next() {
+            guard let (latitude, longitude) = position(record) else { continue }
+            let point = GeoJSON.position(latitude, longitude)
+            points += 1
+            guard points > 1 else {
+                start = point
+                continue
+            }
+            if let first = start {
+                try write((isFirst ? "" : ",\n") + GeoJSON.lineHead + first)
+                (start, isFirst) = (nil, false)
+            }
+            try write("," + point)
+        }
+        guard points > 1 else { return }
+        count += points
+        try write(GeoJSON.lineEnd("{\"name\":\"\(name)\"}"))
+    }
+
+    private static func degrees(_ radians: Double) -> Double { radians * 180 / .pi }
+
+    /// Seconds with as many decimals as there are.
+    private static func seconds(_ nanoseconds: Int64) -> String {
+        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        guard rest != 0 else { return "\(whole)" }
+        let digits = String(rest.magnitude)
+        let decimals = String(repeating: "0", count: 9 - digits.count) + digits
+        let end = decimals.lastIndex { $0 != "0" } ?? decimals.startIndex
+        return (nanoseconds < 0 && whole == 0 ? "-" : "") + "\(whole).\(decimals[...end])"
+    }
+
+    /// A UTC date and time (H. Hinnant's civil-from-days).
+    static func iso8601(_ nanoseconds: Int64) -> String {
+        func floored(_ a: Int64, _ b: Int64) -> (Int64, Int64) {
+            let (quotient, rest) = a.quotientAndRemainder(dividingBy: b)
+            return rest < 0 ? (quotient - 1, rest + b) : (quotient, rest)
+        }
+        let (days, ofDay) = floored(nanoseconds, 86_400_000_000_000)
+        let (era, dayOfEra) = floored(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let (day, month) = (dayOfYear - (153 * shifted + 2) / 5 + 1, shifted < 10 ? shifted + 3 : shifted - 9)
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let second = seconds(ofDay % 60_000_000_000)
+        let clock = "\(two(ofDay / 3_600_000_000_000)):\(two(ofDay / 60_000_000_000 % 60))"
+        return "\(year)-\(two(month))-\(two(day))T\(clock):\(ofDay % 60_000_000_000 < 10_000_000_000 ? "0" : "")\(second)Z"
+    }
+}

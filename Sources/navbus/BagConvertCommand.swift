@@ -1,0 +1,165 @@
+public import ArgumentParser
+import Foundation
+import NavBag
+import NavBagFormats
+import NavBus
+import NavKit
+
+/// What a recording is converted to.
+enum BagTarget: String, ExpressibleByArgument, CaseIterable {
+    case mcap, rosbag2, csv, gpx, geojson
+}
+
+/// `navbus bag convert`.
+struct BagConvert: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert", abstract: "Convert recordings of other tools into bags, and bags into their formats.",
+        discussion: """
+            Reads bags of navbus, ROS 2 (MCAP, SQLite) and ROS 1, and traces: NMEA 0183, UBX, gpsd JSON, GPX, CSV. Of ROS, \
+            NavSatFix, TwistStamped, Odometry and Imu are understood. The format to write is that of the name's end unless \
+            --to says it: .mcap a bag of navbus, .csv, .gpx and .geojson the drive, a name without an end a bag of ROS 2, \
+            which is a folder.
+            """)
+
+    @Argument(help: "The recording.") var input: String
+    @Option(name: [.short, .long], help: ArgumentHelp("What to write.", valueName: "FILE")) var out: String
+    @Option(help: ArgumentHelp("mcap, rosbag2, csv, gpx or geojson.", valueName: "FORMAT")) var to: BagTarget?
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics of the recording to convert, * stands for any text.", valueName: "TOPIC"))
+    var topics: [String] = []
+    @Flag(help: "Add foxglove.LocationFix and foxglove.GeoJSON channels, which map panels draw; .mcap only.")
+    var foxglove = false
+    @Flag(help: "Replace a file that is there.") var overwrite = false
+
+    private var target: BagTarget {
+        get throws {
+            if let to { return to }
+            let end = (out as NSString).pathExtension.lowercased()
+            guard let target = end.isEmpty ? .rosbag2 : BagTarget(rawValue: end == "json" ? "geojson" : end) else {
+                throw ValidationError("--out \(out): '.\(end)' is no format; give --to")
+            }
+            return target
+        }
+    }
+
+    func validate() throws {
+        let target = try target
+        if foxglove, target != .mcap { throw ValidationError("--foxglove is for bags of navbus (.mcap)") }
+    }
+
+    func run() throws {
+        guard !isSameFile(input, out) else {
+            throw NodeError(.usage, "--out is the recording itself: give another file")
+        }
+        let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
+        var importing = ROSImport(try open(filter))
+        let target = try target
+        if target == .rosbag2 { return try writeROS2(&importing) }
+        let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
+        if let format = TraceExport.Format(rawValue: target.rawValue) {
+            try writeTrace(format, file, filter)
+        } else {
+            try writeBag(importing, file)
+        }
+        try file.finish()
+    }
+
+    private func open(_ filter: TopicFilter) throws(NodeError) -> LenientRecords {
+        do throws(BagError) {
+            return LenientRecords(try RecordingFile.open(input, topics: chosen(filter)) { Console.note($0) })
+        } catch {
+            throw NodeError(error.code == .io ? .missing : .invalid, error.description)
+        }
+    }
+
+    private func chosen(_ filter: TopicFilter) -> ((String) -> Bool)? {
+        topics.isEmpty ? nil : { filter.matches($0) }
+    }
+
+    private func failure(_ error: BagError) -> NodeError {
+        NodeError(.invalid, "cannot convert '\(input)': \(error)")
+    }
+
+    private func tell(_ count: UInt64, _ leftOut: [String: Int]) throws(NodeError) {
+        for (name, count) in leftOut.sorted(by: { $0.key < $1.key }) {
+            Console.note("left out: \(count) messages of \(name)")
+        }
+        guard count > 0 else { throw NodeError(.invalid, "'\(input)' holds no message that can be converted") }
+        print("\(out): \(count) messages")
+    }
+
+    private func writeBag(_ importing: ROSImport, _ file: OutputFile) throws(NodeError) {
+        let count: UInt64
+        var records: any RecordSource = foxglove ? FoxgloveRecords(importing) : importing
+        do throws(BagError) {
+            var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
+            var ids: [ObjectIdentifier: UInt16] = [:]
+            // The map is by identity: the channels must live as long as it does.
+            var channels: [RecordChannel] = []
+            while let record = try records.next() {
+                if ids[ObjectIdentifier(record.channel)] == nil { channels.append(record.channel) }
+                try writer.write(record, ids: &ids)
+            }
+            try writer.addMetadata(
+                name: "navbus.convert",
+                ["source": (input as NSString).lastPathComponent, "version": NavbusVersion.text])
+            try writer.close()
+            withExtendedLifetime(channels) {}
+            count = writer.statistics.messageCount
+        } catch {
+            throw failure(error)
+        }
+        let source = (records as? FoxgloveRecords)?.base ?? records
+        try tell(count, (source as? ROSImport)?.leftOut ?? [:])
+    }
+
+    private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
+        FileManager.default.createFile(atPath: file.partial, contents: nil)
+        guard let handle = FileHandle(forWritingAtPath: file.partial) else {
+            throw NodeError(.system, "cannot write '\(file.partial)'")
+        }
+        defer { try? handle.close() }
+        var buffer = Data()
+        func flush() throws(BagError) {
+            do {
+                try handle.write(contentsOf: buffer)
+                buffer.removeAll(keepingCapacity: true)
+            } catch {
+                throw BagError(.io, "cannot write '\(out)': \(error.localizedDescription)")
+            }
+        }
+        var export = TraceExport { (text) throws(BagError) in
+            buffer.append(contentsOf: text.utf8)
+            if buffer.count > 1 << 16 { try flush() }
+        }
+        do throws(BagError) {
+            try export.run(format) { () throws(BagError) in
+                ROSImport(LenientRecords(try RecordingFile.open(input, topics: chosen(filter))))
+            }
+            try flush()
+        } catch {
+            throw failure(error)
+        }
+        try tell(UInt64(export.count), [:])
+    }
+
+    private func writeROS2(_ importing: inout ROSImport) throws(NodeError) {
+        if overwrite, FileManager.default.fileExists(atPath: out + "/metadata.yaml") {
+            try? FileManager.default.removeItem(atPath: out)
+        }
+        var leftOut: [String: Int] = [:]
+        let count: UInt64
+        do throws(BagError) {
+            var export = try ROS2Export(folder: out)
+            while let record = try importing.next() {
+                if !(try export.write(record)) { leftOut[record.channel.topic, default: 0] += 1 }
+            }
+            try export.close()
+            count = export.messageCount
+        } catch {
+            throw failure(error)
+        }
+        try tell(count, importing.leftOut.merging(leftOut) { $0 + $1 })
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import NavBag
+import NavBagFormats
+import NavMessages
+import Testing
+
+/// ROS messages as messages of navbus.
+struct ImportTests {
+    private static let fixType = "sensor_msgs/msg/NavSatFix"
+    private static let twistType = "geometry_msgs/msg/TwistStamped"
+
+    private func odometry(_ records: [Record]) throws -> [VehicleOdometry] {
+        try records.filter { $0.channel.topic == "/vehicle/odometry" }.map { try VehicleOdometry(decoding: Array($0.data)) }
+    }
+
+    private func fixes(_ records: [Record]) throws -> [GnssFix] {
+        try records.filter { $0.channel.topic == "/gnss/fix" }.map { try GnssFix(decoding: Array($0.data)) }
+    }
+
+    @Test(arguments: [("cdr", false), ("cdr", true), ("ros1", false)])
+    func aFixIsTheSameInEveryEncoding(encoding: String, bigEndian: Bool) throws {
+        let data = ROSBytes.fix(1_700_000_000, 60.25, frame: "gps0", cdr: encoding == "cdr", bigEndian: bigEndian)
+        let found = try fixes(drain(ROSImport(Listed([("/fix", Self.fixType, data)], encoding: encoding))).records)
+        let expected = GnssFix(
+            latitude: 60.25, longitude: 24.5, altitude: 12.25, positionCovariance: [4, 0, 0, 0, 4, 0, 0, 0, 9],
+            positionCovarianceType: .diagonalKnown,
+            timestamp: Timestamp(seconds: 1_700_000_000, nanos: 250_000_000), frameId: "gps0",
+            altitudeDatum: .ellipsoid)
+        #expect(found == [expected])
+    }
+
+    @Test(arguments: [true, false])
+    func aVelocityInTheFrameOfTheFixIsItsOwn(velocityFirst: Bool) throws {
+        let fix = { (n: UInt32) in ("/fix", Self.fixType, ROSBytes.fix(n, 60, cdr: true)) }
+        let velocity = { (n: UInt32) in
+            ("/vel", Self.twistType, ROSBytes.twist(n, [3, -4, 0, 0, 0, 0], frame: "gps", cdr: true))
+        }
+        let messages = (1...3).flatMap { velocityFirst ? [velocity($0), fix($0)] : [fix($0), velocity($0)] }
+        let (records, failures) = drain(ROSImport(Listed(messages)))
+        let found = try fixes(records)
+        #expect(failures == 0 && records.count == 3 && found.map { $0.timestamp?.seconds } == [1, 2, 3])
+        #expect(found.allSatisfy { $0.speed == 5 && $0.velocityEastMps == 3 && $0.velocityNorthMps == -4 })
+        #expect(found.allSatisfy { abs(($0.course ?? 0) - atan2(3, -4)) < 1e-12 })
+    }
+
+    @Test func otherVelocitiesAreTheVehicles() throws {
+        var imu = ROSBytes(cdr: true)
+        imu.header(9, 0, "imu")
+        imu.add([0, 0, 0, 1] + [Double](repeating: 0, count: 9) + [0, 0, 0.25] + [0, 0, 0, 0, 0, 0, 0, 0, 0.01])
+        imu.add([1.5, 0, 9.8] + [-1] + [Double](repeating: 0, count: 8))
+        var odometry = ROSBytes(cdr: true)
+        odometry.header(10, 0, "odom")
+        odometry.add("base_link")
+        odometry.add([Double](repeating: 0, count: 43) + [-2, 0, 0, 0, 0, 0.5])
+        odometry.add([0.04] + [Double](repeating: 0, count: 34) + [0.09])
+        let (records, _) = drain(
+            ROSImport(
+                Listed([
+                    ("/vel", Self.twistType, ROSBytes.twist(8, [7, 0, 0, 0, 0, -0.1], frame: "base_link", cdr: true)),
+                    ("/fix", Self.fixType, ROSBytes.fix(8, 60, cdr: true)),
+                    ("/imu", "sensor_msgs/msg/Imu", imu.message),
+                    ("/odom", "nav_msgs/msg/Odometry", odometry.message),
+                    ("/chatter", "std_msgs/msg/String", [0, 1, 0, 0, 0]),
+                ])))
+        let found = try self.odometry(records)
+        #expect(found.count == 3)
+        #expect(found.first?.speedMps == 7 && found.first?.yawRateRadps == -0.1)
+        #expect(found[1].speedMps == nil && found[1].yawRateRadps == 0.25 && found[1].yawRateSigmaRadps == 0.1)
+        #expect(found[1].accelerationMps2 == nil, "a covariance of -1 says that there is no measurement")
+        #expect(found[2].speedMps == 2 && found[2].reverse == true && found[2].speedSigmaMps == 0.2)
+        #expect(found[2].yawRateSigmaRadps == 0.3)
+    }
+
+    @Test func whatIsNotUnderstoodIsCountedByTopic() throws {
+        var importing = ROSImport(
+            Listed((0..<5).map { _ in ("/chatter", "std_msgs/msg/String", [0, 1, 0, 0, 0] as [UInt8]) }))
+        #expect(try importing.next() == nil)
+        #expect(importing.leftOut == ["/chatter (std_msgs/msg/String)": 5])
+    }
+
+    @Test func aDamagedMessageIsAnErrorOrAFix() throws {
+        let whole = ROSBytes.fix(1_700_000_000, 60.25, cdr: true)
+        for length in 0..<whole.count {
+            let result = drain(ROSImport(Listed([("/fix", Self.fixType, Array(whole.prefix(length)))])))
+            #expect(result.failures == 1 && result.records.isEmpty, "cut at \(length)")
+        }
+        for place in whole.indices {
+            for value in [0, 1, 0x7f, 0x80, 0xff] as [UInt8] {
+                var bytes = whole
+                bytes[place] = value
+                let result = drain(ROSImport(Listed([("/fix", Self.fixType, bytes)])))
+                #expect(result.failures + result.records.count == 1)
+                for fix in try fixes(result.records) {
+                    #expect(abs(fix.latitude ?? 0) <= 90 && abs(fix.longitude ?? 0) <= 180)
+                    #expect(fix.positionCovariance.allSatisfy { $0.isFinite })
+                }
+            }
+        }
+    }
+}
