@@ -215,7 +215,7 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
             swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
-        tests("NavTileCacheTests", ["NavGeo", "NavTileCache", "NavDigest", "NavStorage"]),
+        tests("NavTileCacheTests", ["NavGeo", "NavTileCache", "NavDigest", "NavStorage", "NavSimulation"]),
         tests("NavRemoteTests", ["NavRemote"]),
         tests("NavHTTPTests", ["NavHTTP", "NavSimulation", "NavTestSystem"]),
         // NavTileStoreProbe owns a store that tests kill and starve.

@@ -31,6 +31,8 @@ package protocol EvictionSource {
 package struct Eviction {
     /// The tiles, in the order in which they go.
     package private(set) var victims: [Int64] = []
+    /// How many of them are wanted, later than what is to come.
+    package private(set) var wantedCount = 0
     /// Bytes that they free.
     package private(set) var freedBytes: Int64 = 0
     /// Whether that is enough.
@@ -62,7 +64,10 @@ package struct Eviction {
         }
         if let need, freedBytes < excess {
             for later in wanted.later(than: need) where later.number != spared {
-                if let tile = try tiles.unpinned(later.number) { try take(tile, &tiles) }
+                if let tile = try tiles.unpinned(later.number) {
+                    try take(tile, &tiles)
+                    wantedCount += 1
+                }
                 if freedBytes >= excess { break }
             }
         }

@@ -26,7 +26,7 @@ extension TileCache {
     private func apply(_ changes: CacheChanges, _ domain: TileDomain, isMove: Bool) {
         guard !changes.isEmpty else { return }
         isChanged = true
-        refusedCount = 0
+        mayHaveRoom = mayHaveRoom || !changes.removed.isEmpty
         for tileset in tilesets where tileset.domain == domain && tileset.settings.isCacheable {
             tileset.unwant(changes.removed)
             tileset.isToGuard = true
@@ -51,12 +51,16 @@ extension TileCache {
         if !records.isEmpty { store.touch(records, now: now) }
     }
 
+    /// The tiles of a tileset that the vehicle will need, the soonest first.
+    package func wanted(of tileset: TrackedTileset) -> [WantedTile] { planners[tileset.domain]?.wanted ?? [] }
+
     /// Looks at all wanted tiles of a tileset: its edition or the profile is another one.
     func planAnew(_ tileset: TrackedTileset) {
         tileset.unwantAll()
         tileset.isToTell = true
         tileset.isToGuard = true
-        guard let wanted = planners[tileset.domain]?.wanted, !wanted.isEmpty else { return }
+        let wanted = wanted(of: tileset)
+        guard !wanted.isEmpty else { return }
         attempt("tiles of '\(tileset.name)'") { () throws(StoreError) in
             try tileset.want(wanted, store.reader, now: now)
         }
@@ -66,6 +70,7 @@ extension TileCache {
     func demandAhead() {
         if moment - askedAgainAt >= Self.askAgain {
             askedAgainAt = moment
+            if mayHaveRoom { noteRoomAhead() }
             for tileset in tilesets where !tileset.open.isEmpty { tileset.isToTell = true }
         }
         for tileset in tilesets {
@@ -93,7 +98,7 @@ extension TileCache {
                 // The vehicle moves on all the time, and each trial may fetch in vain: no sooner than after any failure.
                 retries.end(.budget, by: nextTry)
             }
-            let wanted = planners[tileset.domain]?.wanted ?? []
+            let wanted = wanted(of: tileset)
             attempt("what is wanted of '\(tileset.name)'") { () throws(StoreError) in
                 for index in [tileset.newest, tileset.isPending ? tileset.current : nil] {
                     guard let index else { continue }

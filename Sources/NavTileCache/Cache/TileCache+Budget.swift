@@ -6,7 +6,14 @@ extension TileCache {
     func noteRoom() {
         isChanged = true
         retries.end(.budget)
+        noteRoomAhead()
+    }
+
+    /// There may be room for tiles ahead that found none.
+    func noteRoomAhead() {
+        mayHaveRoom = false
         guard refusedCount > 0 else { return }
+        isChanged = true
         refusedCount = 0
         for tileset in tilesets { planAnew(tileset) }
     }

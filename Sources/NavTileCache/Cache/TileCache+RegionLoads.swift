@@ -203,8 +203,8 @@ extension TileCache {
         }
         if state == .incomplete, failure.isRetryable {
             retries.add(id, until: nextTry, for: failure.obstacle)
-        } else if state == .incomplete, [.providerUnavailable, .corruptData].contains(failure.code) {
-            // Whoever runs the source may put it right.
+        } else if state == .incomplete, [.providerUnavailable, .corruptData, .internal].contains(failure.code) {
+            // Whoever runs the source may put it right, and a disk that failed may do again.
             retries.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
         } else if state == .incomplete, let obstacle = failure.obstacle {
             retries.add(id, until: .max, for: obstacle)

@@ -51,6 +51,8 @@ package final class TileCache<Store: TileCacheStore> {
     var outdated: [EditionKey: Int64] = [:]
     /// What is known of the disk that was found full; nil while it is not.
     package private(set) var fullDisk: FullDisk?
+    /// When tiles are planned anew that could not be written, monotonic ns; nil when all could.
+    private var unwrittenAt: Int64?
     /// How often the disk was full one time after the other.
     private var diskFailures = 0
     /// Why the store could not be written last.
@@ -64,6 +66,8 @@ package final class TileCache<Store: TileCacheStore> {
     /// When ``CacheEvent/tick(_:)`` is due again at the latest, monotonic ns.
     package private(set) var due = Int64.min
 
+    /// Whether the vehicle does not need some tiles any more since there was no room for others.
+    var mayHaveRoom = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
 
@@ -83,6 +87,9 @@ package final class TileCache<Store: TileCacheStore> {
             planners[domain] = VehiclePlanner(settings.profile(domain), isEnabled: settings.isPredictive)
         }
     }
+
+    /// How long tiles that could not be written are not fetched again, unless others can be, ns.
+    private static var unwrittenPause: Int64 { 300_000_000_000 }
 
     // MARK: Events
 
@@ -161,6 +168,10 @@ package final class TileCache<Store: TileCacheStore> {
         due = min(due, stepScrub())
         due = min(due, turnRegions())
         removeOutdated()
+        if let at = unwrittenAt, at <= moment {
+            unwrittenAt = nil
+            for tileset in tilesets { planAnew(tileset) }
+        }
         demandAhead()
         tellStore()
     }
@@ -251,11 +262,13 @@ package final class TileCache<Store: TileCacheStore> {
                         .deniedByPolicy,
                         "the server of '\(address.tileset)' says that its tiles must not be stored"))
             case .success(.notModified(let validators)):
-                tileset?.settle(address.tile, of: edition)
                 let version = edition ?? tileset?.newest?.key.version ?? ""
+                var isOnBoard = true
                 attempt("tile \(address)") { () throws(StoreError) in
-                    _ = try store.revalidate(address, version: version, validators: validators, now: now)
+                    isOnBoard = try store.revalidate(address, version: version, validators: validators, now: now)
                 }
+                // Its file may have been damaged meanwhile.
+                if isOnBoard { tileset?.settle(address.tile, of: edition) } else { tileset?.demandWhole(address.tile) }
                 settleLoads(address, of: edition)
             case .success(.absent):
                 tileset?.settle(address.tile, of: edition)
@@ -273,8 +286,9 @@ package final class TileCache<Store: TileCacheStore> {
             report = try store.commit(tiles, now: now)
         } catch {
             note(error, "storing \(tiles.count) tiles", bytes: tiles.reduce(0) { $0 + $1.size })
-            // They are asked for again; what else failed than the disk's size will fail again, and later.
+            // They are asked for again; what else failed than the disk's size is tried again later.
             guard error.code != .diskFull else { return }
+            unwrittenAt = unwrittenAt ?? moment + Self.unwrittenPause
             for tile in tiles {
                 tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
                 failLoads(tile.address, of: tile.edition, TileFailure(error))
@@ -282,6 +296,7 @@ package final class TileCache<Store: TileCacheStore> {
             return
         }
         (storeProblem, diskFailures) = (nil, 0)
+        if unwrittenAt != nil { unwrittenAt = moment }
         evictedCount += report.evictedCount
         let sizes = Dictionary(
             tiles.map { (RegionTile($0.address, edition: $0.edition), $0.size) },
@@ -290,9 +305,10 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
+        // What was evicted although it will be needed comes back when there is room.
+        refusedCount += report.evictedWantedCount
         for tile in report.refused {
-            tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
-            refusedCount += 1
+            refusedCount += tileset(tile.address.tileset)?.refuse(tile.address.tile, of: tile.edition) ?? 1
             failLoads(
                 tile.address, of: tile.edition,
                 TileFailure(

@@ -91,8 +91,6 @@ package protocol TileCacheStore: AnyObject {
 
     /// Adds an edition, or gives it another list; the first of a tileset is in use at once.
     func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError)
-    /// Takes an edition into use.
-    func use(_ edition: EditionKey, now: Timestamp) throws(StoreError)
     /// Removes an edition with its tiles; `inUse` when it is in use or a region has tiles of it.
     func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport
 

@@ -61,6 +61,8 @@ package final class TrackedTileset {
                 let address = TileAddress(name, wanted.tile)
                 guard let record = try reader.tile(address, version: newest.key.version, now: now) else { continue }
                 expired[wanted.tile] = record.validators
+            } else {
+                expired[wanted.tile] = nil
             }
             open[wanted.tile] = wanted.need
             isToTell = true
@@ -87,6 +89,23 @@ package final class TrackedTileset {
         guard edition == newest?.key.version else { return }
         open[tile] = nil
         expired[tile] = nil
+    }
+
+    /// A tile that its source says holds is not on board any more: it is fetched whole.
+    func demandWhole(_ tile: TileID) {
+        guard open[tile] != nil else { return }
+        expired[tile] = nil
+        isToTell = true
+    }
+
+    /// There is no room for a tile of an edition: what is needed no sooner finds none either, and is not fetched in vain.
+    ///
+    /// - Returns: How many tiles were given up.
+    func refuse(_ tile: TileID, of edition: String) -> Int {
+        guard edition == newest?.key.version, let need = open[tile] else { return 1 }
+        let given = open.filter { $0.value >= need }.map(\.key)
+        unwant(given)
+        return given.count
     }
 
     /// The missing tiles as the queue takes them, the soonest needed first.

@@ -8,6 +8,8 @@ public struct CommitReport: Sendable, Hashable {
     public var addedBytes: Int64 = 0
     /// Tiles that were evicted for it.
     public var evictedCount = 0
+    /// How many of them are wanted, later than what was stored.
+    public var evictedWantedCount = 0
     /// Bytes that they freed.
     public var evictedBytes: Int64 = 0
 

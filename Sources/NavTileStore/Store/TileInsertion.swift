@@ -45,6 +45,7 @@ struct TileInsertion {
                 }
                 evicted.formUnion(eviction.victims)
                 report.evictedCount += eviction.victims.count
+                report.evictedWantedCount += eviction.wantedCount
                 report.evictedBytes += eviction.freedBytes
             } else {
                 try insert(tile, number)

@@ -1,0 +1,200 @@
+import NavGeo
+import NavStorage
+import NavTileCache
+
+/// What always holds of a tile cache, whatever happens.
+struct CacheRules {
+    /// How a tile failed last.
+    private struct Failure {
+        var time: Double
+        var attempt: Int
+        /// Whether the plan waits before it is asked for again: neither an outage nor a closed network says anything of it.
+        var waits: Bool
+    }
+
+    private let downloads: DownloadConfiguration
+    /// Bytes that the store may have: its budget, or what it had when that was lowered below what must stay.
+    private var allowed: Int64 = 0
+    private var attempts: [DownloadKey: Int] = [:]
+    private var failures: [DownloadKey: Failure] = [:]
+    /// Regions whose load, or update, was cancelled: they stay as they are, and with them the editions in use.
+    private var cancelled: Set<String> = []
+    private var editionsAsked: [String: [Double]] = [:]
+    /// Requests of a source that failed one after the other, and when the first of them began.
+    private var blamed: [String: (count: Int, since: Double)] = [:]
+
+    init(_ downloads: DownloadConfiguration) { self.downloads = downloads }
+
+    /// A process begins on what is on the disk.
+    mutating func begin(_ store: MemoryStore) {
+        allowed = max(store.budgetBytes, store.disk.bytes)
+        (attempts, failures, blamed) = ([:], [:], [:])
+    }
+
+    /// Somebody waits for a tile: a pause that a failure left is cut short.
+    mutating func asked(_ key: DownloadKey) { failures[key] = nil }
+
+    /// The load of a region was cancelled, or ends that.
+    mutating func note(cancelled id: String, _ isCancelled: Bool) {
+        if isCancelled { cancelled.insert(id) } else { cancelled.remove(id) }
+    }
+
+    // MARK: Disk
+
+    mutating func check(_ world: CacheWorld) throws {
+        let store = world.store
+        let disk = store.disk
+        func breach(_ rule: String, _ what: String) -> CacheBreach {
+            CacheBreach(rule: rule, what: what, time: world.seconds)
+        }
+        if let what = store.breaches.first { throw breach("pinned tiles are never evicted", what) }
+        if disk.bytes > store.budgetBytes {
+            guard disk.bytes <= allowed else {
+                throw breach(
+                    "the budget is never exceeded", "\(disk.bytes) bytes of \(store.budgetBytes), \(allowed) were there"
+                )
+            }
+            allowed = disk.bytes
+        } else {
+            allowed = store.budgetBytes
+        }
+        for (id, region) in disk.regions where region.stored.state == .complete && region.stored.staged == nil {
+            guard disk.isWhole(region.pins) else {
+                throw breach("a complete region has all of its tiles", "region '\(id)' lacks some")
+            }
+            for (tileset, version) in region.stored.editions where disk.current[tileset]?.version != version {
+                throw breach(
+                    "what is on board is of one edition",
+                    "region '\(id)' is complete with '\(version)' of '\(tileset)', "
+                        + "'\(disk.current[tileset]?.version ?? "")' is in use")
+            }
+        }
+    }
+
+    // MARK: Network
+
+    mutating func begin(
+        _ start: DownloadPlan.Start, isRemote: Bool, _ settings: CacheSettings, _ time: Double
+    ) throws {
+        func breach(_ rule: String, _ what: String) -> CacheBreach { CacheBreach(rule: rule, what: what, time: time) }
+        let address = start.key.address
+        if isRemote, settings.network == .offline {
+            throw breach("nothing is fetched while the network is offline", "\(address)")
+        }
+        guard start.attempt <= downloads.retries + 1 else {
+            throw breach("retries are bounded", "\(address): attempt \(start.attempt)")
+        }
+        if let failure = failures[start.key], failure.waits, start.attempt > 1 {
+            let least = min(downloads.firstPause * Double(1 << (failure.attempt - 1)), downloads.longestPause) / 2
+            guard time >= failure.time + least - 0.001 else {
+                throw breach(
+                    "retries back off",
+                    "\(address): attempt \(start.attempt) \(time - failure.time) s after the last one, not \(least) s")
+            }
+        }
+        if isRemote, let blamed = blamed[address.tileset], blamed.count >= downloads.failuresToRest {
+            // One trial after each rest; what was under way when it opened is not counted.
+            let most =
+                Double(downloads.failuresToRest + downloads.concurrency) + 2
+                + (time - blamed.since) / downloads.firstRest
+            guard Double(blamed.count) <= most else {
+                throw breach(
+                    "a source that fails is left alone",
+                    "\(blamed.count) requests of '\(address.tileset)' failed within \(time - blamed.since) s")
+            }
+        }
+        attempts[start.key] = start.attempt
+    }
+
+    mutating func end(_ key: DownloadKey, _ outcome: Result<TileAnswer, TileSourceError>, _ time: Double) {
+        switch outcome {
+        case .success:
+            failures[key] = nil
+            blamed[key.address.tileset] = nil
+        case .failure(let error):
+            let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
+            failures[key] = Failure(
+                time: time, attempt: attempts[key] ?? 1,
+                waits: error.isRetryable && !isOutage && error.code != .cancelled && error.code != .offline)
+            if error.blamesSource {
+                let last = blamed[key.address.tileset] ?? (0, time)
+                blamed[key.address.tileset] = (last.count + 1, last.since)
+            } else if error.code != .cancelled {
+                blamed[key.address.tileset] = nil
+            }
+        }
+    }
+
+    mutating func askEdition(_ tileset: String, isRemote: Bool, _ settings: CacheSettings, _ time: Double) throws {
+        if isRemote, settings.network == .offline {
+            throw CacheBreach(
+                rule: "nothing is fetched while the network is offline", what: "the edition of '\(tileset)'", time: time
+            )
+        }
+        var times = editionsAsked[tileset, default: []].filter { $0 > time - 60 }
+        times.append(time)
+        editionsAsked[tileset] = times
+        if times.count > 30 {
+            throw CacheBreach(
+                rule: "sources are asked for editions ever more seldom", what: "\(times.count) times a minute",
+                time: time)
+        }
+    }
+
+    // MARK: End
+
+    /// What has not come yet, of all that is wanted; nil when all has.
+    func pending(_ world: CacheWorld) -> String? {
+        let (cache, disk) = (world.cache, world.store.disk)
+        if let id = cache.requests.keys.first { return "region '\(id)' is not begun" }
+        for server in world.servers {
+            let name = server.settings.name
+            let isHeld = disk.regions.contains { cancelled.contains($0) && $1.stored.editions[name] != nil }
+            if isHeld, disk.current[name]?.version != server.versionName { continue }
+            guard let tileset = cache.tileset(name), let current = tileset.current,
+                current.key.version == server.versionName, disk.current[name] == current.key,
+                tileset.newest?.key == current.key, let edition = disk.editions[current.key]
+            else {
+                return "edition '\(server.versionName)' of '\(name)' is not in use: "
+                    + "'\(cache.tileset(name)?.current?.key.version ?? "")' is"
+            }
+            for wanted in cache.wanted(of: tileset) where current.has(wanted.tile) && SimServer.has(wanted.tile) {
+                guard disk.tiles[TileNumber.of(wanted.tile, edition: edition.number)] != nil else {
+                    let isDemanded = tileset.open[wanted.tile] != nil
+                    return "tile \(wanted.tile) of '\(name)' is wanted and not on board, "
+                        + "\(isDemanded ? "demanded" : "forgotten"), \(world.plan.totals.pendingCount) requests wait"
+                }
+            }
+        }
+        for (id, region) in disk.regions where region.stored.state != .cancelled && !isWaiting(region, world) {
+            guard region.stored.state == .complete, region.stored.staged == nil else {
+                return "region '\(id)' is \(region.stored.state): \(region.stored.failure?.message ?? "no failure")"
+            }
+        }
+        return nil
+    }
+
+    /// Whether a region waits for an edition that a cancelled one keeps from coming into use.
+    private func isWaiting(_ region: MemoryDisk.Region, _ world: CacheWorld) -> Bool {
+        let names = Set(region.stored.editions.keys).union(region.stored.staged?.editions.keys.map { $0 } ?? [])
+        return world.store.disk.regions.contains { id, other in
+            cancelled.contains(id) && !names.isDisjoint(with: other.stored.editions.keys)
+        }
+    }
+
+    func checkEnd(_ world: CacheWorld) throws {
+        if let what = pending(world) {
+            throw CacheBreach(
+                rule: "everything that is wanted comes when nothing goes wrong any more", what: what,
+                time: world.seconds)
+        }
+        for (_, tile) in world.store.disk.tiles where !tile.edition.isEmpty {
+            let version = Int(tile.edition.dropFirst()) ?? 0
+            guard tile.hash == SimServer.content(tile.address.tileset, tile.address.tile, version: version) else {
+                throw CacheBreach(
+                    rule: "each tile is of its edition", what: "\(tile.address) of '\(tile.edition)' has other content",
+                    time: world.seconds)
+            }
+        }
+    }
+}

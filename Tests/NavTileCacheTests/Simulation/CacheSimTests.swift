@@ -1,0 +1,61 @@
+import Foundation
+import NavTileCache
+import Testing
+
+/// Simulated tile caches from seeds; what always holds is checked at every step.
+///
+/// `NAVBUS_SIM_SEEDS` says how many seeds are run, `NAVBUS_SIM_FIRST` from which on; `NAVBUS_SIM_SEED` runs one and
+/// prints what happened.
+@Suite struct CacheSimTests {
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
+    }
+    private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
+    /// How many threads run seeds.
+    private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
+
+    private static func report(_ seed: UInt64, _ breach: any Error) {
+        Issue.record("seed \(seed): \(breach)\nto see it: NAVBUS_SIM_SEED=\(seed) swift test --filter CacheSimTests")
+    }
+
+    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func whateverHappensTheRulesHold(job: UInt64) {
+        for seed in Self.seeds where seed % Self.jobs == job {
+            do {
+                var world = CacheWorld(seed: seed)
+                try world.run()
+            } catch { Self.report(seed, error) }
+        }
+    }
+
+    @Test(.enabled(if: number("SEED") == nil)) func theSameSeedGivesTheSameEffects() throws {
+        for seed in Self.seeds where seed % 25 == 0 {
+            let digests = try (0..<2).map { _ in
+                var world = CacheWorld(seed: seed, digests: true)
+                try world.run()
+                return world.digest
+            }
+            #expect(digests[0] == digests[1], "seed \(seed) is another world the second time")
+        }
+    }
+
+    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfThingHappens() throws {
+        var missing: Set = [
+            "load accepted", "loadFinished true", "loadFinished false", "removed", "geometryChanged", "metadataChanged",
+            "process killed", "process killed at a write", "process started", "disk full", "disk fails", "tile damaged",
+            "edition published", "network offline", "network metered", "outage", "budget", "purge", "tile asked for",
+            "load refused: resourceExhausted", "loadProgress",
+        ]
+        for seed in UInt64(1)...200 where !missing.isEmpty {
+            var world = CacheWorld(seed: seed)
+            try world.run()
+            missing = missing.filter { world.tally[$0] == nil }
+        }
+        #expect(missing.isEmpty, "never in 200 worlds")
+    }
+
+    @Test(.enabled(if: number("SEED") != nil)) func oneSeedAsItRuns() {
+        guard let seed = Self.number("SEED") else { return }
+        var world = CacheWorld(seed: seed) { print($0) }
+        do { try world.run() } catch { Self.report(seed, error) }
+    }
+}

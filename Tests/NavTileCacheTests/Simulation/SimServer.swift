@@ -1,0 +1,117 @@
+import NavDigest
+import NavGeo
+import NavSimulation
+import NavTileCache
+
+/// A source of tiles in the simulation: what it has now, and how it fails.
+struct SimServer {
+    let settings: TilesetSettings
+    /// Whether its editions list their tiles.
+    let isListed: Bool
+    /// How often its tiles change one by one; nil for a source with editions.
+    let expiry: Double?
+    private(set) var version: Int
+    /// Until when it cannot be reached, ns.
+    var outageUntil: Int64 = .min
+    /// How often a request fails otherwise.
+    var failureRate = 0.0
+
+    init(_ settings: TilesetSettings, isListed: Bool, expiry: Double?) {
+        self.settings = settings
+        self.isListed = isListed
+        self.expiry = expiry
+        version = 1
+    }
+
+    var versionName: String { expiry == nil ? "v\(version)" : "" }
+
+    mutating func publish() { version += 1 }
+
+    /// Where it has tiles.
+    static let bounds = BoundingBox(south: 40.5, west: -9.4, north: 41.8, east: -7.4)
+    static let zooms: ClosedRange<UInt8> = 9...12
+
+    private static func mix(_ tile: TileID) -> UInt64 {
+        var random = SeededRandom(seed: UInt64(tile.zoom) << 50 | UInt64(tile.x) << 25 | UInt64(tile.y))
+        return random.next()
+    }
+
+    /// Whether it has a tile: some are at sea.
+    static func has(_ tile: TileID) -> Bool {
+        guard zooms.contains(tile.zoom) else { return false }
+        let box = tile.bounds
+        let isInside =
+            box.south <= bounds.north && box.north >= bounds.south && box.west <= bounds.east && box.east >= bounds.west
+        return isInside && mix(tile) % 12 != 0
+    }
+
+    static func size(_ tile: TileID) -> Int64 { 1_000 + Int64(mix(tile) >> 20 & 0x3fff) }
+
+    /// All of its tiles, for a list.
+    static let all: [ListedTile] = zooms.flatMap { zoom -> [ListedTile] in
+        let first = TileID(containing: Coordinate(latitude: bounds.north, longitude: bounds.west), zoom: zoom)
+        let last = TileID(containing: Coordinate(latitude: bounds.south, longitude: bounds.east), zoom: zoom)
+        var tiles: [ListedTile] = []
+        for y in first.y...last.y {
+            for x in first.x...last.x {
+                guard let tile = TileID(zoom: zoom, x: x, y: y), has(tile) else { continue }
+                tiles.append(ListedTile(tile, parts: [ListedPart(.body, size: size(tile), hash: nil)]))
+            }
+        }
+        return tiles
+    }
+
+    /// What it has now.
+    var edition: TilesetEdition {
+        TilesetEdition(
+            tileset: settings.name, domain: settings.domain, version: versionName, zooms: Self.zooms,
+            bounds: Self.bounds, tiles: isListed ? Self.all : nil, document: [1])
+    }
+
+    /// The content of a tile: its hash tells the edition that it is of.
+    static func content(_ tileset: String, _ tile: TileID, version: Int) -> ContentHash? {
+        var random = SeededRandom(seed: mix(tile) ^ UInt64(version) &* 0x9e37_79b9 ^ UInt64(tileset.utf8.count))
+        let words = (0..<4).map { _ in random.next() }
+        return ContentHash(bytes: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
+    }
+
+    /// How a request ends that is not for a tile's sake alone.
+    func failure(at now: Int64, _ random: inout SeededRandom) -> TileSourceError? {
+        if now < outageUntil {
+            let codes: [TileSourceError.Code] = [.unreachable, .timedOut, .server]
+            return TileSourceError(codes[Int(random.next() % 3)], "an outage")
+        }
+        guard random.uniform() < failureRate else { return nil }
+        switch random.next() % 6 {
+        case 0: return TileSourceError(.rateLimited, "too many requests", retryAfter: Double(random.next() % 30))
+        case 1: return TileSourceError(.malformed, "no tile")
+        case 2: return TileSourceError(.truncated, "cut")
+        case 3: return TileSourceError(.tooSlow, "slow")
+        default: return TileSourceError(.server, "an error of the server")
+        }
+    }
+
+    /// The answer to a request for a tile.
+    func answer(
+        _ tile: TileID, edition: String?, known: Validators?, at now: Int64, wall: Timestamp,
+        _ random: inout SeededRandom
+    ) -> Result<TileAnswer, TileSourceError> {
+        if let failure = failure(at: now, &random) { return .failure(failure) }
+        if let edition, edition != versionName {
+            return .failure(TileSourceError(.editionChanged, "another edition"))
+        }
+        let validators = Validators(
+            etag: "\(version)", expires: expiry.map { wall.advanced(bySeconds: $0) })
+        guard Self.has(tile) else { return .success(.absent(validators)) }
+        if known?.etag == "\(version)" { return .success(.notModified(validators)) }
+        guard let hash = Self.content(settings.name, tile, version: version) else {
+            return .failure(TileSourceError(.system, "no hash"))
+        }
+        let data = [UInt8](repeating: 0, count: Int(Self.size(tile)))
+        return .success(
+            .fetched(
+                FetchedTile(
+                    TileAddress(settings.name, tile), edition: versionName,
+                    parts: [FetchedPart(.body, data: data, hash: hash)], validators: validators)))
+    }
+}
