@@ -65,7 +65,7 @@ struct ChildProcess {
         variables["NOTIFY_SOCKET"] = node.watchdog > .zero ? notifySocket : nil
         variables["WATCHDOG_USEC"] = node.watchdog > .zero ? "\(node.watchdog.microseconds)" : nil
         for variable in node.environment { variables[variable.name] = variable.value }
-        variables[LaunchMark.variable] = environment[LaunchMark.variable]
+        variables[LaunchID.variable] = environment[LaunchID.variable]
         let words = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
 
         var started: pid_t = 0

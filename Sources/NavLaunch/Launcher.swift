@@ -117,7 +117,7 @@ private struct SupervisorLoop {
     private var signsName: String?
     /// Signs taken in one turn, so that a process that floods does not keep the launcher.
     private static let maximumSigns = 1_024
-    private let mark = LaunchMark.unique()
+    private let mark = LaunchID.unique()
     private var probe: any ReadinessProbe
     private var isProbing = false
     private var nextLook = MonotonicTime(nanoseconds: 0)

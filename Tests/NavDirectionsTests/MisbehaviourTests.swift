@@ -82,10 +82,10 @@ struct MisbehaviourTests {
     static let good = Array("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n".utf8)
 
     @Test(arguments: [
-        ("silence", LoopbackServer.Manner.silence), ("a head that drips", .drip(good, UInt8(ascii: "a"))),
+        ("silence", LoopbackServer.Behaviour.silence), ("a head that drips", .drip(good, UInt8(ascii: "a"))),
         ("a body that drips", .drip(good + Array("Content-Length: 100000\r\n\r\n{".utf8), UInt8(ascii: " "))),
     ])
-    func aProviderThatStallsIsNotWaitedFor(name: String, manner: LoopbackServer.Manner) async throws {
+    func aProviderThatStallsIsNotWaitedFor(name: String, manner: LoopbackServer.Behaviour) async throws {
         let server = try LoopbackServer(manner)
         var configuration = configuration(server.url)
         configuration.deadline = 0.3
@@ -151,7 +151,7 @@ struct MisbehaviourTests {
 
     @Test func noMessageHoldsTheToken() async throws {
         for manner in [
-            LoopbackServer.Manner.answer(status: 401), .answer(status: 500), .bytes([1, 2, 3]), .bytes([]),
+            LoopbackServer.Behaviour.answer(status: 401), .answer(status: 500), .bytes([1, 2, 3]), .bytes([]),
             .answer(status: 302, headers: ["Location: http://elsewhere.example/?access_token=pk.secret"]),
         ] {
             let server = try LoopbackServer(manner)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Requests to servers on loopback that keep the rules, or break them", .timeLimit(.minutes(2)))
 struct HTTPClientTests {
-    private typealias Manner = LoopbackServer.Manner
+    private typealias Behaviour = LoopbackServer.Behaviour
 
     private static let head = "HTTP/1.1 200 OK\r\n"
 
@@ -30,7 +30,7 @@ struct HTTPClientTests {
     }
 
     private func failure(
-        _ manner: Manner, _ change: (inout HTTPRequest) -> Void = { _ in },
+        _ manner: Behaviour, _ change: (inout HTTPRequest) -> Void = { _ in },
         rules: (inout HTTPConfiguration) -> Void = { _ in }
     ) async throws -> HTTPError? {
         guard case .failure(let error) = try await ask(LoopbackServer(manner), change, rules: rules) else { return nil }
@@ -129,8 +129,8 @@ struct HTTPClientTests {
 
     @Test(
         "A server that stalls is not waited for",
-        arguments: [Manner.silence, .drip(Array((head + "X: ").utf8), UInt8(ascii: "a")), .drip(body, 0)])
-    private func stalls(manner: Manner) async throws {
+        arguments: [Behaviour.silence, .drip(Array((head + "X: ").utf8), UInt8(ascii: "a")), .drip(body, 0)])
+    private func stalls(manner: Behaviour) async throws {
         let late = try await failure(manner) { $0.timeout = 0.3 }
         #expect(late?.code == .timedOut && late?.message.contains("within 0.3 s") == true, "\(late?.message ?? "")")
         #expect(try await failure(manner, rules: { $0.limits.totalTimeout = 0.3 })?.code == .timedOut)
@@ -175,7 +175,7 @@ struct HTTPClientTests {
             #expect([.redirected, .malformed].contains(error?.code), "\(location)")
         }
         for status in [301, 302, 303, 307, 308] {
-            let manner = Manner.answer(status: status, headers: ["Location: \(other.url)/drive/1,2?token=private"])
+            let manner = Behaviour.answer(status: status, headers: ["Location: \(other.url)/drive/1,2?token=private"])
             let error = try await failure(manner, { $0.hidesPath = true }, rules: { $0.limits.redirects = 0 })
             #expect(error?.code == .redirected)
             #expect(error?.message.contains(other.url) == true && error?.message.contains("/drive") == false)

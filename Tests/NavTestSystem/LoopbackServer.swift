@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// An HTTP server on loopback that does as it is told, wrong things above all; it ends with its last reference.
 package final class LoopbackServer: Sendable {
-    /// What becomes of a request.
-    package enum Manner: Sendable {
+    /// The treatment of a request.
+    package enum Behaviour: Sendable {
         /// A whole answer.
         case answer(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
         /// These bytes, and the end of the connection.
@@ -42,8 +42,8 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// What the threads share that serve it; they do not keep the server.
-    private final class Desk: Sendable {
+    /// The state of the threads that serve it; they do not keep the server.
+    private final class Shared: Sendable {
         struct State {
             var requests: [Request] = []
             var connections: Set<Int32> = []
@@ -56,18 +56,18 @@ package final class LoopbackServer: Sendable {
     /// Where it listens.
     package let port: UInt16
     private let descriptor: Int32
-    private let desk = Desk()
+    private let shared = Shared()
 
     /// A server that is told what to do request by request.
     ///
     /// - Parameter treat: how to treat a request, and its number from 0.
     /// - Throws: ``Failure`` when there is no port to listen on.
-    package init(_ treat: @escaping @Sendable (Request, Int) -> Manner) throws {
+    package init(_ treat: @escaping @Sendable (Request, Int) -> Behaviour) throws {
         (descriptor, port) = try LoopbackSocket.listen()
-        let (descriptor, desk) = (descriptor, desk)
+        let (descriptor, shared) = (descriptor, shared)
         Thread.detachNewThread {
             while let connection = LoopbackSocket.accept(on: descriptor) {
-                Thread.detachNewThread { Self.serve(connection, desk, treat) }
+                Thread.detachNewThread { Self.serve(connection, shared, treat) }
             }
             // Whoever waits on it closes it: its number is another socket's from then on.
             close(descriptor)
@@ -75,9 +75,9 @@ package final class LoopbackServer: Sendable {
     }
 
     /// A server that treats its first request in the first manner, and so on; the last one holds on.
-    package convenience init(_ first: Manner, _ more: Manner...) throws {
-        let manners = [first] + more
-        try self.init { _, number in manners[min(number, manners.count - 1)] }
+    package convenience init(_ first: Behaviour, _ more: Behaviour...) throws {
+        let behaviours = [first] + more
+        try self.init { _, number in behaviours[min(number, behaviours.count - 1)] }
     }
 
     /// A server of the files of a folder.
@@ -91,7 +91,7 @@ package final class LoopbackServer: Sendable {
 
     deinit {
         shutdown(descriptor, Int32(SHUT_RDWR))
-        desk.state.withLock { state in
+        shared.state.withLock { state in
             state.isClosed = true
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
@@ -101,25 +101,25 @@ package final class LoopbackServer: Sendable {
     package var url: String { "http://127.0.0.1:\(port)" }
 
     /// All requests so far.
-    package var requests: [Request] { desk.state.withLock { $0.requests } }
+    package var requests: [Request] { shared.state.withLock { $0.requests } }
 
     /// One connection to its end.
     private static func serve(
-        _ connection: Int32, _ desk: Desk, _ treat: @Sendable (Request, Int) -> Manner
+        _ connection: Int32, _ shared: Shared, _ treat: @Sendable (Request, Int) -> Behaviour
     ) {
-        let isOpen = desk.state.withLock { state in
+        let isOpen = shared.state.withLock { state in
             if !state.isClosed { state.connections.insert(connection) }
             return !state.isClosed
         }
         var reader = RequestReader(connection)
         while isOpen, let request = reader.next() {
-            let number = desk.state.withLock { state in
+            let number = shared.state.withLock { state in
                 state.requests.append(request)
                 return state.requests.count - 1
             }
             guard treat(request, number).perform(on: connection, asksForHead: request.method == "HEAD") else { break }
         }
-        desk.state.withLock { state in
+        shared.state.withLock { state in
             state.connections.remove(connection)
             close(connection)
         }
@@ -156,7 +156,7 @@ private struct RequestReader {
     }
 }
 
-extension LoopbackServer.Manner {
+extension LoopbackServer.Behaviour {
     /// Treats a request so; whether the connection goes on.
     fileprivate func perform(on connection: Int32, asksForHead: Bool) -> Bool {
         switch self {

@@ -11,13 +11,13 @@ import Testing
 
 @Suite("Servers that send what they should not")
 struct SourceHostileServerTests {
-    private typealias Manner = LoopbackServer.Manner
+    private typealias Behaviour = LoopbackServer.Behaviour
 
     private static let tile = SourceFixture.tile(1, 0, 0)
 
     /// What a tile of a map fails with when its server answers like this.
     private func failure(
-        of manner: LoopbackServer.Manner, format: String = "pbf",
+        of manner: LoopbackServer.Behaviour, format: String = "pbf",
         configure: (inout TileSourceConfiguration) -> Void = { _ in }
     ) async throws -> TileSourceError? {
         let server = try LoopbackServer(manner)
@@ -80,7 +80,7 @@ struct SourceHostileServerTests {
             let error = try await failure(of: .answer(headers: ["Content-Type: \(type)"], body: page), format: format)
             #expect(error?.code == .malformed, "\(format) \(type)")
         }
-        let packed = Manner.answer(headers: ["Content-Encoding: gzip"], body: Packer.gzip(page))
+        let packed = Behaviour.answer(headers: ["Content-Encoding: gzip"], body: Packer.gzip(page))
         #expect(try await failure(of: packed)?.code == .malformed)
         #expect(try await failure(of: .answer(body: Packer.gzip(page)))?.code == .malformed)
     }
@@ -89,7 +89,7 @@ struct SourceHostileServerTests {
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 64 << 20)
         for (name, bomb) in [("gzip", Packer.gzip(zeros)), ("zstd", Packer.zstd(zeros))] {
-            let declared = Manner.answer(headers: ["Content-Encoding: \(name)"], body: bomb)
+            let declared = Behaviour.answer(headers: ["Content-Encoding: \(name)"], body: bomb)
             #expect(try await failure(of: declared)?.code == .tooLarge)
             #expect(try await failure(of: .answer(body: bomb))?.code == .tooLarge)
         }
@@ -187,7 +187,7 @@ struct SourceHostileServerTests {
     // Road tiles.
 
     private func roadFailure(
-        _ change: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Manner?
+        _ change: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Behaviour?
     ) async throws -> TileSourceError? {
         let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
         let list = try SourceFixture.list(tiles)
@@ -255,7 +255,7 @@ struct SourceHostileServerTests {
             #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(body: list) : nil }?.code == .malformed)
         }
         let bomb = Packer.gzip([UInt8](repeating: 0x20, count: 64 << 20))
-        let manner = Manner.answer(headers: ["Content-Encoding: gzip"], body: bomb)
+        let manner = Behaviour.answer(headers: ["Content-Encoding: gzip"], body: bomb)
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? manner : nil }?.code == .tooLarge)
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: 404) : nil }?.code == .missing)
     }

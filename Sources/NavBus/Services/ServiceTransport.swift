@@ -164,7 +164,7 @@ final class ServiceTransport {
     ) -> Transmission {
         if peer.info.isRemote { return hosts?.peers.send(frame, payload, to: peer.info) ?? .gone }
         guard let link = link(to: peer) else { return .gone }
-        soil(link)
+        markDirty(link)
         link.unheard += 1
         let transmission = wire.send(frame, payload, through: link.socket)
         // libzmq gives a connection up for good after a breach of the protocol, such as a message over the limit, and
@@ -172,12 +172,12 @@ final class ServiceTransport {
         guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
         unlink(peer)
         guard let link = self.link(to: peer) else { return .gone }
-        soil(link)
+        markDirty(link)
         link.unheard = 1
         return wire.send(frame, payload, through: link.socket)
     }
 
-    private func soil(_ link: Link) {
+    private func markDirty(_ link: Link) {
         if link.isDirty { return }
         link.isDirty = true
         dirtyLinks.append(link)
@@ -260,7 +260,7 @@ final class ServiceTransport {
             case Tag.monitor: countRefusals()
             case Tag.listener: hosts?.listener?.isDirty = true
             case Tag.peers: hosts?.peers.isDirty = true
-            case let tag: if let link = links[tag] { soil(link) }
+            case let tag: if let link = links[tag] { markDirty(link) }
             }
         }
     }

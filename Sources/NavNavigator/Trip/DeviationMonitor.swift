@@ -115,7 +115,7 @@ struct DeviationMonitor {
             } else if state == .onRoute {
                 set(.uncertain, position.stamp)
             }
-        // Who stands goes nowhere wrong.
+        // A stationary vehicle does not leave its route.
         case .opposite where isMoving, .nearby where isMoving:
             if speaksAgainst(placement, position, difference) {
                 disagree(placement, position, difference)

@@ -328,7 +328,7 @@ public final class DownloadQueue: Sendable {
     // The shell around the plan.
 
     private static let closed = TileSourceError(.closed, "the download queue has stopped")
-    private static let takenBack = TileSourceError(.cancelled, "the question was taken back")
+    private static let takenBack = TileSourceError(.cancelled, "the request was cancelled")
 
     private func nextNumber() -> UInt64 {
         state.withLock { state in

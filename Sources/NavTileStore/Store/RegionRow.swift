@@ -138,7 +138,10 @@ struct RegionList: Codable {
 
     func write(_ folder: StoreFolder, _ temporary: String) throws(StoreError) {
         guard let text = try? RegionRow.encode(self) else {
-            throw StoreError(.invalid, "the regions cannot be written to '\(folder.regions)': a number in one is none")
+            throw StoreError(
+                .invalid,
+                "the regions cannot be written to '\(folder.regions)': one holds a number that is not finite; remove it and "
+                    + "load it again")
         }
         try Files.replace(folder.regions, with: Array(text.utf8), by: temporary)
     }
