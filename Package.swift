@@ -178,7 +178,7 @@ let package = Package(
             [
                 "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
-                "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+                "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
             ]),

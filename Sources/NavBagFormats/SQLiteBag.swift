@@ -9,6 +9,7 @@ package struct SQLiteBag: RecordSource {
     private static let largest = 64 << 20
 
     private let database: DatabaseQueue
+    private let path: String
     private var channels: [Int64: RecordChannel] = [:]
     /// The row of the message that was handed out last.
     private var last = Int64.min
@@ -26,8 +27,14 @@ package struct SQLiteBag: RecordSource {
             // The file may come from anybody.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
+        // A log beside the file is of a recorder that was killed. Without one the file is read as it is: otherwise SQLite makes
+        // files of its own beside it.
+        let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+        let isWhole = (log?[.size] as? Int ?? 0) == 0
+        let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+        self.path = path
         do {
-            database = try DatabaseQueue(path: path, configuration: configuration)
+            database = try DatabaseQueue(path: isWhole ? address : path, configuration: configuration)
             (channels, count) = try database.read { database in
                 // A view of that name could compute for ever.
                 let tables = try String.fetchAll(
@@ -74,7 +81,7 @@ package struct SQLiteBag: RecordSource {
                 if let record { return record }
             } catch {
                 done = count
-                throw Self.error(error, database.path)
+                throw Self.error(error, path)
             }
         }
         return nil

@@ -278,6 +278,8 @@ struct BagPlayerTests {
             #expect(places.count >= 18 && Array(places.prefix(8)) == (0..<8).map(Double.init))
             let epochs = try heard.filter { $0.topic == "/clock" }.map { try Clock(decoding: $0.payload.bytes).epoch }
             #expect(Set(epochs) == [0, 1])
+        }
+        try withFolder { folder in
             let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
             #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
             // The state of second 5 held where it goes on.

@@ -58,7 +58,7 @@ enum Rules {
         "tile-cache-node": ["TileCacheNode", "NavKit"],
         "navbus-bench": [
             "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavReplay", "NavRecording",
-            "NavStorage", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+            "NavStorage", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching",
             "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
         ],
         "navbus": pureColumn.union(busColumn).union([
