@@ -38,7 +38,8 @@ package struct SQLiteBag: RecordSource {
             (channels, count) = try database.read { database in
                 // A view of that name could compute for ever.
                 let tables = try String.fetchAll(
-                    database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+                    database,
+                    sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
                 guard tables.contains("topics"), tables.contains("messages") else {
                     throw BagError(.malformed, "the database has no tables 'topics' and 'messages': it is no ROS 2 bag")
                 }

@@ -42,7 +42,9 @@ struct BagToolTests {
             // First comes what was latched, with the last values from before, at the time of the cut.
             let head = cut.prefix(cut.count - expected.count)
             #expect(Array(cut.dropFirst(head.count)) == expected && expected.count > 300)
-            #expect(Set(head.map(topic)).isSuperset(of: ["/nav/route", "/nav/state"]) && head.allSatisfy { time($0) == start })
+            #expect(
+                Set(head.map(topic)).isSuperset(of: ["/nav/route", "/nav/state"])
+                    && head.allSatisfy { time($0) == start })
             for line in head {
                 let last = all.last { topic($0) == topic(line) && time($0) < start }
                 #expect(last?.split(separator: " ").last == line.split(separator: " ").last, "\(line)")
@@ -72,7 +74,8 @@ struct BagToolTests {
             let fix = try json(first[2]) as? [String: Any]
             #expect(first[1] == "/gnss/fix" && fix?["latitude"] is Double)
             let field = try await box.succeed(
-                "navbus", ["bag", "cat", drive, "--topics", "/gnss/fix", "--field", "speed", "--count", "5", "--start", "60"])
+                "navbus",
+                ["bag", "cat", drive, "--topics", "/gnss/fix", "--field", "speed", "--count", "5", "--start", "60"])
             #expect(field.outputLines.count == 5)
             #expect(field.outputLines.allSatisfy { Double($0.split(separator: " ")[2]) != nil }, "\(field.output)")
             let object = try await box.succeed("navbus", ["bag", "cat", drive, "--json", "--count", "1"])
@@ -118,7 +121,8 @@ struct BagToolTests {
         try await withSandbox { box in
             var text = "t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m\n"
             for index in 0..<10_000 {
-                text += "\(1_700_000_000 + index / 10).\(index % 10),\(60 + Double(index) * 1e-6),\(24 - Double(index) * 1e-6),"
+                text +=
+                    "\(1_700_000_000 + index / 10).\(index % 10),\(60 + Double(index) * 1e-6),\(24 - Double(index) * 1e-6),"
                 text += "\(Double(index % 300) / 10 + 1),\(index % 360),0.9,\(1 + Double(index % 50) / 10)\n"
             }
             try box.write("drive.csv", text)
@@ -129,11 +133,12 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "convert", "ros/ros_0.mcap", "-o", "back.csv"])
             let back = (readFile(box.path + "/back.csv") ?? "").split(separator: "\n")
             #expect(back.count == 10_001)
-            #expect(zip(back, text.split(separator: "\n")).dropFirst().allSatisfy { got, want in
-                let (got, want) = (got.split(separator: ","), want.split(separator: ","))
-                return got.count > 3 && Double(got[0]) == Double(want[0]) && Double(got[1]) == Double(want[1])
-                    && Double(got[2]) == Double(want[2])
-            })
+            #expect(
+                zip(back, text.split(separator: "\n")).dropFirst().allSatisfy { got, want in
+                    let (got, want) = (got.split(separator: ","), want.split(separator: ","))
+                    return got.count > 3 && Double(got[0]) == Double(want[0]) && Double(got[1]) == Double(want[1])
+                        && Double(got[2]) == Double(want[2])
+                })
         }
     }
 
@@ -199,7 +204,7 @@ struct BagToolTests {
                     args: [bag, record, --out, drive.mcap]
                   - name: navigation-node
                     executable: navigation-node
-                    params: {tiles: "\(tiles)"}
+                    set: {tiles: "\(tiles)"}
                 """)
             let launch = try box.start("navbus", ["launch", "run.yaml"])
             try await eventually("the configuration is recorded", detail: { launch.errors }) {
@@ -212,7 +217,9 @@ struct BagToolTests {
             #expect(try await launch.wait().status == 0, "\(launch.errors)")
             let read = try await box.succeed(Project.python, ["-c", Self.supplements, "drive.mcap"])
             let lines = Set(read.outputLines.map(String.init))
-            #expect(lines.contains("attachment run.yaml True") && lines.contains("attachment tileset.json True"), "\(lines)")
+            #expect(
+                lines.contains("attachment run.yaml True") && lines.contains("attachment tileset.json True"), "\(lines)"
+            )
             #expect(lines.contains("metadata navbus.parameters/navigation-node \(tiles)"), "\(lines)")
             #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder ") })
             // Who published what is in the bag, so that it can be played to a node again.

@@ -26,7 +26,8 @@ struct FileTests {
                 ROSBytes.fix(index, 60, cdr: false))
         }
         let size = le(UInt32(chunk.count))
-        return Array("#ROSBAG V2.0\n".utf8) + record([("op", [3]), ("conn_count", le(UInt32(1)))], [UInt8](repeating: 32, count: 64))
+        return Array("#ROSBAG V2.0\n".utf8)
+            + record([("op", [3]), ("conn_count", le(UInt32(1)))], [UInt8](repeating: 32, count: 64))
             + record([("op", [5]), ("compression", Array(compression.utf8)), ("size", size)], pack(chunk))
             + record([("op", [4]), ("conn", le(UInt32(0)))], [1, 2, 3])
     }
@@ -139,9 +140,11 @@ struct FileTests {
         }
     }
 
-    @Test(.enabled(if: gnssData != nil, "needs ../shared/data or NAVBUS_TEST_DATA"), arguments: [
-        ("nagoya", "nagoya"), ("hof_000", "hof/open/000"),
-    ])
+    @Test(
+        .enabled(if: gnssData != nil, "needs ../shared/data or NAVBUS_TEST_DATA"),
+        arguments: [
+            ("nagoya", "nagoya"), ("hof_000", "hof/open/000"),
+        ])
     func everyWireFileGivesTheFixesOfItsTrace(name: String, folder: String) throws {
         let root = try #require(gnssData)
         let trace = try fixes("\(root)/\(folder)/trace.csv")

@@ -257,7 +257,8 @@ struct BagPlayerTests {
 
     /// Plays with something done at the keys once so many fixes have been heard.
     private func play(
-        _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true, _ keys: @escaping (PlayerControl) -> Void
+        _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true,
+        _ keys: @escaping (PlayerControl) -> Void
     ) throws -> [Delivery] {
         let control = PlayerControl()
         var isDone = false
@@ -313,7 +314,9 @@ struct BagPlayerTests {
         try withFolder { folder in
             // At its own pace the bag would take nine seconds; the clock tells the rate.
             let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
-            let rates = try heard.filter { $0.topic == "/clock" }.compactMap { try Clock(decoding: $0.payload.bytes).rate }
+            let rates = try heard.filter { $0.topic == "/clock" }.compactMap {
+                try Clock(decoding: $0.payload.bytes).rate
+            }
             #expect(Set(rates) == [1, BagPlayer.rates.upperBound])
             #expect(try fixes(heard).count == 10)
         }

@@ -61,12 +61,15 @@ final class BagSuite {
     var comparisons: [Comparison] {
         let peer = python == nil ? nil : "mcap (Python)"
         func theirs(_ script: String) -> Comparison.Run? {
-            python.map { python in { try self.measure { [python, "-c", script, $0, "\(self.count)", "\(self.fix.count)"] } } }
+            python.map { python in
+                { try self.measure { [python, "-c", script, $0, "\(self.count)", "\(self.fix.count)"] } }
+            }
         }
         return [
             Comparison("bag.write", peer: peer, [.init("", "msg/s")], ours: write, theirs: theirs(Self.writer)),
             Comparison("bag.read", peer: peer, [.init("", "msg/s")], ours: read, theirs: theirs(Self.reader)),
-            Comparison("bag.record", peer: nil, [.init("rate", "msg/s"), .init("lost", "msg")], ours: record, theirs: nil),
+            Comparison(
+                "bag.record", peer: nil, [.init("rate", "msg/s"), .init("lost", "msg")], ours: record, theirs: nil),
         ]
     }
 
@@ -80,7 +83,8 @@ final class BagSuite {
         for index in 0..<count {
             let time = UInt64(index) * 10_000
             try writer.write(
-                channel: channel, sequence: UInt32(truncatingIfNeeded: index), logTime: time, publishTime: time, data: fix)
+                channel: channel, sequence: UInt32(truncatingIfNeeded: index), logTime: time, publishTime: time,
+                data: fix)
         }
         try writer.close()
     }
