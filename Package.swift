@@ -189,7 +189,7 @@ let package = Package(
             [
                 "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
-                "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
+                "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
             ]),

@@ -134,7 +134,8 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         if let failure { throw failure }
     }
 
-    private mutating func takeRecord(_ fields: [String: ArraySlice<UInt8>], _ data: ArraySlice<UInt8>) throws(BagError) {
+    private mutating func takeRecord(_ fields: [String: ArraySlice<UInt8>], _ data: ArraySlice<UInt8>) throws(BagError)
+    {
         guard let id = fields["conn"]?.littleEndian32 else { return }
         if fields["op"]?.first == Operation.connection {
             guard connections[id] == nil, connections.count < Self.mostConnections else { return }

@@ -111,7 +111,8 @@ package struct ROS2Export {
             ]
         }
         lines += [
-            "  compression_format: \"\"", "  compression_mode: \"\"", "  relative_file_paths:", "    - \(Self.quoted(fileName))",
+            "  compression_format: \"\"", "  compression_mode: \"\"", "  relative_file_paths:",
+            "    - \(Self.quoted(fileName))",
             "  files:", "    - path: \(Self.quoted(fileName))", "      starting_time:",
             "        nanoseconds_since_epoch: \(statistics.startTime)", "      duration:",
             "        nanoseconds: \(duration)", "      message_count: \(statistics.messageCount)", "",

@@ -43,7 +43,8 @@ struct ROSCursor {
         defer { position += size }
         var value: T = 0
         for offset in 0..<size {
-            value |= T(truncatingIfNeeded: bytes[position + offset]) << T((isBigEndian ? size - 1 - offset : offset) * 8)
+            value |=
+                T(truncatingIfNeeded: bytes[position + offset]) << T((isBigEndian ? size - 1 - offset : offset) * 8)
         }
         return value
     }

@@ -9,6 +9,7 @@ package struct SQLiteBag: RecordSource {
     private static let largest = 64 << 20
 
     private let database: DatabaseQueue
+    private let path: String
     private var channels: [Int64: RecordChannel] = [:]
     /// The row of the message that was handed out last.
     private var last = Int64.min
@@ -26,12 +27,19 @@ package struct SQLiteBag: RecordSource {
             // The file may come from anybody.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
+        // A log beside the file is of a recorder that was killed. Without one the file is read as it is: otherwise SQLite makes
+        // files of its own beside it.
+        let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+        let isWhole = (log?[.size] as? Int ?? 0) == 0
+        let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+        self.path = path
         do {
-            database = try DatabaseQueue(path: path, configuration: configuration)
+            database = try DatabaseQueue(path: isWhole ? address : path, configuration: configuration)
             (channels, count) = try database.read { database in
                 // A view of that name could compute for ever.
                 let tables = try String.fetchAll(
-                    database, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+                    database,
+                    sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
                 guard tables.contains("topics"), tables.contains("messages") else {
                     throw BagError(.malformed, "the database has no tables 'topics' and 'messages': it is no ROS 2 bag")
                 }
@@ -74,7 +82,7 @@ package struct SQLiteBag: RecordSource {
                 if let record { return record }
             } catch {
                 done = count
-                throw Self.error(error, database.path)
+                throw Self.error(error, path)
             }
         }
         return nil

@@ -104,7 +104,8 @@ package struct TraceExport {
                 line != last
             else { continue }
             last = line
-            let properties = "{\"name\":\"route\",\"route_id\":\"\(route.routeId ?? 0)\",\"log_ns\":\"\(record.logTime)\"}"
+            let properties =
+                "{\"name\":\"route\",\"route_id\":\"\(route.routeId ?? 0)\",\"log_ns\":\"\(record.logTime)\"}"
             try write((isFirst ? "" : ",\n") + GeoJSON.feature(line, properties: properties))
             isFirst = false
             count += 1
@@ -166,6 +167,7 @@ package struct TraceExport {
         func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
         let second = seconds(ofDay % 60_000_000_000)
         let clock = "\(two(ofDay / 3_600_000_000_000)):\(two(ofDay / 60_000_000_000 % 60))"
-        return "\(year)-\(two(month))-\(two(day))T\(clock):\(ofDay % 60_000_000_000 < 10_000_000_000 ? "0" : "")\(second)Z"
+        return
+            "\(year)-\(two(month))-\(two(day))T\(clock):\(ofDay % 60_000_000_000 < 10_000_000_000 ? "0" : "")\(second)Z"
     }
 }

@@ -60,7 +60,8 @@ public enum TraceReader {
         guard let format = format ?? TraceFormat.detect(bytes, name: name) else {
             throw TraceError(
                 code: .unknownFormat, format: nil, line: nil,
-                reason: "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
+                reason:
+                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
         }
         switch format {
         case .nmea: return try readNMEA(bytes, nmea, firstLine)

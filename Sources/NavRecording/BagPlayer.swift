@@ -161,7 +161,8 @@ package final class BagPlayer {
         guard names.isEmpty else {
             guard names.contains(node) else {
                 throw NodeError(
-                    .usage, "nothing in the bag is of a node '\(node)'; it has: \(names.sorted().joined(separator: ", "))")
+                    .usage,
+                    "nothing in the bag is of a node '\(node)'; it has: \(names.sorted().joined(separator: ", "))")
             }
             return Set(channels.filter { $0.metadata["node"] == node }.map(\.topic))
         }
@@ -173,7 +174,8 @@ package final class BagPlayer {
         }
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(
-                .usage, "the bag does not tell who published what, and no node '\(node)' runs: start it, or give --topics")
+                .usage,
+                "the bag does not tell who published what, and no node '\(node)' runs: start it, or give --topics")
         }
         return Set(live + usual)
     }

@@ -71,6 +71,8 @@ package final class BagRecorder {
     /// The longest time of the disk at the end, seconds.
     private static let patience = 10.0
     private static let largest = 64 << 20
+    /// How often a node is asked for its configuration.
+    private static let mostAttempts = 3
     /// Snapshots that are written at a time.
     private static let mostSnapshots = 4
     /// The largest file that is attached.
@@ -97,8 +99,8 @@ package final class BagRecorder {
     private var incompleteSnapshots = 0
     /// The entries that each file of the recording begins with.
     private var supplements: [RecordingThread.Supplement] = []
-    /// Nodes whose configuration is recorded, by boot id.
-    private var described: Set<UInt64> = []
+    /// How often each node was asked for its configuration, by boot id.
+    private var asked: [UInt64: Int] = [:]
     private let nodeLog: NodeLog
     private var types: [String: (name: String, isLatched: Bool)] = [:]
     private var publishers: [UInt64: String] = [:]
@@ -361,20 +363,30 @@ package final class BagRecorder {
 
     /// Asks each node that has come for its configuration, and attaches the description of its road tiles.
     private func describeNodes() {
-        guard let directory, described.count < 1_024, let nodes = try? directory.inspect().nodes else { return }
-        for node in nodes where node.node != bus.name && described.insert(node.bootID).inserted {
-            guard node.services.contains(where: { $0.name == NodeService.name }) else { continue }
+        guard !self.options.lockstep, let directory, asked.count < 1_024, let nodes = try? directory.inspect().nodes
+        else {
+            return
+        }
+        for node in nodes where node.node != bus.name && node.services.contains(where: { $0.name == NodeService.name })
+        {
+            guard asked[node.bootID, default: 0] < Self.mostAttempts else { continue }
+            let (name, bootID, attempt) = (node.node, node.bootID, asked[node.bootID, default: 0] + 1)
+            asked[bootID] = Self.mostAttempts
             var options = CallOptions(timeout: .seconds(5))
-            options.node = node.node
-            let name = node.node
-            _ = try? bus.call(NodeService.getParameters, GetParametersRequest(), options: options) { [weak self] result in
-                guard case .success(let answer) = result, !answer.parameters.isEmpty else { return }
-                self?.describe(name, answer.parameters)
+            options.node = name
+            options.waitForReady = true
+            _ = try? bus.call(NodeService.getParameters, GetParametersRequest(), options: options) {
+                [weak self] result in
+                switch result {
+                case .success(let answer): self?.describe(name, answer.parameters)
+                case .failure: self?.asked[bootID] = attempt
+                }
             }
         }
     }
 
     private func describe(_ node: String, _ parameters: [Parameter]) {
+        guard !parameters.isEmpty else { return }
         let entries = parameters.compactMap { parameter in parameter.key.map { ($0, parameter.value?.text ?? "") } }
         let values = Dictionary(entries, uniquingKeysWith: { first, _ in first })
         add(.metadata(name: "navbus.parameters/\(node)", values))

@@ -89,7 +89,9 @@ package struct MessageLog<Sink: ByteSink> {
     /// Completes the bag.
     package mutating func close() throws(BagError) { try writer.close() }
 
-    private mutating func channel(_ source: Source, type: String, node: String?, isLatched: Bool) throws(BagError) -> Channel {
+    private mutating func channel(_ source: Source, type: String, node: String?, isLatched: Bool) throws(BagError)
+        -> Channel
+    {
         if let known = channels[source] { return known }
         var metadata = source.publisher.map { ["boot_id": String($0, radix: 16)] } ?? [:]
         metadata["node"] = node

@@ -46,8 +46,10 @@ struct BagRecord: ParsableCommand {
             "Keep the last seconds in memory, and write them into a bag at each 'navbus bag snapshot'.",
             valueName: "SECONDS"))
     var snapshot: Double?
-    @Option(help: ArgumentHelp("Megabytes of memory for --snapshot, 1 to 100000.", valueName: "MB")) var snapshotMb = 256
-    @Option(help: ArgumentHelp("Attach a file, such as a configuration; may be given several times.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Megabytes of memory for --snapshot, 1 to 100000.", valueName: "MB")) var snapshotMb =
+        256
+    @Option(
+        help: ArgumentHelp("Attach a file, such as a configuration; may be given several times.", valueName: "FILE"))
     var attach: [String] = []
     @OptionGroup var node: BusOptions
 

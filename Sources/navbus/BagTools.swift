@@ -76,7 +76,8 @@ struct BagOutput: ParsableArguments {
     /// Writes records to a bag with the metadata and attachments of its sources; it takes its name when it is whole.
     ///
     /// - Parameter head: written before the records.
-    func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String]) throws(NodeError)
+    func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String])
+        throws(NodeError)
     {
         guard !paths.contains(where: { isSameFile($0, out) }) else {
             throw NodeError(.usage, "--out is the bag itself: give another file")
@@ -155,7 +156,8 @@ struct BagCut: ParsableCommand {
         var head: [Record] = []
         do throws(BagError) {
             let latched = Set(reader.index.channels.filter(\.isLatched).map(\.topic)).sorted()
-            for (_, message) in try reader.lastMessages(of: latched, before: query.start).sorted(by: { $0.key < $1.key }) {
+            for (_, message) in try reader.lastMessages(of: latched, before: query.start).sorted(by: { $0.key < $1.key }
+            ) {
                 guard let channel = reader.index.channel(message.channelID) else { continue }
                 var record = Record(message, reader.recordChannel(channel))
                 record.logTime = query.start
@@ -269,7 +271,8 @@ struct BagCat: ParsableCommand {
             var text = try decoder.json(record)
             if let condition, !condition.holds(in: text) { continue }
             if let path { text = path.value(in: text) ?? "null" }
-            output.line(try json ? envelope(record, text) : "\(seconds(record.logTime)) \(record.channel.topic) \(text)")
+            output.line(
+                try json ? envelope(record, text) : "\(seconds(record.logTime)) \(record.channel.topic) \(text)")
             printed += 1
         }
         output.flush()
@@ -341,7 +344,8 @@ struct BagSnapshot: ParsableCommand {
         commandName: "snapshot", abstract: "Make a recorder write the last seconds into a bag.",
         discussion: "The recorder is one that was started with 'navbus bag record --snapshot SECONDS'.")
 
-    @Option(help: ArgumentHelp("The recorder; the first by name unless given.", valueName: "NODE")) var recorder: String?
+    @Option(help: ArgumentHelp("The recorder; the first by name unless given.", valueName: "NODE")) var recorder:
+        String?
     @Option(help: ArgumentHelp("Go on recording into the bag for so long, 0 to 3600.", valueName: "SECONDS"))
     var after = 0.0
     @Option(help: ArgumentHelp("Why, written into the bag.", valueName: "TEXT")) var reason: String?

@@ -10,7 +10,9 @@ struct ImportTests {
     private static let twistType = "geometry_msgs/msg/TwistStamped"
 
     private func odometry(_ records: [Record]) throws -> [VehicleOdometry] {
-        try records.filter { $0.channel.topic == "/vehicle/odometry" }.map { try VehicleOdometry(decoding: Array($0.data)) }
+        try records.filter { $0.channel.topic == "/vehicle/odometry" }.map {
+            try VehicleOdometry(decoding: Array($0.data))
+        }
     }
 
     private func fixes(_ records: [Record]) throws -> [GnssFix] {

@@ -257,7 +257,8 @@ struct BagPlayerTests {
 
     /// Plays with something done at the keys once so many fixes have been heard.
     private func play(
-        _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true, _ keys: @escaping (PlayerControl) -> Void
+        _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true,
+        _ keys: @escaping (PlayerControl) -> Void
     ) throws -> [Delivery] {
         let control = PlayerControl()
         var isDone = false
@@ -278,6 +279,8 @@ struct BagPlayerTests {
             #expect(places.count >= 18 && Array(places.prefix(8)) == (0..<8).map(Double.init))
             let epochs = try heard.filter { $0.topic == "/clock" }.map { try Clock(decoding: $0.payload.bytes).epoch }
             #expect(Set(epochs) == [0, 1])
+        }
+        try withFolder { folder in
             let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
             #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
             // The state of second 5 held where it goes on.
@@ -311,7 +314,9 @@ struct BagPlayerTests {
         try withFolder { folder in
             // At its own pace the bag would take nine seconds; the clock tells the rate.
             let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
-            let rates = try heard.filter { $0.topic == "/clock" }.compactMap { try Clock(decoding: $0.payload.bytes).rate }
+            let rates = try heard.filter { $0.topic == "/clock" }.compactMap {
+                try Clock(decoding: $0.payload.bytes).rate
+            }
             #expect(Set(rates) == [1, BagPlayer.rates.upperBound])
             #expect(try fixes(heard).count == 10)
         }

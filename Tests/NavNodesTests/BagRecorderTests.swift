@@ -161,7 +161,9 @@ struct BagRecorderTests {
             try Data("hello".utf8).write(to: URL(fileURLWithPath: foreign))
             let paths = try record(100, at: folder + "/x.mcap")
             #expect(paths.count > 20)
-            let size = { try files().reduce(0) { $0 + (try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($1)")).count) } }
+            let size = {
+                try files().reduce(0) { $0 + (try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($1)")).count) }
+            }
             #expect(try size() <= 2_000_100)
             let last = (try #require(paths.last) as NSString).lastPathComponent
             let kept = try files()
@@ -247,7 +249,9 @@ struct BagRecorderTests {
             #expect(content.filter { $0.topic == "/nav/state" }.count == 2)
             #expect(content.map(\.logTime).min() == UInt64(Self.recorded) + 19_000_000_000)
             let reader = try BagReader(path: folder + "/event.mcap")
-            let reasons = try reader.index.metadata.filter { $0.name == "navbus.snapshot" }.map { try reader.metadata($0).entries }
+            let reasons = try reader.index.metadata.filter { $0.name == "navbus.snapshot" }.map {
+                try reader.metadata($0).entries
+            }
             #expect(reasons == [["reason": "a bump"]])
 
             // What follows comes into the next one, for as long as was asked for.

@@ -1,0 +1,253 @@
+import Foundation
+import NavTestSystem
+import Testing
+
+/// Bags that are cut, merged, filtered, printed and converted, as foreign readers see them.
+struct BagToolTests {
+    private static let hasROS = Python.has("rosbags, mcap, mcap_protobuf, zstandard")
+
+    /// A simulated drive with its guidance: a bag with many topics.
+    private func replayed(in box: Sandbox) async throws -> String {
+        let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+        try await box.succeed(
+            "navbus", ["replay", drive, "--tiles", tiles, "--to", Town.to, "--out", "drive.mcap"])
+        return "drive.mcap"
+    }
+
+    /// The messages of bags as the reference implementation reads them, every checksum checked.
+    private static let dump = """
+        import sys, hashlib
+        from mcap.reader import SeekingReader
+        for path in sys.argv[1:]:
+            with open(path, "rb") as file:
+                for schema, channel, message in SeekingReader(file, validate_crcs=True).iter_messages():
+                    print(message.log_time, channel.topic, schema.name, message.publish_time,
+                          hashlib.md5(message.data).hexdigest())
+        """
+
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func cutFilteredAndMergedBagsHaveTheMessagesOfTheirSources() async throws {
+        try await withSandbox { box in
+            let bag = try await replayed(in: box)
+            func dump(_ path: String) async throws -> [String] {
+                try await box.succeed(Project.python, ["-c", Self.dump, path]).outputLines.map(String.init)
+            }
+            func time(_ line: String) -> UInt64 { line.split(separator: " ").first.flatMap { UInt64($0) } ?? 0 }
+            func topic(_ line: String) -> Substring { line.split(separator: " ")[1] }
+            let all = try await dump(bag)
+            let start = try #require(all.first.map(time)) + 100_000_000_000
+            try await box.succeed("navbus", ["bag", "cut", bag, "--start", "100", "--end", "200", "-o", "cut.mcap"])
+            let cut = try await dump("cut.mcap")
+            let expected = all.filter { (start..<start + 100_000_000_000).contains(time($0)) }
+            // First comes what was latched, with the last values from before, at the time of the cut.
+            let head = cut.prefix(cut.count - expected.count)
+            #expect(Array(cut.dropFirst(head.count)) == expected && expected.count > 300)
+            #expect(
+                Set(head.map(topic)).isSuperset(of: ["/nav/route", "/nav/state"])
+                    && head.allSatisfy { time($0) == start })
+            for line in head {
+                let last = all.last { topic($0) == topic(line) && time($0) < start }
+                #expect(last?.split(separator: " ").last == line.split(separator: " ").last, "\(line)")
+            }
+
+            try await box.succeed("navbus", ["bag", "filter", bag, "--topics", "/nav/*", "-o", "nav.mcap"])
+            try await box.succeed("navbus", ["bag", "filter", bag, "--exclude", "/nav/*", "-o", "rest.mcap"])
+            #expect(try await dump("nav.mcap") == all.filter { topic($0).hasPrefix("/nav/") })
+            try await box.succeed("navbus", ["bag", "merge", "nav.mcap", "rest.mcap", "-o", "merged.mcap"])
+            #expect(try await dump("merged.mcap").sorted() == all.sorted())
+            try await box.succeed("navbus", ["bag", "check", "cut.mcap", "nav.mcap", "rest.mcap", "merged.mcap"])
+
+            // Nothing is replaced without being asked.
+            let again = try await box.run("navbus", ["bag", "merge", "nav.mcap", "-o", "merged.mcap"])
+            #expect(again.status == 1 && again.errors.contains("--overwrite"), "\(again.errors)")
+            let itself = try await box.run("navbus", ["bag", "cut", bag, "-o", bag, "--overwrite"])
+            #expect(itself.status == 2 && itself.errors.contains("the bag itself"), "\(itself.errors)")
+        }
+    }
+
+    @Test func messagesArePrintedOneALine() async throws {
+        try await withSandbox { box in
+            let drive = try await Town.shared.drive
+            let lines = try await box.succeed("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"]).outputLines
+            #expect(lines.count == Town.fixCount)
+            let first = try #require(lines.first).split(separator: " ", maxSplits: 2)
+            let fix = try json(first[2]) as? [String: Any]
+            #expect(first[1] == "/gnss/fix" && fix?["latitude"] is Double)
+            let field = try await box.succeed(
+                "navbus",
+                ["bag", "cat", drive, "--topics", "/gnss/fix", "--field", "speed", "--count", "5", "--start", "60"])
+            #expect(field.outputLines.count == 5)
+            #expect(field.outputLines.allSatisfy { Double($0.split(separator: " ")[2]) != nil }, "\(field.output)")
+            let object = try await box.succeed("navbus", ["bag", "cat", drive, "--json", "--count", "1"])
+            let keys = (try json(object.output) as? [String: Any])?.keys.sorted()
+            #expect(keys == ["log_ns", "message", "publish_ns", "sequence", "topic", "type"])
+            let none = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/none"])
+            #expect(none.status == 2 && none.errors.contains("/gnss/fix"), "\(none.errors)")
+        }
+    }
+
+    /// 10,000 fixes, as text and as rosbags reads them from the bag of ROS 2.
+    private static let rosbags = """
+        import csv, math, sys
+        from rosbags.rosbag2 import Reader
+        from rosbags.typesys import Stores, get_typestore
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        rows = list(csv.DictReader(open(sys.argv[1])))
+        fixes, velocities, different = [], {}, 0
+        with Reader(sys.argv[2]) as reader:
+            for connection, stamp, data in reader.messages():
+                message = store.deserialize_cdr(data, connection.msgtype)
+                ns = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+                if connection.topic == "/fix":
+                    fixes.append((stamp, ns, message))
+                else:
+                    velocities[ns] = message.twist.linear
+        for row, (stamp, ns, fix) in zip(rows, fixes):
+            speed, course = float(row["speed_mps"]), math.radians(float(row["heading_deg"]))
+            velocity = velocities[ns]
+            sigma = float(row["h_acc_m"]) / math.sqrt(-2 * math.log(0.32))
+            same = (ns == round(float(row["t_s"]) * 10) * 10**8 and stamp == ns and fix.header.frame_id == "gnss"
+                    and fix.latitude == float(row["lat"]) and fix.longitude == float(row["lon"])
+                    and fix.status.status == 0 and fix.position_covariance_type == 1
+                    and abs(fix.position_covariance[0] - sigma ** 2) < 1e-9
+                    and abs(velocity.x - speed * math.sin(course)) < 1e-9
+                    and abs(velocity.y - speed * math.cos(course)) < 1e-9)
+            different += not same
+        print(len(rows), len(fixes), len(velocities), different)
+        """
+
+    @Test(.enabled(if: hasROS, "needs Python with rosbags: set NAVBUS_PYTHON"))
+    func rosbagsReadsTenThousandFixesWithoutADifference() async throws {
+        try await withSandbox { box in
+            var text = "t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m\n"
+            for index in 0..<10_000 {
+                text +=
+                    "\(1_700_000_000 + index / 10).\(index % 10),\(60 + Double(index) * 1e-6),\(24 - Double(index) * 1e-6),"
+                text += "\(Double(index % 300) / 10 + 1),\(index % 360),0.9,\(1 + Double(index % 50) / 10)\n"
+            }
+            try box.write("drive.csv", text)
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "ros"])
+            let read = try await box.succeed(Project.python, ["-c", Self.rosbags, "drive.csv", "ros"])
+            #expect(read.outputLines == ["10000 10000 10000 0"])
+            // And back: the same fixes again.
+            try await box.succeed("navbus", ["bag", "convert", "ros/ros_0.mcap", "-o", "back.csv"])
+            let back = (readFile(box.path + "/back.csv") ?? "").split(separator: "\n")
+            #expect(back.count == 10_001)
+            #expect(
+                zip(back, text.split(separator: "\n")).dropFirst().allSatisfy { got, want in
+                    let (got, want) = (got.split(separator: ","), want.split(separator: ","))
+                    return got.count > 3 && Double(got[0]) == Double(want[0]) && Double(got[1]) == Double(want[1])
+                        && Double(got[2]) == Double(want[2])
+                })
+        }
+    }
+
+    private static let panels = """
+        import collections, json, sys
+        from mcap.reader import make_reader
+        from mcap_protobuf.decoder import DecoderFactory
+        counts, lines = collections.Counter(), []
+        with open(sys.argv[1], "rb") as file:
+            reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+            for schema, channel, message, content in reader.iter_decoded_messages():
+                counts[channel.topic, schema.name] += 1
+                if schema.name == "foxglove.GeoJSON":
+                    lines.append(json.loads(content.geojson)["features"][0]["geometry"]["coordinates"])
+                if schema.name == "foxglove.LocationFix":
+                    assert 60 < content.latitude < 61 and 24 < content.longitude < 26, content
+        print(counts["/gnss/fix", "navbus.v1.GnssFix"], counts["/foxglove/fix", "foxglove.LocationFix"],
+              counts["/foxglove/position", "foxglove.LocationFix"] > 300,
+              0 < counts["/foxglove/route", "foxglove.GeoJSON"] <= counts["/nav/route", "navbus.v1.Route"],
+              all(a != b for a, b in zip(lines, lines[1:])) and all(len(line) > 1 for line in lines))
+        """
+
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func mapPanelsGetTheirOwnChannels() async throws {
+        try await withSandbox { box in
+            let bag = try await replayed(in: box)
+            try await box.succeed("navbus", ["bag", "convert", bag, "-o", "panels.mcap", "--foxglove"])
+            let read = try await box.succeed(Project.python, ["-c", Self.panels, "panels.mcap"])
+            let count = try #require(read.output.split(separator: " ").first)
+            #expect(read.outputLines == ["\(count) \(count) True True True"], "\(read.output)")
+
+            try await box.succeed("navbus", ["bag", "convert", bag, "-o", "drive.geojson"])
+            let document = try json(readFile(box.path + "/drive.geojson") ?? "") as? [String: Any]
+            let features = try #require(document?["features"] as? [[String: Any]])
+            let names = features.compactMap { ($0["properties"] as? [String: Any])?["name"] as? String }
+            #expect(names.prefix(3) == ["fixes", "matched", "route"])
+            try await box.succeed("navbus", ["bag", "convert", bag, "-o", "drive.gpx"])
+            let back = try await box.succeed("navbus", ["bag", "convert", "drive.gpx", "-o", "again.mcap"])
+            #expect(back.output == "again.mcap: \(count) messages\n")
+        }
+    }
+
+    /// What a bag says of its recording: names of the attachments, and the names of the metadata with their keys.
+    private static let supplements = """
+        import sys
+        from mcap.reader import make_reader
+        with open(sys.argv[1], "rb") as file:
+            reader = make_reader(file)
+            for a in reader.iter_attachments(): print("attachment", a.name, len(a.data) > 0)
+            for m in reader.iter_metadata(): print("metadata", m.name, m.metadata.get("tiles") or m.metadata.get("version"))
+        """
+
+    @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
+    func aLaunchedRecorderDescribesTheRun() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try box.write(
+                "run.yaml",
+                """
+                nodes:
+                  - name: recorder
+                    executable: navbus
+                    args: [bag, record, --out, drive.mcap]
+                  - name: navigation-node
+                    executable: navigation-node
+                    set: {tiles: "\(tiles)"}
+                """)
+            let launch = try box.start("navbus", ["launch", "run.yaml"])
+            try await eventually("the configuration is recorded", detail: { launch.errors }) {
+                let info = try await box.run("navbus", ["bag", "info", "drive.mcap", "--json"])
+                let read = try await box.run(Project.python, ["-c", Self.supplements, "drive.mcap"])
+                return info.status == 0 && read.output.contains("navbus.parameters/navigation-node")
+                    && read.output.contains("tileset.json")
+            }
+            launch.send(SIGINT)
+            #expect(try await launch.wait().status == 0, "\(launch.errors)")
+            let read = try await box.succeed(Project.python, ["-c", Self.supplements, "drive.mcap"])
+            let lines = Set(read.outputLines.map(String.init))
+            #expect(
+                lines.contains("attachment run.yaml True") && lines.contains("attachment tileset.json True"), "\(lines)"
+            )
+            #expect(lines.contains("metadata navbus.parameters/navigation-node \(tiles)"), "\(lines)")
+            #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder ") })
+            // Who published what is in the bag, so that it can be played to a node again.
+            let play = try await box.run(
+                "navbus", ["bag", "play", "drive.mcap", "--as-input", "stranger", "--wait", "0"])
+            #expect(play.status == 2 && play.errors.contains("it has: navigation-node"), "\(play.errors)")
+        }
+    }
+
+    @Test func aSnapshotIsOfTheLastSeconds() async throws {
+        try await withSandbox { box in
+            let recorder = try box.start("navbus", ["bag", "record", "--snapshot", "3600", "--out", "event.mcap"])
+            try await eventually("the recorder serves", detail: { recorder.errors }) {
+                try await box.run("navbus", ["service", "list"]).output.contains("navbus.v1.Recorder")
+            }
+            for _ in 0..<2 {
+                try await box.succeed("navbus", ["topic", "pub", "/gnss/fix", "{\"latitude\": 1}", "--count", "3"])
+            }
+            #expect(!FileManager.default.fileExists(atPath: box.path + "/event.mcap"))
+            let snapshot = try await box.succeed("navbus", ["bag", "snapshot", "--reason", "a test", "--json"])
+            #expect((try json(snapshot.output) as? [String: Any])?["path"] as? String == "event.mcap")
+            try await box.succeed("navbus", ["bag", "check", "event.mcap"])
+            let info = try await box.succeed("navbus", ["bag", "info", "event.mcap", "--json"])
+            #expect(try topicCounts(of: info.output)["/gnss/fix"] == 6)
+            recorder.send(SIGINT)
+            #expect(try await recorder.wait().status == 0, "\(recorder.errors)")
+            let none = try await box.run("navbus", ["bag", "snapshot"])
+            #expect(none.status == 1 && none.errors.contains("--snapshot SECONDS"), "\(none.errors)")
+        }
+    }
+}
