@@ -33,7 +33,7 @@ public struct Positioning: Sendable {
     public enum Event: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
-        /// The same, which somebody who knows better wants to count.
+        /// The same, which counts by the owner's decision although it does not qualify.
         case vouchedFix(Fix)
         /// The vehicle measured its own motion.
         case odometry(Odometry)
@@ -190,7 +190,8 @@ public struct Positioning: Sendable {
         _ fix: Fix, isVouchedFor: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
         noteReceiver(of: fix)
-        let verdict = tracker.take(fix, isVouchedFor: isVouchedFor)
+        let verdict = tracker.take(
+            fix, isVouchedFor: isVouchedFor, isInTunnel: reckoning.reason == .tunnel)
         effects.append(.judged(fix, verdict))
         if let change = tracker.receiverChange {
             receiver = change.new
@@ -308,16 +309,12 @@ public struct Positioning: Sendable {
     private mutating func reject(
         _ fix: Fix, _ rejection: FixRejection, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
-        switch rejection.reason {
-        // Nothing new is known of the present.
-        case .duplicate, .outOfOrder, .stale, .future: return
-        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
-            reckoning.noteBad()
-            // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
-            if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
-            assess(fix, isAccepted: false, at: now)
-            predict(at: now, prior, &effects)
-        }
+        guard rejection.reason.isOfThePresent else { return }
+        reckoning.noteBad()
+        // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
+        if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
+        assess(fix, isAccepted: false, at: now)
+        predict(at: now, prior, &effects)
     }
 
     /// What a fix means for the health.
