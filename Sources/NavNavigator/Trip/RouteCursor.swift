@@ -132,7 +132,8 @@ struct RouteCursor {
     }
 
     private func locate(
-        _ position: Sighting, on graph: RoadGraph, within window: ClosedRange<Double>, drivable: ClosedRange<Double>,
+        _ position: Sighting, on graph: RoadGraph, within window: ClosedRange<Double>,
+        drivable: ClosedRange<Double>,
         legEnd: Double, expected: Double
     ) -> RoutePlacement {
         guard let road = position.road else { return nearest(position, drivable, .nearby) }
@@ -230,10 +231,12 @@ struct RouteCursor {
         isFollowing = placement.kind != .nearby
     }
 
-    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where it may be is taken back.
+    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where a fix has it is taken back, once.
     mutating func stay(atMost offset: Double? = nil) {
         isFollowing = false
-        if let offset { self.offset = max(seen, min(offset, self.offset)) }
+        guard let offset else { return }
+        self.offset = max(seen, min(offset, self.offset))
+        seen = self.offset
     }
 
     /// Moves on to where the next leg starts.
@@ -279,7 +282,9 @@ struct RouteCursor {
         return moved
     }
 
-    private func placement(_ kind: RoutePlacement.Kind, at offset: Double, _ position: Sighting) -> RoutePlacement {
+    private func placement(_ kind: RoutePlacement.Kind, at offset: Double, _ position: Sighting)
+        -> RoutePlacement
+    {
         let snapped = route.line.coordinate(at: offset) ?? position.coordinate
         return RoutePlacement(
             kind: kind, offset: offset, distance: Geodesy.distance(snapped, position.coordinate),
