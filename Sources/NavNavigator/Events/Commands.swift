@@ -38,7 +38,8 @@ public struct RouteOrder: Sendable, Hashable {
 
     /// An order.
     public init(
-        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RouteWishes = RouteWishes(), alternatives: Int = 0
+        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RouteWishes = RouteWishes(),
+        alternatives: Int = 0
     ) {
         self.origin = origin
         self.waypoints = waypoints

@@ -27,7 +27,7 @@ extension Navigator {
                 guard case .rejected(let rejection) = verdict else { continue }
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)
-            case .clockSet: noteClockSet(to: event.stamp)
+            case .clockSet: setClock(to: event.stamp)
             case .receiver(let change): publish(.receiver(change), event)
             case .predictionBegan(let reason, let position):
                 for phase in [SimulationEvent.Phase.willBegin, .began] {
@@ -52,6 +52,7 @@ extension Navigator {
     /// Goes on from a position of a fix or of a prediction.
     mutating func follow(_ position: Sighting, _ event: NavigatorEvent) {
         lastPosition = position
+        now = event.stamp
         publish(.position(position), event)
         if let order = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
             begin(order, from: position, event)

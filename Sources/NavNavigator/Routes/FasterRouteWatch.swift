@@ -19,31 +19,16 @@ struct FasterRouteWatch {
         var forkOffset: Double
     }
 
-    /// A request on its way.
-    struct Pending {
-        var id: UInt64
-        var stamp: Timestamp
-        var origin: Sighting
-    }
-
     /// The thresholds in force.
     var config: NavigatorConfig
-    private(set) var pending: Pending?
-    private(set) var offer: Offer?
+    var offer: Offer?
     /// What has come of the looks so far.
     var counts = FasterRouteCounts()
-    private var next: Timestamp?
+    /// When the next look is due; nil without a route.
+    var next: Timestamp?
     private var isHeldBack = false
 
     init(_ config: NavigatorConfig) { self.config = config }
-
-    /// The moment at which an offer is decided without a user, or until when one is waited for.
-    var due: Timestamp? {
-        let moments = [offer?.until, patienceEnd]
-        return moments.compactMap { $0 }.min()
-    }
-
-    private var patienceEnd: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
 
     /// Starts counting with a route that comes into force.
     mutating func restart(at stamp: Timestamp) {
@@ -57,7 +42,7 @@ struct FasterRouteWatch {
     ///
     /// - Parameter isPossible: whether the vehicle is known to follow its route and no other route is being looked for.
     mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
-        guard config.faster.isEnabled, pending == nil, offer == nil, let next, stamp >= next else { return false }
+        guard config.faster.isEnabled, offer == nil, let next, stamp >= next else { return false }
         guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
         else {
             if !isHeldBack { counts.heldBack += 1 }
@@ -74,20 +59,10 @@ struct FasterRouteWatch {
     }
 
     /// Notes that one is asked for.
-    mutating func begin(_ id: UInt64, at stamp: Timestamp, from origin: Sighting) {
-        pending = Pending(id: id, stamp: stamp, origin: origin)
+    mutating func begin(at stamp: Timestamp) {
         counts.requests += 1
         restart(at: stamp)
     }
-
-    /// Gives up what is asked for; its number, if it was.
-    mutating func giveUp() -> UInt64? {
-        defer { pending = nil }
-        return pending?.id
-    }
-
-    /// Whether the answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool { patienceEnd.map { $0 <= stamp } ?? false }
 
     /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
     ///
@@ -120,13 +95,6 @@ struct FasterRouteWatch {
     mutating func take() -> Offer? {
         defer { offer = nil }
         return offer
-    }
-
-    /// Notes that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        if next != nil { next = stamp.advanced(bySeconds: config.faster.interval) }
-        if offer?.until != nil { offer?.until = stamp.advanced(bySeconds: config.faster.acceptFor) }
-        pending?.stamp = stamp
     }
 }
 

@@ -31,15 +31,16 @@ extension Navigator {
         guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
             search.mayReroute(at: event.stamp, position.coordinate)
         else { return }
-        search.consider(draft(reason, from: position))
+        search.consider(draft(reason, from: position, event))
         ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)
     }
 
     private mutating func draft(
-        _ reason: RerouteEvent.Reason, from position: Sighting, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil
+        _ reason: RerouteEvent.Reason, from position: Sighting, wishes: RouteWishes? = nil,
+        waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
         RouteSearch.Draft(
-            id: nextRequestID(), reason: reason, wishes: wishes ?? session.wishes,
+            id: routes.nextID(), cause: event.causeSequence, reason: reason, wishes: wishes ?? session.wishes,
             waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
     }
 
@@ -59,7 +60,7 @@ extension Navigator {
         guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
         if let fault = wishes?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
-        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints)
+        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints, event)
         reply(.requested(requestID: draft.id), to: call)
         announce(draft, event)
     }
@@ -104,9 +105,9 @@ extension Navigator {
             config.hasOnlineProvider && draft.wishes.allowsOnline ? .online : .onBoard)
         // A second attempt may turn round: perhaps no way leads on.
         let start = origin(position, keepsCourse: request.attempt == 1)
-        perform(
-            .requestRoute(
-                query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp)))
+        self.request(
+            query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp), for: .search,
+            cause: draft.cause, event)
     }
 
     /// Within how many metres a new route avoids maneuvers.
@@ -241,7 +242,7 @@ extension Navigator {
         let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
         search.finish()
         withdraw(.shouldReroute, .rerouteOptions, .acceptReroute)
-        if let pending { perform(.cancelRoute(requestID: pending.id)) }
+        cancelRequests { $0.isSearch }
         if let wanted {
             reply(.failed(RouteFailure(code: .cancelled, message: "another command came first")), to: wanted.call)
         }

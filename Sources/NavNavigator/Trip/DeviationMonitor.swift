@@ -145,8 +145,8 @@ struct DeviationMonitor {
     /// How long the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
-    /// Forgets what was measured by a clock that has been set.
-    mutating func noteClockSet(to stamp: Timestamp) {
+    /// Forgets what was measured.
+    mutating func restart(at stamp: Timestamp) {
         against = Evidence()
         backwards = Evidence()
         since = stamp
@@ -165,7 +165,8 @@ struct DeviationMonitor {
     private static let openDuration = 2.5
 
     /// Whether a position that is on no edge of the route is more than noise.
-    private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+    private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool
+    {
         let turnsAway = turnsAway(placement, position, difference)
         let sigma = position.sigma ?? config.deviationUnknownSigma
         let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)

@@ -26,10 +26,10 @@ extension Navigator {
 
     mutating func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
         if search.wanted?.call == call, call != 0 {
-            if let pending = search.pending { perform(.cancelRoute(requestID: pending.id)) }
+            cancelRequests { $0.isSearch }
             search.finish()
         }
-        for calculation in preview.callEnded(call) { perform(.cancelRoute(requestID: calculation.id)) }
+        cancelRequests { $0.calculation?.call == call }
     }
 
     private mutating func navigate(
@@ -54,18 +54,21 @@ extension Navigator {
         search.awaitPosition(for: waiting)
     }
 
-    mutating func requestStart(_ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent) {
+    mutating func requestStart(
+        _ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent
+    ) {
         let start =
             wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
             ?? config.originFallback.map { Waypoint($0) }
         guard let start else { return awaitPosition(for: wanted) }
-        let id = nextRequestID()
+        let id = routes.nextID()
         let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
         // A second attempt may turn round: perhaps no way leads on.
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
-        perform(
-            .requestRoute(query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp)))
+        self.request(
+            query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp), for: .search,
+            cause: event.causeSequence, event)
     }
 
     private mutating func setRoute(
@@ -94,7 +97,7 @@ extension Navigator {
             endSimulation(.stopped, event)
             supersedeOffers(event)
             tell(alternatives.clear(.stopped, at: event.stamp), event)
-            for request in policy.closeAll() { perform(.withdrawPolicy(requestID: request.requestID)) }
+            for request in questions.take(for: { _ in true }) { perform(.withdrawPolicy(requestID: request.id)) }
             publish(.visual(nil, distance: 0, duration: 0), event)
             trip = nil
             publish(.route(nil, .stopped), event)
@@ -138,7 +141,7 @@ extension Navigator {
     ) {
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
-        let isUndecided = policy.isOpen(.shouldPreventReroutesWhenArriving)
+        let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
         // What was told and decided of the next stop holds as long as that is the next one.
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
@@ -177,8 +180,8 @@ extension Navigator {
     /// Takes back what was offered for the route that was in force: a faster one, and questions about alternatives.
     mutating func supersedeOffers(_ event: NavigatorEvent) {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
-        if let id = alternatives.giveUp() { perform(.cancelRoute(requestID: id)) }
-        if let id = faster.giveUp() { perform(.cancelRoute(requestID: id)) }
+        cancelRequests { $0.isAlternatives }
+        cancelRequests { $0.isFasterRoute }
         if let offer = faster.take() { tell(.rejected(.superseded), offer, event) }
     }
 

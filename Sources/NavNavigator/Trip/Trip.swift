@@ -9,8 +9,8 @@ import NavRouting
 ///
 /// It reports; whether another route is asked for is decided above.
 struct Trip {
-    /// What happened on the way of one position along the route.
-    enum Happening {
+    /// A change that a position brings.
+    enum Update {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
         /// What is shown does not hold off the route.
@@ -204,15 +204,11 @@ struct Trip {
     /// it.
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
-    /// Takes note that the clock was set. Whoever waits at a stop for its dwell has waited since now.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        monitor.noteClockSet(to: stamp)
-        if reachedSince != nil { reachedSince = stamp }
-        if standsSince != nil { standsSince = stamp }
-    }
+    /// Forgets what spoke against the route.
+    mutating func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
-    /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
-    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Happening] {
+    /// Follows one position. Updates come in the order in which they are to be told; there are none after the arrival.
+    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
@@ -241,14 +237,14 @@ struct Trip {
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
         }
         self.progress = progress
-        var happenings: [Happening] = [.progress(progress)]
-        if isCleared { happenings.append(.noInstruction) }
-        happenings += due.map {
+        var updates: [Update] = [.progress(progress)]
+        if isCleared { updates.append(.noInstruction) }
+        updates += due.map {
             .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
         }
-        happenings += last.map { .instruction($0, distance: 0, duration: 0) }
-        happenings += arrivals.map { .arrival($0) }
-        return happenings
+        updates += last.map { .instruction($0, distance: 0, duration: 0) }
+        updates += arrivals.map { .arrival($0) }
+        return updates
     }
 
     /// Goes on along the same way with other durations.

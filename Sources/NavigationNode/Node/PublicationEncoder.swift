@@ -54,7 +54,12 @@ struct PublicationEncoder {
         return UInt32(legs[leg].destination)
     }
 
-    /// The topic and the message of a publication; nil for a receiver's, which the register of receivers tells.
+    /// The message of a question to the owner's policy.
+    func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
+        NavMessages.PolicyRequest(request, surroundings(context))
+    }
+
+    /// The topic and the message of a publication; nil for a receiver's and for a question, which have messages of their own.
     mutating func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
         switch publication {
         case .state(let state):
@@ -92,11 +97,9 @@ struct PublicationEncoder {
                 NavMessages.SpokenInstruction(
                     instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
             )
-        case .receiver: return nil
+        case .receiver, .policyRequest: return nil
         case .fixRejected(_, let rejection):
             return ("/nav/fix_rejected", FixRejected(rejection, fix, context: context))
-        case .policyRequest(let request):
-            return ("/nav/policy/request", NavMessages.PolicyRequest(request, surroundings(context)))
         default: return event(publication, context)
         }
     }
