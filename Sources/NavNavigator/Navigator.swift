@@ -17,7 +17,7 @@ public struct Navigator {
     var map: MapSnapshot
     // Positioning.
     var positioning: Positioning
-    var lastPosition: Sighting?
+    var lastPosition: VehiclePosition?
     var simulation: DriveAlong?
     // The trip.
     var session = Session()
@@ -27,7 +27,7 @@ public struct Navigator {
     var alternatives: AlternativesKeeper
     var faster: FasterRouteWatch
     var refresh: RefreshSchedule
-    var preview = PreviewDesk()
+    var preview = PreviewState()
     // What is waited for.
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
@@ -144,7 +144,7 @@ public struct Navigator {
     }
 
     /// Follows the trip and considers what may change its route.
-    mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
         for update in trip?.follow(position, on: map.graph) ?? [] {
             switch update {

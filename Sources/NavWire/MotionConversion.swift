@@ -74,7 +74,7 @@ extension PositionSource {
         }
     }
 
-    package init(_ sighting: Sighting) {
+    package init(_ sighting: VehiclePosition) {
         if sighting.prediction != nil {
             self = .predicted
         } else {

@@ -361,7 +361,7 @@ struct NothingFinalIsExpected: Invariant {
 struct ArrivalsAreThere: Invariant {
     static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
     private var places: [RouteWaypoint] = []
-    private var last: Sighting?
+    private var last: VehiclePosition?
     /// Metres by which the receiver was wrong at the last fix that counted: what is predicted from there is as wrong.
     private var error = 0.0
 

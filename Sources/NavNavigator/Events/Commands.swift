@@ -2,7 +2,7 @@ public import NavGuidance
 public import NavRouting
 
 /// What is wished of the routes of a trip, reroutes included.
-public struct RouteWishes: Sendable, Hashable {
+public struct RoutePreferences: Sendable, Hashable {
     /// Roads and areas to keep out of, and where the vehicle may turn round.
     public var options = RouteOptions()
     /// The vehicle; nil for the node's.
@@ -32,13 +32,13 @@ public struct RouteOrder: Sendable, Hashable {
     /// Stops and pass-through points, the last one the destination.
     public var waypoints: [Waypoint]
     /// How the routes are to be.
-    public var wishes: RouteWishes
+    public var wishes: RoutePreferences
     /// How many alternatives to the best route, 0 ... 2.
     public var alternatives: Int
 
     /// An order.
     public init(
-        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RouteWishes = RouteWishes(),
+        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RoutePreferences = RoutePreferences(),
         alternatives: Int = 0
     ) {
         self.origin = origin
@@ -83,7 +83,7 @@ public enum NavigatorCommand: Sendable, Equatable {
     /// End guidance and preview.
     case stop
     /// Find a new route now; with other wishes for this one route, or those of the trip.
-    case reroute(RouteWishes?)
+    case reroute(RoutePreferences?)
     /// Go on along an alternative.
     case selectAlternative(UInt64)
     /// Take the faster route that was detected, or refuse it; nothing is decided where it is not the route that is named.

@@ -46,7 +46,7 @@ public enum Publication: Sendable {
     /// Phase of the trip.
     case state(NavigatorState)
     /// Where the vehicle is.
-    case position(Sighting)
+    case position(VehiclePosition)
     /// How far along the route it is.
     case progress(RouteProgress)
     /// The route in force; nil when there is none any more.
@@ -197,7 +197,7 @@ public struct SimulationEvent: Sendable, Hashable {
     /// Why.
     public var reason: SimulationReason
     /// Where the vehicle is thought to be; nil when that is lost.
-    public var position: Sighting?
+    public var position: VehiclePosition?
     /// Why it ends; nil as it begins.
     public var end: End?
 
@@ -291,7 +291,7 @@ public struct RouteProgress: Sendable, Equatable {
     /// The last spoken instruction.
     public var spokenInstruction: InstructionID?
     /// Where the vehicle is.
-    public var position: Sighting
+    public var position: VehiclePosition
     /// Whether the vehicle is shown on its route.
     public var isSnapped: Bool
     /// The point on the route; off the route the position on the road, or as it was measured.

@@ -72,7 +72,7 @@ enum PendingRoute {
     /// Alternatives to the route in force.
     case alternatives
     /// A faster route, from where the vehicle was.
-    case fasterRoute(from: Sighting)
+    case fasterRoute(from: VehiclePosition)
     /// Routes that are to be shown or answered without setting out.
     case calculation(Calculation)
 

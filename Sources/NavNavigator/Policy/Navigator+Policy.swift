@@ -89,7 +89,7 @@ extension Navigator {
             if decision.verdict {
                 publish(.fixRejected(fix, rejection), event)
             } else {
-                position(.vouchedFix(fix), event)
+                position(.approvedFix(fix), event)
             }
         case .shouldPreventReroutesWhenArriving(let waypoint, _):
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }

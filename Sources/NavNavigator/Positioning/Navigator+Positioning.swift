@@ -50,7 +50,7 @@ extension Navigator {
     }
 
     /// Goes on from a position of a fix or of a prediction.
-    mutating func follow(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
         lastPosition = position
         now = event.stamp
         publish(.position(position), event)
@@ -64,7 +64,7 @@ extension Navigator {
     ///
     /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
     /// where there is no road. Only a direction that is not known leaves the choice to the search.
-    func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
+    func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability
         let course = isKnown ? (position.road?.bearing ?? position.course) : nil

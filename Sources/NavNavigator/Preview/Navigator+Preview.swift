@@ -59,12 +59,12 @@ extension Navigator {
     private mutating func show(
         _ routes: RoutePreview, _ calculation: Calculation, _ event: NavigatorEvent
     ) {
-        preview.shown = PreviewDesk.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
+        preview.shown = PreviewState.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
         publish(.preview(routes), event)
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private static func routes(_ found: FoundRoutes, _ wishes: RouteWishes) -> [PreviewedRoute] {
+    private static func routes(_ found: FoundRoutes, _ wishes: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
             + found.alternatives.map {

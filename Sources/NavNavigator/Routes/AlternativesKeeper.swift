@@ -46,7 +46,7 @@ struct AlternativesKeeper {
     // MARK: Looking
 
     /// Whether alternatives are to be asked for now.
-    func isDue(at stamp: Timestamp, _ position: Sighting) -> Bool {
+    func isDue(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty else {
             return false
         }
@@ -57,7 +57,7 @@ struct AlternativesKeeper {
     }
 
     /// Notes that they are asked for.
-    mutating func begin(at stamp: Timestamp, from position: Sighting) {
+    mutating func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
         lastLook = position.coordinate
     }
@@ -239,7 +239,7 @@ struct AlternativesKeeper {
     }
 
     /// Notes where the vehicle is; the alternative that it has turned onto, if it has.
-    mutating func follow(_ position: Sighting, on trip: Trip) -> OfferedAlternative? {
+    mutating func follow(_ position: VehiclePosition, on trip: Trip) -> OfferedAlternative? {
         guard position.isSeen else { return nil }
         for index in kept.indices {
             guard let road = position.road, !road.isAgainst, kept[index].own[road.edgeKey] != nil,
@@ -257,7 +257,7 @@ struct AlternativesKeeper {
     }
 
     /// Metres from an alternative's start to where the vehicle is on it.
-    func offset(of offered: OfferedAlternative, _ position: Sighting?) -> Double {
+    func offset(of offered: OfferedAlternative, _ position: VehiclePosition?) -> Double {
         let alternative = offered.plan.alternative
         if let road = position?.road, let kept = kept.first(where: { $0.plan.alternative.id == offered.id }),
             let start = kept.own[road.edgeKey]

@@ -12,7 +12,7 @@ struct FasterRouteWatch {
         var plan: RoutePlan
         var gain: FasterRouteGain
         /// Where the vehicle was when it was asked for.
-        var origin: Sighting
+        var origin: VehiclePosition
         /// Until when a user may decide; nil where the owner's policy is asked.
         var until: Timestamp?
         /// Metres from the start of the route in force to where the two part.

@@ -4,7 +4,7 @@ import NavRouting
 
 /// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.
 extension Navigator {
-    mutating func considerAlternatives(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Not again while the question is open.

@@ -4,7 +4,7 @@ import NavRouting
 
 /// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.
 extension Navigator {
-    mutating func considerFasterRoute(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offer = faster.offer, isTooLate(offer, trip) {
             withdraw(.acceptFasterRoute)
@@ -34,7 +34,7 @@ extension Navigator {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
-    mutating func takeFasterRoute(_ answer: RouteAnswer, from origin: Sighting, _ event: NavigatorEvent) {
+    mutating func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }

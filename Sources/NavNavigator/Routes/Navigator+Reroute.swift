@@ -6,13 +6,13 @@ import NavRouting
 /// Other ways for the trip under way, from the thought to the route in force: should, will, fetching, fetched, applied.
 extension Navigator {
     /// Whether a position is good enough to start a trip from.
-    func canStart(at position: Sighting) -> Bool {
+    func canStart(at position: VehiclePosition) -> Bool {
         (position.sigma ?? 0) <= config.positioning.fixes.startMaximumAccuracy
     }
 
     // MARK: Whether
 
-    mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerReroute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if trip.wasSeenOnRoute { search.noteSeenOnRoute() }
         let reason: RerouteEvent.Reason
@@ -36,7 +36,7 @@ extension Navigator {
     }
 
     private mutating func draft(
-        _ reason: RerouteEvent.Reason, from position: Sighting, wishes: RouteWishes? = nil,
+        _ reason: RerouteEvent.Reason, from position: VehiclePosition, wishes: RoutePreferences? = nil,
         waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
         RouteSearch.Draft(
@@ -52,7 +52,7 @@ extension Navigator {
 
     /// A user asked for another way, or to leave out a waypoint.
     mutating func rerouteByHand(
-        _ reason: RerouteEvent.Reason, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
+        _ reason: RerouteEvent.Reason, wishes: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
     ) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
@@ -111,7 +111,7 @@ extension Navigator {
     }
 
     /// Within how many metres a new route avoids maneuvers.
-    private func maneuverAvoidance(at position: Sighting, refusals: Int) -> Double {
+    private func maneuverAvoidance(at position: VehiclePosition, refusals: Int) -> Double {
         let distance =
             config.rerouteManeuverAvoidanceDistance ?? config.rerouteManeuverAvoidance * (position.speed ?? 0)
         let committed = config.rerouteMinimumCommitTime * (position.speed ?? 0)
@@ -121,7 +121,7 @@ extension Navigator {
 
     /// A request to the routing worker.
     func query(
-        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RouteWishes, at stamp: Timestamp,
+        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RoutePreferences, at stamp: Timestamp,
         alternatives: Int = 0, to current: Route? = nil
     ) -> RouteQuery {
         RouteQuery(

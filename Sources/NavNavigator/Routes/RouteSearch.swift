@@ -23,10 +23,10 @@ struct RouteSearch {
         /// Sequence of the message that led to the thought, 0 for none.
         var cause: UInt64
         var reason: RerouteEvent.Reason
-        var wishes: RouteWishes
+        var wishes: RoutePreferences
         var waypoints: [Waypoint]
         /// Where the vehicle is.
-        var origin: Sighting
+        var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
     }
@@ -51,7 +51,7 @@ struct RouteSearch {
         /// Counted from 1 with the first after a success.
         var attempt: Int
         /// Where the vehicle was.
-        var origin: Sighting?
+        var origin: VehiclePosition?
 
         /// What is told of it.
         var reason: RerouteEvent.Reason {
@@ -192,7 +192,7 @@ struct RouteSearch {
     }
 
     /// Begins a request.
-    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: Sighting?) -> Request {
+    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: failures + 1, origin: origin)
         state = .waiting(request)
         if case .reroute = purpose, let origin {

@@ -55,7 +55,7 @@ extension Navigator {
     }
 
     mutating func requestStart(
-        _ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent
+        _ wanted: RouteSearch.TripOrder, from position: VehiclePosition?, _ event: NavigatorEvent
     ) {
         let start =
             wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
@@ -84,7 +84,7 @@ extension Navigator {
         }
         cancelSearch(event)
         let order = RouteOrder(
-            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RouteWishes())
+            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RoutePreferences())
         start(
             plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
@@ -110,7 +110,7 @@ extension Navigator {
 
     /// Starts a trip.
     mutating func start(
-        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: Sighting?, _ change: RouteChange,
+        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent
     ) {
         endPreview(event)
@@ -135,7 +135,7 @@ extension Navigator {
 
     /// Goes on along another route of the same trip.
     mutating func replaceRoute(
-        _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange,
+        _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
         taking alternative: UInt64? = nil, as id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
@@ -162,7 +162,7 @@ extension Navigator {
     }
 
     mutating func put(
-        _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, id: UInt64? = nil,
+        _ plan: RoutePlan, origin: VehiclePosition?, start: Double, isApproaching: Bool, id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
         var plan = plan
@@ -227,7 +227,7 @@ extension Navigator {
     }
 
     /// Asks once for each stop whether leaving the route near it leads to another route.
-    mutating func askWhetherNearStop(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses
         ask(

@@ -80,7 +80,7 @@ struct Trip {
     ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
     init(
         _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
-        origin: Sighting?, start: Double = 0, isApproaching: Bool = false
+        origin: VehiclePosition?, start: Double = 0, isApproaching: Bool = false
     ) {
         self.plan = plan
         self.routeID = routeID
@@ -208,7 +208,7 @@ struct Trip {
     mutating func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
     /// Follows one position. Updates come in the order in which they are to be told; there are none after the arrival.
-    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Update] {
+    mutating func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
@@ -283,7 +283,7 @@ struct Trip {
     }
 
     /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
-    private func advances(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+    private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
         case (.ahead, .offStep), (.takenBack, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
@@ -299,7 +299,7 @@ struct Trip {
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
     /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
-    private mutating func instructions(_ position: Sighting) -> [Instruction] {
+    private mutating func instructions(_ position: VehiclePosition) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
         var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
@@ -362,7 +362,7 @@ struct Trip {
     ///
     /// - Parameter road: the road that the vehicle is on while it is not where the route is; nil off the roads.
     private func progress(
-        _ position: Sighting, _ placement: RoutePlacement, offRoute road: RoadAttributes?
+        _ position: VehiclePosition, _ placement: RoutePlacement, offRoute road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
         // Off the route the way goes on from its nearest point.

@@ -136,10 +136,10 @@ public struct PositionTracker: Sendable {
     /// Takes in a fix.
     ///
     /// - Parameters:
-    ///   - isVouchedFor: whether the owner decided that it counts: then accuracy, speed, place and the receiver's own doubts are no reason to
+    ///   - isApproved: whether the owner decided that it counts: then accuracy, speed, place and the receiver's own doubts are no reason to
     ///     reject it.
     ///   - isInTunnel: whether positions are predicted in a tunnel of the map, where the road is known and the first fixes behind it are bad.
-    public mutating func take(_ fix: Fix, isVouchedFor: Bool = false, isInTunnel: Bool = false) -> FixVerdict {
+    public mutating func take(_ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         if selector.change != nil { noteReceiver() }
         observe(fix)
@@ -154,7 +154,7 @@ public struct PositionTracker: Sendable {
         expected?.advance(to: valid, reports)
         let verdict = qualifier.judge(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
-            isCompared: selector.hasOther(at: fix.stamp), isVouchedFor: isVouchedFor)
+            isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
         if verdict.isAccepted {
             selector.noteCounted(fix)
             measured = nil

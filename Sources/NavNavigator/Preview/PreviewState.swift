@@ -9,17 +9,17 @@ struct Calculation: Equatable {
     /// The call that waits for them; 0 for none.
     var call: UInt64
     /// Where the vehicle was; nil where the order says where it starts.
-    var origin: Sighting?
+    var origin: VehiclePosition?
 }
 
 /// Routes that are shown until guidance starts or they are stopped; nothing else ends it.
-struct PreviewDesk {
+struct PreviewState {
     /// Routes that are shown.
     struct Shown: Equatable {
         var preview: RoutePreview
         var order: RouteOrder
         /// Where the vehicle was when they were asked for.
-        var origin: Sighting?
+        var origin: VehiclePosition?
     }
 
     /// The routes that are shown.
