@@ -119,6 +119,8 @@ public final class NodeContext {
 
     /// Whether a player waits for this node at each step.
     package var isInLockstep: Bool { link.participant.isInLockstep }
+    /// Whether the loop's last look at the inbox found no message.
+    package internal(set) var isInboxEmpty = true
 
     /// The stamp for messages now: the machine's time, also while the first of `/clock` is waited for, or that
     /// of `/clock`.

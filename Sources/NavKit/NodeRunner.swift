@@ -116,6 +116,7 @@ public final class NodeRunner<Runnable: Node> {
             // In lockstep nothing else may come any more: whether its player lives is looked at now and then.
             let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
             delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
+            context.isInboxEmpty = delivery == nil
             let begin = Clocks.monotonic()
             if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
             // A barrier judges what has arrived as a whole, not what happened to be read first.

@@ -17,7 +17,7 @@ public struct Navigator {
     var map: MapSnapshot
     // Positioning.
     var positioning: Positioning
-    var lastPosition: Sighting?
+    var lastPosition: VehiclePosition?
     var simulation: DriveAlong?
     // The trip.
     var session = Session()
@@ -27,16 +27,16 @@ public struct Navigator {
     var alternatives: AlternativesKeeper
     var faster: FasterRouteWatch
     var refresh: RefreshSchedule
-    var preview = PreviewDesk()
-    var policy: PolicyDesk
+    var preview = PreviewState()
+    // What is waited for.
+    var routes = PendingRequests<PendingRoute>()
+    var questions = PendingRequests<PolicyRequest>()
 
     /// The part of the trip that is kept.
     var keptMark: TripMark?
 
-    private var lastRequestID: UInt64 = 0
-    /// The causes of the event at hand and of the requests for routes.
-    private var cause: UInt64 = 0
-    private var routeCauses = CauseMemory()
+    /// The moment of the last position, or of what was due since.
+    var now: Timestamp?
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
     private var missingTiles = MissingTileCounter()
@@ -52,7 +52,6 @@ public struct Navigator {
         alternatives = AlternativesKeeper(config)
         faster = FasterRouteWatch(config)
         refresh = RefreshSchedule(config.refresh)
-        policy = PolicyDesk(config.policy)
     }
 
     /// Takes one event in and returns what is to be done, in order.
@@ -60,11 +59,10 @@ public struct Navigator {
         effects = []
         var event = event
         switch event.kind {
-        case .routeAnswer(let id, _): event.causeSequence = routeCauses[id] ?? event.causeSequence
-        case .policyAnswer(let id, _): event.causeSequence = policy.cause(of: id) ?? event.causeSequence
+        case .routeAnswer(let id, _): event.causeSequence = routes[id]?.cause ?? event.causeSequence
+        case .policyAnswer(let id, _): event.causeSequence = questions[id]?.cause ?? event.causeSequence
         default: break
         }
-        cause = event.causeSequence
         var isPresent = true
         switch event.kind {
         // A fix that does not count may be of any time.
@@ -87,8 +85,7 @@ public struct Navigator {
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
     public var due: Timestamp? {
         let moments = [
-            simulation == nil ? positioning.due : simulation?.due, policy.due, search.due, alternatives.due, faster.due,
-            preview.due,
+            simulation == nil ? positioning.due : simulation?.due, routes.due, questions.due, faster.offer?.until,
         ]
         return moments.compactMap { $0 }.min()
     }
@@ -110,11 +107,14 @@ public struct Navigator {
 
     /// Does what is due by the time that has passed.
     private mutating func passTime(_ event: NavigatorEvent) {
-        if case .timer = event.kind { position(.timer, event) }
+        if case .timer = event.kind {
+            now = event.stamp
+            position(.timer, event)
+        }
         simulate(at: event.stamp, event)
         decideOverdue(event)
         refuseOverdueFasterRoute(event)
-        giveUpOverdue(event)
+        failOverdueRequests(event)
     }
 
     private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
@@ -140,27 +140,14 @@ public struct Navigator {
         alternatives.config = config
         faster.config = config
         refresh.config = config.refresh
-        policy.config = config.policy
         trip?.config = config
     }
 
-    /// The clock of the fixes was set back.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        trip?.noteClockSet(to: stamp)
-        search.noteClockSet(to: stamp)
-        alternatives.noteClockSet(to: stamp)
-        faster.noteClockSet(to: stamp)
-        refresh.noteClockSet(to: stamp)
-        policy.noteClockSet(to: stamp)
-        simulation?.noteClockSet(to: stamp)
-        preview.noteClockSet(to: stamp)
-    }
-
     /// Follows the trip and considers what may change its route.
-    mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
-        for happening in trip?.follow(position, on: map.graph) ?? [] {
-            switch happening {
+        for update in trip?.follow(position, on: map.graph) ?? [] {
+            switch update {
             case .progress(let progress): publish(.progress(progress), event)
             case .instruction(let instruction, let distance, let duration):
                 ask(
@@ -177,57 +164,7 @@ public struct Navigator {
         refreshIfDue(event)
     }
 
-    // MARK: Answers
-
-    private mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
-        giveUpOverdue(event)
-        var answer = answer
-        if case .found(var found) = answer, found.main.provider == .online, found.main.route.trafficDelay != nil {
-            // A provider does not say how old its traffic is: it is that of the answer.
-            found.main.route.trafficStamp = event.stamp
-            answer = .found(found)
-        }
-        if let calculation = preview.take(id) {
-            answerCalculation(calculation, answer, event)
-        } else if alternatives.pending?.id == id {
-            takeAlternatives(answer, event)
-        } else if faster.pending?.id == id {
-            takeFasterRoute(answer, event)
-        } else if let request = search.pending, request.id == id {
-            take(answer, request, event)
-        }
-    }
-
-    /// Gives up requests whose answers have not come in time.
-    private mutating func giveUpOverdue(_ event: NavigatorEvent) {
-        let failure = RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s")
-        if let request = search.overdue(at: event.stamp) {
-            var event = event
-            event.causeSequence = routeCauses[request.id] ?? event.causeSequence
-            effects.append(.cancelRoute(requestID: request.id))
-            fail(request, failure, event)
-        }
-        if alternatives.isOverdue(at: event.stamp), let id = alternatives.pending?.id {
-            effects.append(.cancelRoute(requestID: id))
-            var event = event
-            event.causeSequence = routeCauses[id] ?? event.causeSequence
-            takeAlternatives(.failed(failure), event)
-        }
-        if faster.isOverdue(at: event.stamp), let id = faster.giveUp() { effects.append(.cancelRoute(requestID: id)) }
-        for calculation in preview.takeOverdue(at: event.stamp) {
-            effects.append(.cancelRoute(requestID: calculation.id))
-            answerCalculation(calculation, .failed(failure), event)
-        }
-    }
-
     // MARK: Effects
-
-    /// A number that no request had before.
-    mutating func nextRequestID() -> UInt64 {
-        lastRequestID += 1
-        routeCauses[lastRequestID] = cause
-        return lastRequestID
-    }
 
     /// Adds an effect.
     mutating func perform(_ effect: Effect) { effects.append(effect) }
@@ -274,22 +211,6 @@ public struct Navigator {
         case .offRoute, .wrongWay: return .guidance(.offRoute)
         case .uncertain: return .guidance(.uncertain)
         case .onRoute, .offStep: return .guidance(trip.wasSeenOnRoute ? .tracking : .initialized)
-        }
-    }
-}
-
-/// The header sequences that caused the newest requests, for what follows from their answers.
-struct CauseMemory {
-    private static let capacity = 64
-    private var entries: [(id: UInt64, cause: UInt64)] = []
-
-    /// The cause of a request, 0 where nothing with a sequence caused it; nil when it was long ago.
-    subscript(id: UInt64) -> UInt64? {
-        get { entries.last { $0.id == id }?.cause }
-        set {
-            guard let newValue else { return }
-            if entries.count == Self.capacity { entries.removeFirst() }
-            entries.append((id, newValue))
         }
     }
 }

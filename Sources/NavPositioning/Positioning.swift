@@ -33,8 +33,8 @@ public struct Positioning: Sendable {
     public enum Event: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
-        /// The same, which somebody who knows better wants to count.
-        case vouchedFix(Fix)
+        /// The same, which counts by the owner's decision although it does not qualify.
+        case approvedFix(Fix)
         /// The vehicle measured its own motion.
         case odometry(Odometry)
         /// The moment of ``due`` has come.
@@ -54,11 +54,11 @@ public struct Positioning: Sendable {
         /// A step that the matcher added to the driven path. Only when tracing.
         case step(MatchStep)
         /// A prediction begins with a position.
-        case predictionBegan(ReckoningReason, Sighting)
+        case predictionBegan(ReckoningReason, VehiclePosition)
         /// A prediction ends, with the position of the fix that ended it.
-        case predictionEnded(ReckoningReason, PredictionEnd, Sighting?)
+        case predictionEnded(ReckoningReason, PredictionEnd, VehiclePosition?)
         /// A position, measured or predicted.
-        case position(Sighting)
+        case position(VehiclePosition)
     }
 
     private var metric: Metric
@@ -159,7 +159,7 @@ public struct Positioning: Sendable {
         let stamp: Timestamp
         var end: Timestamp?
         switch event {
-        case .fix(let fix), .vouchedFix(let fix): (stamp, end) = (fix.stamp, time(toldBy: fix))
+        case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, time(toldBy: fix))
         case .odometry(let odometry):
             guard hasHeardFix, admits(odometry) else { return [] }
             (stamp, end) = (odometry.stamp, odometry.stamp)
@@ -176,8 +176,8 @@ public struct Positioning: Sendable {
     public mutating func handle(_ event: Event, at now: Timestamp, prior: RoutePrior? = nil) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .fix(let fix): take(fix, isVouchedFor: false, at: now, prior, &effects)
-        case .vouchedFix(let fix): take(fix, isVouchedFor: true, at: now, prior, &effects)
+        case .fix(let fix): take(fix, isApproved: false, at: now, prior, &effects)
+        case .approvedFix(let fix): take(fix, isApproved: true, at: now, prior, &effects)
         case .odometry(let odometry):
             tracker.take(odometry)
             predict(at: now, prior, &effects)
@@ -187,10 +187,11 @@ public struct Positioning: Sendable {
     }
 
     private mutating func take(
-        _ fix: Fix, isVouchedFor: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
+        _ fix: Fix, isApproved: Bool, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
         noteReceiver(of: fix)
-        let verdict = tracker.take(fix, isVouchedFor: isVouchedFor)
+        let verdict = tracker.take(
+            fix, isApproved: isApproved, isInTunnel: reckoning.reason == .tunnel)
         effects.append(.judged(fix, verdict))
         if let change = tracker.receiverChange {
             receiver = change.new
@@ -216,9 +217,9 @@ public struct Positioning: Sendable {
         let reason = reckoning.reason
         let ends = reckoning.note(fix, match, tracker, metric, prior)
         if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
-            return tell(Sighting(led, like: fix), &effects)
+            return tell(VehiclePosition(led, like: fix), &effects)
         }
-        var position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        var position = VehiclePosition(fix: fix, match: match, directionProbability: match.directionProbability)
         if reason != nil { returnStart = fix.stamp }
         if let start = returnStart {
             let gap = Geodesy.distance(match.coordinate, fix.coordinate)
@@ -249,22 +250,22 @@ public struct Positioning: Sendable {
             judge.noteMissing(
                 reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
                 isLost: false, at: now)
-            let position = Sighting(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
+            let position = VehiclePosition(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
             if begins, let reason = reckoning.reason { effects.append(.predictionBegan(reason, position)) }
             tell(position, &effects)
         }
     }
 
     /// Tells a position that is not older than the one told before: a fix that comes when a later moment was predicted is only learned from.
-    private mutating func tell(_ position: Sighting, _ effects: inout [Effect]) {
+    private mutating func tell(_ position: VehiclePosition, _ effects: inout [Effect]) {
         if let told, position.stamp < told { return }
         told = position.stamp
         effects.append(.position(position))
     }
 
     /// The position of a fix that a drive along the route makes: no receiver is judged by it.
-    public mutating func place(simulated fix: Fix, _ prior: RoutePrior) -> Sighting {
-        Sighting(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
+    public mutating func place(simulated fix: Fix, _ prior: RoutePrior) -> VehiclePosition {
+        VehiclePosition(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
     }
 
     /// Forgets where the vehicle was, before and after a drive that is none of its own.
@@ -308,16 +309,12 @@ public struct Positioning: Sendable {
     private mutating func reject(
         _ fix: Fix, _ rejection: FixRejection, at now: Timestamp, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) {
-        switch rejection.reason {
-        // Nothing new is known of the present.
-        case .duplicate, .outOfOrder, .stale, .future: return
-        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
-            reckoning.noteBad()
-            // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
-            if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
-            assess(fix, isAccepted: false, at: now)
-            predict(at: now, prior, &effects)
-        }
+        guard rejection.reason.isOfThePresent else { return }
+        reckoning.noteBad()
+        // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
+        if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
+        assess(fix, isAccepted: false, at: now)
+        predict(at: now, prior, &effects)
     }
 
     /// Assesses the health by a fix.
@@ -332,7 +329,7 @@ public struct Positioning: Sendable {
 }
 
 extension MatchedPosition {
-    /// See ``Sighting/directionProbability``.
+    /// See ``VehiclePosition/directionProbability``.
     fileprivate var directionProbability: Double {
         guard let road else { return 0 }
         var along = 0.0

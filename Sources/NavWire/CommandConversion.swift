@@ -5,7 +5,7 @@ package import NavMessages
 package import NavNavigator
 package import NavRouting
 
-extension RouteWishes {
+extension RoutePreferences {
     /// The core's form of options; what they do not say is that of the node's vehicle.
     ///
     /// - Parameter isAsked: whether somebody asks for them and is told what cannot be. The options of a route that exists tell how it came to be:
@@ -46,7 +46,7 @@ extension NavMessages.RouteOptions {
     /// The message of wishes.
     ///
     /// - Parameter guidance: that of a route, whose language and units are in force; nil for the wishes alone.
-    package init(_ wishes: RouteWishes, of guidance: RouteGuidance? = nil) {
+    package init(_ wishes: RoutePreferences, of guidance: RouteGuidance? = nil) {
         self.init(
             vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
             avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
@@ -156,7 +156,7 @@ extension RouteOrder {
         let options = request.options ?? NavMessages.RouteOptions()
         self.init(
             origin: origin, waypoints: waypoints,
-            wishes: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset),
+            wishes: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset),
             alternatives: Int(min(options.alternatives ?? 0, 2)))
     }
 
@@ -216,7 +216,7 @@ extension NavigatorCommand {
                 plan.provider = .external
                 if let options = message.options {
                     plan.ask(
-                        for: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false))
+                        for: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false))
                 }
                 self = .setRoute(plan, drive)
             case nil: throw RouteFailure(code: .invalidRequest, message: "neither a route nor where to")
@@ -226,7 +226,7 @@ extension NavigatorCommand {
             let options = request.options
             self = .reroute(
                 try options.map { options throws(RouteFailure) in
-                    try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset)
+                    try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset)
                 })
         case .selectAlternative(let request):
             guard let id = request.routeId else {

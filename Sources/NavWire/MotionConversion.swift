@@ -56,7 +56,7 @@ extension SignalAlarm {
 }
 
 extension PositionSource {
-    package init(_ sighting: Sighting) {
+    package init(_ sighting: VehiclePosition) {
         if sighting.prediction != nil {
             self = .predicted
         } else {

@@ -176,7 +176,7 @@ extension NavNavigator.PolicyAnswer {
         guard waypoints.count == answer.waypoints.count else { return nil }
         do throws(RouteFailure) {
             let wishes = try answer.options.map { options throws(RouteFailure) in
-                try RouteWishes(options, node: vehicle, minutesAheadOfUTC: nil)
+                try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
             }
             self.init(verdict: true, content: .reroute(wishes, waypoints))
         } catch {

@@ -9,7 +9,7 @@ extension NavMessages.MatchedPosition {
     /// The message of a sighting.
     ///
     /// - Parameter limit: the speed limit of its road; nil off road.
-    package init(_ sighting: Sighting, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
+    package init(_ sighting: VehiclePosition, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
         let match = sighting.match
         let attributes = match.road.map { graph.attributes(of: $0.edge) }
         self.init(
@@ -46,7 +46,7 @@ extension EventContext {
 
 extension Pose {
     /// The receiver's pose, or that of the filter where there is none.
-    package init(raw sighting: Sighting) {
+    package init(raw sighting: VehiclePosition) {
         let fix = sighting.fix
         self.init(
             latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, course: fix.course,
@@ -55,7 +55,7 @@ extension Pose {
     }
 
     /// The place on the road.
-    package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: Sighting) {
+    package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: VehiclePosition) {
         self.init(
             latitude: road.coordinate.latitude, longitude: road.coordinate.longitude, course: road.bearing,
             speedMps: sighting.speed, horizontalAccuracyM: road.alongSigma)

@@ -26,7 +26,7 @@ struct MatchCommand: ParsableCommand {
             are qualified, filtered and matched, and led over to after an outage. Those that do not count (out of order, twice, frozen, \
             jumped, too inaccurate, without a position) are rows without a position whose state says rejected and why; one that comes \
             when a later position was predicted is outdated. --predictions adds the positions that are predicted where fixes fail. \
-            --raw matches every fix as it is.
+            --raw matches every fix as it is, which is best for positions without a speed that are seconds apart.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, edges, geojson }

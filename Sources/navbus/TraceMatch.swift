@@ -49,10 +49,10 @@ struct TraceMatch {
                 case .judged(let fix, _): open = fix
                 case .position(let position):
                     if open != nil {
-                        text.add(position, line)
+                        text.add(position.match, line)
                         open = nil
                     } else if showsPredictions {
-                        text.add(position, line)
+                        text.add(position.match, state: "predicted", line)
                     }
                 case .step(let step): text.add(path.append(step), line)
                 case .receiver, .clockSet, .filtered, .predictionBegan, .predictionEnded: break
@@ -131,10 +131,6 @@ private struct Text {
     /// A fix that was not matched: it has a time and no place.
     func add(_ fix: Fix, _ state: String, _ line: (String) -> Void) {
         if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,\(state)") }
-    }
-
-    mutating func add(_ position: Sighting, _ line: (String) -> Void) {
-        add(position.match, state: position.prediction == nil ? nil : "predicted", line)
     }
 
     mutating func add(_ position: NavMatching.MatchedPosition, state: String? = nil, _ line: (String) -> Void) {

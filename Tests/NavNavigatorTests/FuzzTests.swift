@@ -152,8 +152,8 @@ import Testing
                 hold: chance(0.3) ? number() : nil, content: content)
         }
 
-        mutating func wishes() -> RouteWishes {
-            var wishes = RouteWishes()
+        mutating func wishes() -> RoutePreferences {
+            var wishes = RoutePreferences()
             if chance(0.3) { wishes.options.initialManeuverAvoidance = chance(0.2) ? number() : random.uniform() * 300 }
             if chance(0.1) { wishes.options.chosenRouteFactor = number() }
             return wishes

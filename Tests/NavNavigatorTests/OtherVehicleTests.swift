@@ -28,7 +28,7 @@ struct OtherVehicleTests {
         let map = MapSnapshot(graph: town.map.graph, model: CostModel(profile: node))
         var ride = Ride(map)
         ride.answering = .byHand
-        let wishes = RouteWishes(options: RouteOptions(), vehicle: vehicle)
+        let wishes = RoutePreferences(options: RouteOptions(), vehicle: vehicle)
         ride.command(.navigate(RouteOrder(waypoints: [try town.waypoint(end)], wishes: wishes), nil))
         ride.drive(town.standing(at: try town.place("AB", 0.1), seconds: 1))
         let query = try #require(ride.open.first)

@@ -14,7 +14,7 @@ import Testing
     private struct Outcome {
         var ride: Ride
         var error: Double
-        var last: Sighting
+        var last: VehiclePosition
     }
 
     /// Drives through crossings with wheels and a gyroscope; no fix comes from `blind.lowerBound` to `blind.upperBound` metres.
@@ -29,7 +29,7 @@ import Testing
         let fixes = ReceiverModel(.open).fixes(drive.states, start: SeededDrive.start, seed: seed + 2)
         var ride = Ride(town.map)
         if let planned { ride.command(.setRoute(try town.plan(planned))) }
-        var outcome: (Double, Sighting)?
+        var outcome: (Double, VehiclePosition)?
         for (index, state) in drive.states.enumerated() {
             if hasOdometry { ride.drive(reports[index]) } else { ride.fireTimers(until: fixes[index].stamp) }
             let isBlind = blind.contains(state.offset)

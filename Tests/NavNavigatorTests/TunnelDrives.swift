@@ -120,7 +120,7 @@ enum TunnelDrives {
         }
         var nextFix = 0
         var inside: (state: DriveState, at: Timestamp)?
-        var lastPredicted: (sighting: Sighting, error: Double)?
+        var lastPredicted: (sighting: VehiclePosition, error: Double)?
         for (index, state) in states.enumerated() {
             let stamp = SeededDrive.start.advanced(bySeconds: state.time)
             if hasOdometry { ride.drive(reports[index]) } else { ride.fireTimers(until: stamp) }

@@ -29,7 +29,7 @@ import Testing
     private struct Outcome {
         var ride: Ride
         var error: Double
-        var last: Sighting
+        var last: VehiclePosition
     }
 
     private static func drive(
@@ -44,7 +44,7 @@ import Testing
         let fixes = ReceiverModel(.open).fixes(drive.states, start: SeededDrive.start, seed: 4)
         var ride = Ride(town.map)
         if let planned { ride.command(.setRoute(try town.plan(planned))) }
-        var outcome: (Double, Sighting)?
+        var outcome: (Double, VehiclePosition)?
         for (index, state) in drive.states.enumerated() {
             var report = reports[index]
             if !hasTurnRate { report.turnRate = nil }

@@ -33,8 +33,8 @@ import Testing
             said += outcome.messages
         }
 
-        mutating func turn(at now: Int64) {
-            guard clock.turn(now) == nil else { return }
+        mutating func turn(at now: Int64, isInboxEmpty: Bool) {
+            guard clock.turn(now, isInboxEmpty: isInboxEmpty) == nil else { return }
             defer { clock.rest(until: now + 100_000_000, from: now) }
             guard session.due != nil, let overdue = clock.overdueSince(now) else { return }
             said += session.pass(to: overdue, newestOnly: true).messages
@@ -49,11 +49,11 @@ import Testing
                 guard isRunning(now) else { continue }
                 let ns = Int64(tenth) * 100_000_000
                 // The loop takes one message a turn.
-                turn(at: ns)
+                turn(at: ns, isInboxEmpty: waiting.first.map { $0.at > now } ?? true)
                 while let next = waiting.first, next.at <= now {
                     waiting = waiting.dropFirst()
                     take(next.fix, at: ns)
-                    turn(at: ns)
+                    turn(at: ns, isInboxEmpty: false)
                 }
             }
         }
@@ -91,6 +91,29 @@ import Testing
         let after = loop.positions.filter { ($0.stampNs ?? 0) > (fixes[28].stampNs ?? 0) }
         #expect(after.count > 60 && after.allSatisfy { $0.source != .predicted })
         #expect(loop.rejections.isEmpty)
+    }
+
+    /// In a playback at 20 times the speed half a second of waiting would be ten of the drive.
+    @Test(arguments: [false, true])
+    func predictionsResumeAfterAStallAsSoonAsTheInboxIsEmpty(isPlayback: Bool) {
+        var clock = FixClock()
+        #expect(clock.turn(0, isInboxEmpty: true, isPlayback: isPlayback) == nil)
+        clock.rest(until: Self.second / 10, from: 0)
+        let resumed = 5 * Self.second
+        // What arrived during the stall is taken in first, however long that takes.
+        #expect(clock.turn(resumed, isInboxEmpty: false, isPlayback: isPlayback) != nil)
+        for step in 1...9 as ClosedRange<Int64> {
+            clock.rest(until: .max, from: resumed)
+            let now = resumed + step * Self.second / 10
+            #expect(clock.turn(now, isInboxEmpty: false, isPlayback: isPlayback) == now)
+        }
+        #expect(clock.turn(resumed + Self.second, isInboxEmpty: true, isPlayback: isPlayback) == nil)
+        // An inbox that is empty at once may still be filling.
+        clock.rest(until: resumed + Self.second, from: resumed + Self.second)
+        let again = resumed + 10 * Self.second
+        let wake = clock.turn(again, isInboxEmpty: true, isPlayback: isPlayback)
+        #expect(wake.map { $0 - again <= Self.second / 20 } == true)
+        #expect(clock.turn(again + Self.second / 20, isInboxEmpty: true, isPlayback: isPlayback) == nil)
     }
 
     @Test func aStoppedProcessTellsNothingOfThePast() throws {

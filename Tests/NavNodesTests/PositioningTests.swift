@@ -86,7 +86,7 @@ struct PositioningTests {
         let seat = try Seat(NavigationConfiguration())
         var positioning = Positioning(metric: map.metric)
         var receivers = ReceiverRegister(preferred: [])
-        var own: [Sighting] = []
+        var own: [VehiclePosition] = []
         for input in drive.inputs {
             seat.take(input)
             let event: Positioning.Event

@@ -230,7 +230,7 @@ final class ScenarioRun {
         case .via(let places):
             answer = PolicyAnswer(verdict: true, content: .reroute(nil, try places.map(waypoint)))
         case .avoidance(let metres):
-            var wishes = RouteWishes()
+            var wishes = RoutePreferences()
             wishes.options.initialManeuverAvoidance = metres
             answer = PolicyAnswer(verdict: true, content: .reroute(wishes, []))
         }

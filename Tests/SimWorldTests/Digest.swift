@@ -93,7 +93,7 @@ struct Digest: Equatable {
         }
     }
 
-    private mutating func add(_ sighting: Sighting) {
+    private mutating func add(_ sighting: VehiclePosition) {
         add(sighting.coordinate)
         add(sighting.match.coordinate)
         add(sighting.match.confidence)

@@ -43,7 +43,7 @@ enum StateIsBounded {
 
     /// The first one that a path begins or ends with counts.
     private static let limits: [(place: String, most: Int)] = [
-        ("policy.open", 64), ("preview.calculations", 8), ("alternatives.kept", 2),
+        ("questions.all", 64), ("routes.all", 11), ("alternatives.kept", 2),
         // As long as a route is: on these maps none has as many edges.
         (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
         // Made once for the roads that can be reached between two fixes, and for the wheels' reports between them.

@@ -178,8 +178,8 @@ import Testing
 
     @Test func whatGrowsIsFound() {
         #expect(
-            StateIsBounded.breach(["policy.open": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
-        #expect(StateIsBounded.breach(["policy.open": 65]) != nil)
+            StateIsBounded.breach(["questions.all": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
+        #expect(StateIsBounded.breach(["questions.all": 65]) != nil)
         #expect(StateIsBounded.breach(["alternatives.kept": 3]) != nil)
         #expect(StateIsBounded.breach(["positioning.judge.seen": 65]) != nil)
     }
@@ -188,7 +188,7 @@ import Testing
         var world = try SimWorld(seed: 1)
         try world.run { _, _ in }
         let counts = Footprint(world.navigator).counts
-        #expect(counts["policy.open"] != nil && counts["preview.calculations"] != nil)
+        #expect(counts["questions.all"] != nil && counts["routes.all"] != nil)
     }
 
     @Test func eachRuleHasWhatBreaksIt() {

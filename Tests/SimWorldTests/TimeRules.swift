@@ -117,7 +117,7 @@ struct NumbersAreSound: Invariant {
         }
     }
 
-    private func sigmas(_ sighting: Sighting) -> [Double] {
+    private func sigmas(_ sighting: VehiclePosition) -> [Double] {
         var numbers = [
             sighting.match.confidence, sighting.match.offRoadProbability, sighting.age, sighting.directionProbability,
         ]

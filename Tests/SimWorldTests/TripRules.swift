@@ -124,7 +124,7 @@ struct DestinationIsKept: Invariant {
 
 struct RemainingNeverGrows: Invariant {
     static let rule =
-        "the way that remains never grows, but with another route, off it, or back to where the vehicle was seen before a prediction"
+        "the way that remains never grows, but with another route, off it, or once to where a fix takes a prediction back"
     private var last: RouteProgress?
     /// What remained where the vehicle was last seen and not only thought to be, metres.
     private var seen = 0.0
@@ -167,12 +167,10 @@ struct RemainingNeverGrows: Invariant {
         return progress.waypointsRemaining > last.waypointsRemaining ? "a waypoint more is ahead" : nil
     }
 
-    /// Only a fix that moves the place forward confirms it: one that takes a prediction back in part may be followed by one that takes back more.
+    /// A fix that moves the place confirms it, forward or back: a prediction is taken back once, and not step by step.
     private mutating func note(_ progress: RouteProgress) {
         guard progress.position.prediction == nil, progress.position.evidence == .measured else { return }
-        if last.map({ progress.distanceRemaining < $0.distanceRemaining }) ?? true {
-            seen = progress.distanceRemaining
-        }
+        if last?.distanceRemaining != progress.distanceRemaining { seen = progress.distanceRemaining }
     }
 }
 
@@ -363,7 +361,7 @@ struct NothingFinalIsExpected: Invariant {
 struct ArrivalsAreThere: Invariant {
     static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
     private var places: [RouteWaypoint] = []
-    private var last: Sighting?
+    private var last: VehiclePosition?
     /// Metres by which the receiver was wrong at the last fix that counted: what is predicted from there is as wrong.
     private var error = 0.0
 

@@ -98,11 +98,11 @@ struct SimUser {
             origin: chance(0.06) ? Waypoint(map.coordinate(&random)) : nil,
             waypoints: (0..<count).map { _ in
                 Waypoint(map.coordinate(&random, beside: chance(0.3) ? 60 : 0), isStop: chance(0.75))
-            }, wishes: chance(0.1) ? wishes() : RouteWishes(), alternatives: chance(0.5) ? 2 : 0)
+            }, wishes: chance(0.1) ? wishes() : RoutePreferences(), alternatives: chance(0.5) ? 2 : 0)
     }
 
-    private mutating func wishes() -> RouteWishes {
-        var wishes = RouteWishes()
+    private mutating func wishes() -> RoutePreferences {
+        var wishes = RoutePreferences()
         if chance(0.3) { wishes.options.initialManeuverAvoidance = 300 * random.uniform() }
         if chance(0.3) { wishes.options.waypointTurns = pick([.atStops, .everywhere, .never]) }
         if chance(0.1) { wishes.options.excludedEdges = [map.graph.key(of: map.place(&random).edge)] }
@@ -124,7 +124,7 @@ struct SimUser {
         case 6: return .calculate(RouteOrder(waypoints: [], alternatives: index), isPreview: chance(0.5))
         case 7: return .acceptFasterRoute(true)
         case 8:
-            var wishes = RouteWishes()
+            var wishes = RoutePreferences()
             wishes.options.initialManeuverAvoidance = pick([.nan, -1, 1e9])
             return .reroute(wishes)
         default:

@@ -2,7 +2,7 @@ public import NavGuidance
 public import NavRouting
 
 /// The preferences for the routes of a trip, reroutes included.
-public struct RouteWishes: Sendable, Hashable {
+public struct RoutePreferences: Sendable, Hashable {
     /// Roads and areas to keep out of, and where the vehicle may turn round.
     public var options = RouteOptions()
     /// The vehicle; nil for the node's.
@@ -32,13 +32,14 @@ public struct RouteOrder: Sendable, Hashable {
     /// Stops and pass-through points, the last one the destination.
     public var waypoints: [Waypoint]
     /// The preferences for the routes.
-    public var wishes: RouteWishes
+    public var wishes: RoutePreferences
     /// The number of alternatives to the best route, 0 ... 2.
     public var alternatives: Int
 
     /// An order.
     public init(
-        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RouteWishes = RouteWishes(), alternatives: Int = 0
+        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RoutePreferences = RoutePreferences(),
+        alternatives: Int = 0
     ) {
         self.origin = origin
         self.waypoints = waypoints
@@ -82,7 +83,7 @@ public enum NavigatorCommand: Sendable, Equatable {
     /// End guidance and preview.
     case stop
     /// Find a new route now; with other wishes for this one route, or those of the trip.
-    case reroute(RouteWishes?)
+    case reroute(RoutePreferences?)
     /// Go on along an alternative.
     case selectAlternative(UInt64)
     /// Take the faster route that was detected, or refuse it; nothing is decided where it is not the route that is named.

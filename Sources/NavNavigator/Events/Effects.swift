@@ -46,7 +46,7 @@ public enum Publication: Sendable {
     /// Phase of the trip.
     case state(NavigatorState)
     /// The vehicle's position.
-    case position(Sighting)
+    case position(VehiclePosition)
     /// The vehicle's progress along the route.
     case progress(RouteProgress)
     /// The route in force; nil when there is none any more.
@@ -197,7 +197,7 @@ public struct SimulationEvent: Sendable, Hashable {
     /// Why.
     public var reason: SimulationReason
     /// The vehicle's estimated position; nil when it is lost.
-    public var position: Sighting?
+    public var position: VehiclePosition?
     /// Why it ends; nil as it begins.
     public var end: End?
 
@@ -291,7 +291,7 @@ public struct RouteProgress: Sendable, Equatable {
     /// The last spoken instruction.
     public var spokenInstruction: InstructionID?
     /// The vehicle's position.
-    public var position: Sighting
+    public var position: VehiclePosition
     /// Whether the vehicle is shown on its route.
     public var isSnapped: Bool
     /// The point on the route; off the route the position on the road, or as it was measured.

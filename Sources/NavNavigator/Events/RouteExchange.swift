@@ -18,7 +18,7 @@ public struct RoutePlan: Sendable, Equatable {
     /// Metres from the route's start to the vehicle; 0 before it has set out.
     public internal(set) var offset = 0.0
     /// The preferences it was requested with; nil where they are not known.
-    public internal(set) var wishes: RouteWishes?
+    public internal(set) var wishes: RoutePreferences?
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
@@ -30,7 +30,7 @@ public struct RoutePlan: Sendable, Equatable {
     }
 
     /// Takes note of what was asked for.
-    public mutating func ask(for wishes: RouteWishes) { self.wishes = wishes }
+    public mutating func ask(for wishes: RoutePreferences) { self.wishes = wishes }
 
     /// The stop at the end of the first leg; nil for a route without legs.
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }

@@ -6,29 +6,38 @@ import NavRouting
 
 /// Decisions that the vehicle's owner may take: asked, waited for without standing still, and gone on from.
 extension Navigator {
+    /// The most questions that are open at a time; the next one has its standard answer at once, so that who does not answer cannot fill the
+    /// memory. 64: more than a drive ever asks at once.
+    private static let mostQuestions = 64
+
     /// Has a question decided: at once by its standard answer when nobody is to be asked, else when the answer comes.
     mutating func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
-        guard let request = policy.ask(question, standard: standard, at: event.stamp, cause: event.causeSequence)
-        else {
+        guard config.policy.asked.contains(question.kind), questions.all.count < Navigator.mostQuestions else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }
+        let patience = config.policy.patience(question.kind)
+        let request = PolicyRequest(
+            requestID: questions.nextID(), question: question, standard: standard,
+            deadline: event.stamp.advanced(bySeconds: patience), stamp: event.stamp, causeSequence: event.causeSequence)
+        questions.add(
+            request.requestID, request, at: event.stamp, patience: patience, cause: event.causeSequence)
         publish(.policyRequest(request), event)
         perform(.askPolicy(request))
     }
 
     mutating func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
-        guard let request = policy.close(id) else { return }
+        guard let request = questions.take(id) else { return }
         decide(request, answer, event)
     }
 
     /// Decides what nobody has answered in time.
     mutating func decideOverdue(_ event: NavigatorEvent) {
-        for request in policy.closeOverdue(at: event.stamp) {
-            perform(.withdrawPolicy(requestID: request.requestID))
+        for request in questions.takeOverdue(at: event.stamp) {
+            perform(.withdrawPolicy(requestID: request.id))
             // The deadline passes by chance during this event: the cause is what led to the question.
             var event = event
-            event.causeSequence = request.causeSequence
+            event.causeSequence = request.cause
             decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
         }
     }
@@ -36,16 +45,19 @@ extension Navigator {
     /// Takes questions back that make no sense any more.
     mutating func withdraw(_ kinds: PolicyKind...) {
         for kind in kinds {
-            for request in policy.close(kind) { perform(.withdrawPolicy(requestID: request.requestID)) }
+            for request in questions.take(for: { $0.question.kind == kind }) {
+                perform(.withdrawPolicy(requestID: request.id))
+            }
         }
     }
 
-    private mutating func decide(_ request: PolicyRequest, _ answer: PolicyAnswer, _ event: NavigatorEvent) {
+    private mutating func decide(
+        _ request: PendingRequests<PolicyRequest>.Request, _ answer: PolicyAnswer, _ event: NavigatorEvent
+    ) {
+        let (question, standard) = (request.purpose.question, request.purpose.standard)
         let latency = max(event.stamp.seconds(since: request.stamp), 0)
         goOn(
-            from: request.question,
-            decision(on: request.question, request.requestID, answer, standard: request.standard, latency: latency),
-            event)
+            from: question, decision(on: question, request.id, answer, standard: standard, latency: latency), event)
     }
 
     private func decision(
@@ -77,7 +89,7 @@ extension Navigator {
             if decision.verdict {
                 publish(.fixRejected(fix, rejection), event)
             } else {
-                position(.vouchedFix(fix), event)
+                position(.approvedFix(fix), event)
             }
         case .shouldPreventReroutesWhenArriving(let waypoint, _):
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }

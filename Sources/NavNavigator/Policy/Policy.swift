@@ -33,7 +33,7 @@ public enum PolicyQuestion: Sendable, Equatable {
     /// May a reroute begin?
     case shouldReroute(RerouteEvent.Reason, DeviationState)
     /// With which wishes, and through which waypoints, is the new route asked for?
-    case rerouteOptions(RerouteEvent.Reason, RouteWishes, [Waypoint])
+    case rerouteOptions(RerouteEvent.Reason, RoutePreferences, [Waypoint])
     /// May a new route come into force whose first maneuver is so near, seconds away?
     case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)
     /// May the alternative be taken that the vehicle turned onto?
@@ -168,7 +168,7 @@ public struct PolicyAnswer: Sendable, Equatable {
     /// The content that goes with a yes.
     public enum Content: Sendable, Equatable {
         /// Wishes for the new route and the waypoints that it is to lead through; none for those that it has.
-        case reroute(RouteWishes?, [Waypoint])
+        case reroute(RoutePreferences?, [Waypoint])
         /// Other words.
         case instruction(RevisedInstruction)
     }

@@ -27,7 +27,7 @@ extension Navigator {
                 guard case .rejected(let rejection) = verdict else { continue }
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)
-            case .clockSet: noteClockSet(to: event.stamp)
+            case .clockSet: setClock(to: event.stamp)
             case .receiver(let change): publish(.receiver(change), event)
             case .predictionBegan(let reason, let position):
                 for phase in [SimulationEvent.Phase.willBegin, .began] {
@@ -50,8 +50,9 @@ extension Navigator {
     }
 
     /// Goes on from a position of a fix or of a prediction.
-    mutating func follow(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
         lastPosition = position
+        now = event.stamp
         publish(.position(position), event)
         if let order = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
             begin(order, from: position, event)
@@ -63,7 +64,7 @@ extension Navigator {
     ///
     /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
     /// where there is no road. Only a direction that is not known leaves the choice to the search.
-    func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
+    func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability
         let course = isKnown ? (position.road?.bearing ?? position.course) : nil

@@ -10,8 +10,8 @@ struct DriveAlong {
     /// Metres from the route's start.
     private(set) var offset: Double
     /// When the next fix is due.
-    private(set) var due: Timestamp
-    private var last: Timestamp
+    var due: Timestamp
+    var last: Timestamp
 
     /// Seconds between two fixes.
     private static let interval = 1.0
@@ -45,12 +45,6 @@ struct DriveAlong {
         return Fix(
             stamp: stamp, coordinate: line.coordinate(at: offset) ?? trip.stop.snapped,
             horizontalSigma: DriveAlong.sigma, speed: speed, course: line.bearing(at: offset), type: .simulated)
-    }
-
-    /// Notes that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        last = stamp
-        due = stamp
     }
 }
 

@@ -11,24 +11,32 @@ extension Navigator {
         if isPreview, trip?.isComplete == false {
             return refuse(call, "guidance is under way: stop it first, or ask without a preview")
         }
-        guard !preview.isFull else { return refuse(call, "too many routes are being found already", .internal) }
-        let id = nextRequestID()
-        let calculation = PreviewDesk.Calculation(
-            id: id, order: order, isPreview: isPreview, call: call, stamp: event.stamp,
-            origin: order.origin == nil ? lastPosition : nil)
-        if let old = preview.begin(calculation) {
-            perform(.cancelRoute(requestID: old.id))
-            reply(.failed(RouteFailure(code: .cancelled, message: "another preview was asked for")), to: old.call)
+        guard routes.all.count(where: { $0.purpose.calculation != nil }) < Navigator.mostCalculations else {
+            return refuse(call, "too many routes are being found already", .internal)
         }
-        perform(
-            .requestRoute(
-                query(
-                    id, .calculate, [start] + order.waypoints, order.wishes, at: event.stamp,
-                    alternatives: min(max(order.alternatives, 0), 2))))
+        let id = routes.nextID()
+        let calculation = Calculation(
+            order: order, isPreview: isPreview, call: call, origin: order.origin == nil ? lastPosition : nil)
+        if isPreview { cancelPreview("another preview was asked for") }
+        request(
+            query(
+                id, .calculate, [start] + order.waypoints, order.wishes, at: event.stamp,
+                alternatives: min(max(order.alternatives, 0), 2)),
+            for: .calculation(calculation), cause: event.causeSequence, event)
+    }
+
+    /// The most calculations at a time: more are refused, so that no caller can fill the memory.
+    private static let mostCalculations = 8
+
+    /// Gives up the preview that is being found.
+    private mutating func cancelPreview(_ reason: String) {
+        for calculation in cancelRequests(for: { $0.calculation?.isPreview == true }) {
+            reply(.failed(RouteFailure(code: .cancelled, message: reason)), to: calculation.call)
+        }
     }
 
     mutating func answerCalculation(
-        _ calculation: PreviewDesk.Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
+        _ calculation: Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
         switch answer {
         case .failed(let failure):
@@ -49,14 +57,14 @@ extension Navigator {
     }
 
     private mutating func show(
-        _ routes: RoutePreview, _ calculation: PreviewDesk.Calculation, _ event: NavigatorEvent
+        _ routes: RoutePreview, _ calculation: Calculation, _ event: NavigatorEvent
     ) {
-        preview.shown = PreviewDesk.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
+        preview.shown = PreviewState.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
         publish(.preview(routes), event)
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private static func routes(_ found: FoundRoutes, _ wishes: RouteWishes) -> [PreviewedRoute] {
+    private static func routes(_ found: FoundRoutes, _ wishes: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
             + found.alternatives.map {
@@ -108,10 +116,7 @@ extension Navigator {
 
     /// Ends the choice: guidance starts, or everything is stopped.
     mutating func endPreview(_ event: NavigatorEvent) {
-        if let calculation = preview.takePreview() {
-            perform(.cancelRoute(requestID: calculation.id))
-            reply(.failed(RouteFailure(code: .cancelled, message: "the preview has ended")), to: calculation.call)
-        }
+        cancelPreview("the preview has ended")
         guard preview.shown != nil else { return }
         preview.shown = nil
         publish(.preview(RoutePreview(routes: [], active: 0)), event)

@@ -10,7 +10,7 @@ import NavRouting
 /// when the route changes. A vehicle that stands passes no fork and moves nowhere, so nothing flaps.
 struct AlternativesKeeper {
     /// An alternative with where it leaves the route in force.
-    private struct Kept {
+    struct Kept {
         var plan: AlternativePlan
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double
@@ -26,13 +26,7 @@ struct AlternativesKeeper {
         var isShown = false
     }
 
-    /// A request on its way.
-    struct Pending {
-        var id: UInt64
-        var stamp: Timestamp
-    }
-
-    /// The distance behind its fork within which an alternative is taken by driving, metres: further on it is another way.
+    /// How far behind its fork an alternative is taken by driving, metres: further on it is another way.
     private static let takingReach = 500.0
     /// The distance behind a fork from which the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
     private static let passingReach = 100.0
@@ -41,9 +35,9 @@ struct AlternativesKeeper {
 
     /// The thresholds in force.
     var config: NavigatorConfig
-    private var kept: [Kept] = []
-    private(set) var pending: Pending?
-    private var next: Timestamp?
+    var kept: [Kept] = []
+    /// When to look for others again; nil for now.
+    var next: Timestamp?
     private var lastLook: Coordinate?
     private var hasFailed = false
 
@@ -52,8 +46,8 @@ struct AlternativesKeeper {
     // MARK: Looking
 
     /// Whether alternatives are to be asked for now.
-    func isDue(at stamp: Timestamp, _ position: Sighting) -> Bool {
-        guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty, pending == nil else {
+    func isDue(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
+        guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty else {
             return false
         }
         if let lastLook, Geodesy.distance(lastLook, position.coordinate) < config.alternatives.minimumMovement {
@@ -63,29 +57,15 @@ struct AlternativesKeeper {
     }
 
     /// Notes that they are asked for.
-    mutating func begin(_ id: UInt64, at stamp: Timestamp, from position: Sighting) {
-        pending = Pending(id: id, stamp: stamp)
+    mutating func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
         lastLook = position.coordinate
     }
-
-    /// Gives up what is asked for; its number, if it was.
-    mutating func giveUp() -> UInt64? {
-        defer { pending = nil }
-        return pending?.id
-    }
-
-    /// Until when the answer is waited for.
-    var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
-
-    /// Whether the answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool { due.map { $0 <= stamp } ?? false }
 
     /// Takes found alternatives to a trip in; those whose fork is less than some metres ahead come too late.
     mutating func take(_ found: FoundRoutes, for trip: Trip, leastToFork: Double, at stamp: Timestamp)
         -> AlternativesUpdate?
     {
-        pending = nil
         let known = kept
         kept = []
         var removed: [AlternativesUpdate.Removed] = []
@@ -134,7 +114,6 @@ struct AlternativesKeeper {
 
     /// Notes that none could be looked for; what there is stays. The update tells of it once.
     mutating func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
-        pending = nil
         guard !hasFailed else { return nil }
         hasFailed = true
         return AlternativesUpdate(alternatives: offered(to: trip), failure: failure)
@@ -260,7 +239,7 @@ struct AlternativesKeeper {
     }
 
     /// Notes where the vehicle is; the alternative that it has turned onto, if it has.
-    mutating func follow(_ position: Sighting, on trip: Trip) -> OfferedAlternative? {
+    mutating func follow(_ position: VehiclePosition, on trip: Trip) -> OfferedAlternative? {
         guard position.isSeen else { return nil }
         for index in kept.indices {
             guard let road = position.road, !road.isAgainst, kept[index].own[road.edgeKey] != nil,
@@ -278,7 +257,7 @@ struct AlternativesKeeper {
     }
 
     /// Metres from an alternative's start to where the vehicle is on it.
-    func offset(of offered: OfferedAlternative, _ position: Sighting?) -> Double {
+    func offset(of offered: OfferedAlternative, _ position: VehiclePosition?) -> Double {
         let alternative = offered.plan.alternative
         if let road = position?.road, let kept = kept.first(where: { $0.plan.alternative.id == offered.id }),
             let start = kept.own[road.edgeKey]
@@ -291,12 +270,5 @@ struct AlternativesKeeper {
     /// Notes that the owner is not to be asked about an alternative until a moment.
     mutating func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
-    }
-
-    /// Notes that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        if next != nil { next = stamp }
-        for index in kept.indices where kept[index].refusedUntil != nil { kept[index].refusedUntil = stamp }
-        pending?.stamp = stamp
     }
 }

@@ -12,38 +12,23 @@ struct FasterRouteWatch {
         var plan: RoutePlan
         var gain: FasterRouteGain
         /// The vehicle's position when it was asked for.
-        var origin: Sighting
+        var origin: VehiclePosition
         /// Until when a user may decide; nil where the owner's policy is asked.
         var until: Timestamp?
         /// Metres from the start of the route in force to where the two part.
         var forkOffset: Double
     }
 
-    /// A request on its way.
-    struct Pending {
-        var id: UInt64
-        var stamp: Timestamp
-        var origin: Sighting
-    }
-
     /// The thresholds in force.
     var config: NavigatorConfig
-    private(set) var pending: Pending?
-    private(set) var offer: Offer?
-    /// The counts of looks so far.
+    var offer: Offer?
+    /// What has come of the looks so far.
     var counts = FasterRouteCounts()
-    private var next: Timestamp?
+    /// When the next look is due; nil without a route.
+    var next: Timestamp?
     private var isHeldBack = false
 
     init(_ config: NavigatorConfig) { self.config = config }
-
-    /// The moment at which an offer is decided without a user, or until when one is waited for.
-    var due: Timestamp? {
-        let moments = [offer?.until, patienceEnd]
-        return moments.compactMap { $0 }.min()
-    }
-
-    private var patienceEnd: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
 
     /// Starts counting with a route that comes into force.
     mutating func restart(at stamp: Timestamp) {
@@ -57,7 +42,7 @@ struct FasterRouteWatch {
     ///
     /// - Parameter isPossible: whether the vehicle is known to follow its route and no other route is being looked for.
     mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
-        guard config.faster.isEnabled, pending == nil, offer == nil, let next, stamp >= next else { return false }
+        guard config.faster.isEnabled, offer == nil, let next, stamp >= next else { return false }
         guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
         else {
             if !isHeldBack { counts.heldBack += 1 }
@@ -74,22 +59,12 @@ struct FasterRouteWatch {
     }
 
     /// Notes that one is asked for.
-    mutating func begin(_ id: UInt64, at stamp: Timestamp, from origin: Sighting) {
-        pending = Pending(id: id, stamp: stamp, origin: origin)
+    mutating func begin(at stamp: Timestamp) {
         counts.requests += 1
         restart(at: stamp)
     }
 
-    /// Gives up what is asked for; its number, if it was.
-    mutating func giveUp() -> UInt64? {
-        defer { pending = nil }
-        return pending?.id
-    }
-
-    /// Whether the answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool { patienceEnd.map { $0 <= stamp } ?? false }
-
-    /// Returns the gain of a found route; nil when it is not worth it, or parts from the route in force too soon.
+    /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
     ///
     /// Two routes of one provider have its times; any others are compared by those of the router on board.
     func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {
@@ -120,13 +95,6 @@ struct FasterRouteWatch {
     mutating func take() -> Offer? {
         defer { offer = nil }
         return offer
-    }
-
-    /// Notes that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        if next != nil { next = stamp.advanced(bySeconds: config.faster.interval) }
-        if offer?.until != nil { offer?.until = stamp.advanced(bySeconds: config.faster.acceptFor) }
-        pending?.stamp = stamp
     }
 }
 

@@ -4,7 +4,7 @@ import NavRouting
 
 /// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.
 extension Navigator {
-    mutating func considerAlternatives(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Not again while the question is open.
@@ -15,25 +15,21 @@ extension Navigator {
         guard let trip = self.trip else { return }
         tell(alternatives.pass(trip, at: event.stamp), event)
         guard trip.deviation.state == .onRoute, trip.wasSeenOnRoute, !search.isRerouting, position.isSeenUnderWay,
-            map.router.isHierarchical, alternatives.isDue(at: event.stamp, position)
+            map.router.isHierarchical, !routes.contains(\.isAlternatives), alternatives.isDue(at: event.stamp, position)
         else { return }
-        let id = nextRequestID()
-        alternatives.begin(id, at: event.stamp, from: position)
-        perform(
-            .requestRoute(
-                query(
-                    id, .alternatives, [origin(position, keepsCourse: true)] + trip.remainingWaypoints, session.wishes,
-                    at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route)))
+        alternatives.begin(at: event.stamp, from: position)
+        request(
+            query(
+                routes.nextID(), .alternatives, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
+                session.wishes, at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route),
+            for: .alternatives, cause: event.causeSequence, event)
     }
 
     /// Whether taking an alternative may be asked about: it is not while a route is proposed that may come into force.
     private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
 
     mutating func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
-        guard let trip else {
-            _ = alternatives.giveUp()
-            return
-        }
+        guard let trip else { return }
         switch answer {
         case .found(let found):
             tell(alternatives.take(found, for: trip, leastToFork: leastToFork, at: event.stamp), event)

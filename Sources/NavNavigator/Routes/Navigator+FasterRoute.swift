@@ -4,7 +4,7 @@ import NavRouting
 
 /// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.
 extension Navigator {
-    mutating func considerFasterRoute(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offer = faster.offer, isTooLate(offer, trip) {
             withdraw(.acceptFasterRoute)
@@ -12,14 +12,15 @@ extension Navigator {
             tell(.rejected(.tooLate), offer, event)
         }
         let isPossible = position.isSeenUnderWay && search.isIdle
-        guard faster.isDue(at: event.stamp, trip, isPossible: isPossible) else { return }
-        let id = nextRequestID()
-        faster.begin(id, at: event.stamp, from: position)
-        perform(
-            .requestRoute(
-                query(
-                    id, .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints, session.wishes,
-                    at: event.stamp)))
+        guard !routes.contains(\.isFasterRoute), faster.isDue(at: event.stamp, trip, isPossible: isPossible) else {
+            return
+        }
+        faster.begin(at: event.stamp)
+        request(
+            query(
+                routes.nextID(), .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
+                session.wishes, at: event.stamp),
+            for: .fasterRoute(from: position), cause: event.causeSequence, event)
     }
 
     /// Whether the two routes part too soon, or have parted.
@@ -33,9 +34,7 @@ extension Navigator {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
-    mutating func takeFasterRoute(_ answer: RouteAnswer, _ event: NavigatorEvent) {
-        guard let pending = faster.pending else { return }
-        _ = faster.giveUp()
+    mutating func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
@@ -52,7 +51,7 @@ extension Navigator {
         faster.counts.detected += 1
         let approval = config.faster.approval
         let offer = FasterRouteWatch.Offer(
-            id: session.nextRoute(), plan: found.main, gain: gain, origin: pending.origin,
+            id: session.nextRoute(), plan: found.main, gain: gain, origin: origin,
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)

@@ -5,7 +5,7 @@ import NavRouting
 struct RefreshSchedule {
     /// The thresholds in force.
     var config: RefreshConfig
-    private var last: Timestamp?
+    var last: Timestamp?
     private var isNew = false
 
     init(_ config: RefreshConfig) { self.config = config }
@@ -30,9 +30,6 @@ struct RefreshSchedule {
         guard !isNew, let last else { return false }
         return stamp.seconds(since: last) < config.minimumInterval
     }
-
-    /// Notes that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) { if last != nil { last = stamp } }
 }
 
 /// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.

@@ -6,13 +6,13 @@ import NavRouting
 /// Other ways for the trip under way, from the thought to the route in force: should, will, fetching, fetched, applied.
 extension Navigator {
     /// Whether a position is good enough to start a trip from.
-    func canStart(at position: Sighting) -> Bool {
+    func canStart(at position: VehiclePosition) -> Bool {
         (position.sigma ?? 0) <= config.positioning.fixes.startMaximumAccuracy
     }
 
     // MARK: Whether
 
-    mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func considerReroute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if trip.wasSeenOnRoute { search.noteSeenOnRoute() }
         let reason: RerouteEvent.Reason
@@ -31,15 +31,16 @@ extension Navigator {
         guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
             search.mayReroute(at: event.stamp, position.coordinate)
         else { return }
-        search.consider(draft(reason, from: position))
+        search.consider(draft(reason, from: position, event))
         ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)
     }
 
     private mutating func draft(
-        _ reason: RerouteEvent.Reason, from position: Sighting, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil
+        _ reason: RerouteEvent.Reason, from position: VehiclePosition, wishes: RoutePreferences? = nil,
+        waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
         RouteSearch.Draft(
-            id: nextRequestID(), reason: reason, wishes: wishes ?? session.wishes,
+            id: routes.nextID(), cause: event.causeSequence, reason: reason, wishes: wishes ?? session.wishes,
             waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
     }
 
@@ -51,7 +52,7 @@ extension Navigator {
 
     /// A user asked for another way, or to leave out a waypoint.
     mutating func rerouteByHand(
-        _ reason: RerouteEvent.Reason, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
+        _ reason: RerouteEvent.Reason, wishes: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
     ) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
@@ -59,7 +60,7 @@ extension Navigator {
         guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
         if let fault = wishes?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
-        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints)
+        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints, event)
         reply(.requested(requestID: draft.id), to: call)
         announce(draft, event)
     }
@@ -104,13 +105,13 @@ extension Navigator {
             config.hasOnlineProvider && draft.wishes.allowsOnline ? .online : .onBoard)
         // A second attempt may turn round: perhaps no way leads on.
         let start = origin(position, keepsCourse: request.attempt == 1)
-        perform(
-            .requestRoute(
-                query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp)))
+        self.request(
+            query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp), for: .search,
+            cause: draft.cause, event)
     }
 
     /// Within how many metres a new route avoids maneuvers.
-    private func maneuverAvoidance(at position: Sighting, refusals: Int) -> Double {
+    private func maneuverAvoidance(at position: VehiclePosition, refusals: Int) -> Double {
         let distance =
             config.rerouteManeuverAvoidanceDistance ?? config.rerouteManeuverAvoidance * (position.speed ?? 0)
         let committed = config.rerouteMinimumCommitTime * (position.speed ?? 0)
@@ -120,7 +121,7 @@ extension Navigator {
 
     /// A request to the routing worker.
     func query(
-        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RouteWishes, at stamp: Timestamp,
+        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RoutePreferences, at stamp: Timestamp,
         alternatives: Int = 0, to current: Route? = nil
     ) -> RouteQuery {
         RouteQuery(
@@ -241,7 +242,7 @@ extension Navigator {
         let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
         search.finish()
         withdraw(.shouldReroute, .rerouteOptions, .acceptReroute)
-        if let pending { perform(.cancelRoute(requestID: pending.id)) }
+        cancelRequests { $0.isSearch }
         if let wanted {
             reply(.failed(RouteFailure(code: .cancelled, message: "another command came first")), to: wanted.call)
         }

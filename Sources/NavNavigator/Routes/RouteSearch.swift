@@ -20,11 +20,13 @@ struct RouteSearch {
     /// A reroute from the thought on that there should be one.
     struct Draft: Equatable {
         var id: UInt64
+        /// Sequence of the message that led to the thought, 0 for none.
+        var cause: UInt64
         var reason: RerouteEvent.Reason
-        var wishes: RouteWishes
+        var wishes: RoutePreferences
         var waypoints: [Waypoint]
         /// The vehicle's position.
-        var origin: Sighting
+        var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
     }
@@ -48,9 +50,8 @@ struct RouteSearch {
         var purpose: Purpose
         /// Counted from 1 with the first after a success.
         var attempt: Int
-        var stamp: Timestamp
-        /// The vehicle's position.
-        var origin: Sighting?
+        /// Where the vehicle was.
+        var origin: VehiclePosition?
 
         /// The published reason.
         var reason: RerouteEvent.Reason {
@@ -131,15 +132,6 @@ struct RouteSearch {
         }
     }
 
-    /// Until when the answer is waited for.
-    var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
-
-    /// The request whose answer has not come in time.
-    func overdue(at stamp: Timestamp) -> Request? {
-        guard let due, due <= stamp else { return nil }
-        return pending
-    }
-
     /// The trip that is to be requested now that there is a position.
     func startDue(at stamp: Timestamp, isPrecise: Bool) -> TripOrder? {
         switch state {
@@ -200,8 +192,8 @@ struct RouteSearch {
     }
 
     /// Begins a request.
-    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: Sighting?) -> Request {
-        let request = Request(id: id, purpose: purpose, attempt: failures + 1, stamp: stamp, origin: origin)
+    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
+        let request = Request(id: id, purpose: purpose, attempt: failures + 1, origin: origin)
         state = .waiting(request)
         if case .reroute = purpose, let origin {
             lastReroute = (stamp, origin.coordinate)
@@ -270,18 +262,17 @@ struct RouteSearch {
         }
     }
 
-    /// Notes that the clock was set back: what was to last until a moment by the old clock counts from now.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        lastReroute = nil
-        inVain = 0
+    /// Goes on by a clock that was set.
+    mutating func moveClock(by nanoseconds: Int64) {
+        lastReroute?.stamp.move(by: nanoseconds)
         switch state {
-        case .waiting(var request):
-            request.stamp = stamp
-            state = .waiting(request)
-        case .pausing(let purpose, _, let lacksTiles):
-            state = .pausing(purpose, until: stamp, lacksTiles: lacksTiles)
-        case .denied: state = .denied(until: stamp)
-        case .idle, .awaitingPosition, .drafting, .proposing, .abandoned: break
+        case .pausing(let purpose, var until, let lacksTiles):
+            until.move(by: nanoseconds)
+            state = .pausing(purpose, until: until, lacksTiles: lacksTiles)
+        case .denied(var until):
+            until.move(by: nanoseconds)
+            state = .denied(until: until)
+        case .idle, .awaitingPosition, .drafting, .waiting, .proposing, .abandoned: break
         }
     }
 }

@@ -58,7 +58,7 @@ struct DeviationMonitor {
         /// Metres, positive to the right; nil when there are no speeds and courses to tell.
         var metres: Double? { last == nil ? nil : sum }
 
-        mutating func add(_ position: Sighting, bearing: Double, isOnRoute: Bool) {
+        mutating func add(_ position: VehiclePosition, bearing: Double, isOnRoute: Bool) {
             guard let speed = position.fix.speed, let course = position.fix.course, speed >= 0, speed < 150,
                 course.isFinite
             else {
@@ -88,7 +88,7 @@ struct DeviationMonitor {
     }
 
     /// Judges one position.
-    mutating func judge(_ placement: RoutePlacement, _ position: Sighting) -> Deviation {
+    mutating func judge(_ placement: RoutePlacement, _ position: VehiclePosition) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
         excursion.add(
             position, bearing: placement.bearing,
@@ -130,7 +130,7 @@ struct DeviationMonitor {
     }
 
     /// Whether a predicted position may as well be off the route: where roads parted and nothing told which one was taken.
-    private func isDoubtful(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+    private func isDoubtful(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         switch placement.kind {
         case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
         // One prediction bears out the other: only fixes show that a part of the route was left out.
@@ -145,8 +145,8 @@ struct DeviationMonitor {
     /// The time that the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
-    /// Forgets what was measured by a clock that has been set.
-    mutating func noteClockSet(to stamp: Timestamp) {
+    /// Forgets what was measured.
+    mutating func restart(at stamp: Timestamp) {
         against = Evidence()
         backwards = Evidence()
         since = stamp
@@ -165,7 +165,8 @@ struct DeviationMonitor {
     private static let openDuration = 2.5
 
     /// Whether a position that is on no edge of the route is more than noise.
-    private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+    private func speaksAgainst(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool
+    {
         let turnsAway = turnsAway(placement, position, difference)
         let sigma = position.sigma ?? config.deviationUnknownSigma
         let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)
@@ -185,7 +186,7 @@ struct DeviationMonitor {
     }
 
     /// Whether the movement fits a vehicle that has left the route.
-    private func isExplained(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+    private func isExplained(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let metres = excursion.metres else { return true }
         return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
             || placement.distance > config.deviationMaximumDistance
@@ -194,7 +195,7 @@ struct DeviationMonitor {
 
     /// Whether the vehicle goes where the route does not, anywhere near: back, or away to a side as far as changing lanes does not. How far it is
     /// from the route does not matter then: a reflection may well put it back on it.
-    private func goesElsewhere(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+    private func goesElsewhere(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let separation = placement.leastSeparation, position.fix.course != nil,
             let speed = position.fix.speed, speed.isFinite
         else { return false }
@@ -204,21 +205,21 @@ struct DeviationMonitor {
     }
 
     /// Whether the vehicle's course is the route's, at a speed where it can be told.
-    private func followsCourse(_ position: Sighting, _ difference: Double?) -> Bool {
+    private func followsCourse(_ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let difference, position.fix.course != nil else { return false }
         return difference <= config.deviationCourse && isFast(position)
     }
 
     /// Whether the vehicle goes in another direction than the route: by its course, which is good at speed, or when slow also by the road that
     /// it is on.
-    private func turnsAway(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+    private func turnsAway(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let difference, difference > config.deviationCourse else { return false }
         if isFast(position) { return true }
         guard let road = position.road else { return false }
         return Angle.separation(road.bearing, placement.bearing) > config.deviationCourse
     }
 
-    private func isFast(_ position: Sighting) -> Bool {
+    private func isFast(_ position: VehiclePosition) -> Bool {
         (position.speed ?? config.deviationCourseMinimumSpeed) >= config.deviationCourseMinimumSpeed
     }
 
@@ -236,7 +237,7 @@ struct DeviationMonitor {
         }
     }
 
-    private mutating func disagree(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) {
+    private mutating func disagree(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) {
         ahead = Evidence()
         agreeing = 0
         against.add(position.stamp, offset: placement.offset)

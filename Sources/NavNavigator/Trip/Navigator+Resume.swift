@@ -47,7 +47,7 @@ extension Navigator {
     }
 
     /// Starts a trip that was asked for: along the route that it had where that still fits, else along one that is to be found.
-    mutating func begin(_ wanted: RouteSearch.TripOrder, from position: Sighting, _ event: NavigatorEvent) {
+    mutating func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.leg),
             let place = Trip.place(of: position, on: plan.route, from: kept, config)
@@ -80,7 +80,7 @@ extension Trip {
 
     /// Returns the place on the rest of a route of a vehicle that was on it before; nil when it is elsewhere.
     static func place(
-        of position: Sighting, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
+        of position: VehiclePosition, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
     ) -> ResumePlace? {
         let leg = route.legs[kept.leg]
         let end = leg.routeOffset + leg.length

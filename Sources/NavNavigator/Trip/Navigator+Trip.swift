@@ -26,10 +26,10 @@ extension Navigator {
 
     mutating func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
         if search.wanted?.call == call, call != 0 {
-            if let pending = search.pending { perform(.cancelRoute(requestID: pending.id)) }
+            cancelRequests { $0.isSearch }
             search.finish()
         }
-        for calculation in preview.callEnded(call) { perform(.cancelRoute(requestID: calculation.id)) }
+        cancelRequests { $0.calculation?.call == call }
     }
 
     private mutating func navigate(
@@ -54,18 +54,21 @@ extension Navigator {
         search.awaitPosition(for: waiting)
     }
 
-    mutating func requestStart(_ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent) {
+    mutating func requestStart(
+        _ wanted: RouteSearch.TripOrder, from position: VehiclePosition?, _ event: NavigatorEvent
+    ) {
         let start =
             wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
             ?? config.originFallback.map { Waypoint($0) }
         guard let start else { return awaitPosition(for: wanted) }
-        let id = nextRequestID()
+        let id = routes.nextID()
         let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
         // A second attempt may turn round: perhaps no way leads on.
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
-        perform(
-            .requestRoute(query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp)))
+        self.request(
+            query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp), for: .search,
+            cause: event.causeSequence, event)
     }
 
     private mutating func setRoute(
@@ -81,7 +84,7 @@ extension Navigator {
         }
         cancelSearch(event)
         let order = RouteOrder(
-            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RouteWishes())
+            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RoutePreferences())
         start(
             plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
@@ -94,7 +97,7 @@ extension Navigator {
             endSimulation(.stopped, event)
             supersedeOffers(event)
             tell(alternatives.clear(.stopped, at: event.stamp), event)
-            for request in policy.closeAll() { perform(.withdrawPolicy(requestID: request.requestID)) }
+            for request in questions.take(for: { _ in true }) { perform(.withdrawPolicy(requestID: request.id)) }
             publish(.visual(nil, distance: 0, duration: 0), event)
             trip = nil
             publish(.route(nil, .stopped), event)
@@ -107,7 +110,7 @@ extension Navigator {
 
     /// Starts a trip.
     mutating func start(
-        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: Sighting?, _ change: RouteChange,
+        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent
     ) {
         endPreview(event)
@@ -132,13 +135,13 @@ extension Navigator {
 
     /// Goes on along another route of the same trip.
     mutating func replaceRoute(
-        _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange,
+        _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
         taking alternative: UInt64? = nil, as id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
-        let isUndecided = policy.isOpen(.shouldPreventReroutesWhenArriving)
+        let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
         // What was told and decided of the next stop holds as long as that is the next one.
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
@@ -159,7 +162,7 @@ extension Navigator {
     }
 
     mutating func put(
-        _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, id: UInt64? = nil,
+        _ plan: RoutePlan, origin: VehiclePosition?, start: Double, isApproaching: Bool, id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
         var plan = plan
@@ -177,8 +180,8 @@ extension Navigator {
     /// Takes back what was offered for the route that was in force: a faster one, and questions about alternatives.
     mutating func supersedeOffers(_ event: NavigatorEvent) {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
-        if let id = alternatives.giveUp() { perform(.cancelRoute(requestID: id)) }
-        if let id = faster.giveUp() { perform(.cancelRoute(requestID: id)) }
+        cancelRequests { $0.isAlternatives }
+        cancelRequests { $0.isFasterRoute }
         if let offer = faster.take() { tell(.rejected(.superseded), offer, event) }
     }
 
@@ -224,7 +227,7 @@ extension Navigator {
     }
 
     /// Asks once for each stop whether leaving the route near it leads to another route.
-    mutating func askWhetherNearStop(_ position: Sighting, _ event: NavigatorEvent) {
+    mutating func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses
         ask(

@@ -70,7 +70,7 @@ struct RouteCursor {
     private var lastDecisive: Coordinate?
 
     /// A cursor at the route's start; `origin` is where and when the vehicle was when the route was asked for.
-    init(_ route: Route, config: NavigatorConfig, origin: Sighting?) {
+    init(_ route: Route, config: NavigatorConfig, origin: VehiclePosition?) {
         self.route = route
         self.config = config
         last = origin.map { ($0.stamp, $0.coordinate) }
@@ -95,7 +95,7 @@ struct RouteCursor {
     }
 
     /// Places a position; the cursor stays where it is until ``advance(to:limit:)``.
-    mutating func place(_ position: Sighting, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
+    mutating func place(_ position: VehiclePosition, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
         -> RoutePlacement
     {
         let moved = move(to: position, stop: stop)
@@ -132,7 +132,8 @@ struct RouteCursor {
     }
 
     private func locate(
-        _ position: Sighting, on graph: RoadGraph, within window: ClosedRange<Double>, drivable: ClosedRange<Double>,
+        _ position: VehiclePosition, on graph: RoadGraph, within window: ClosedRange<Double>,
+        drivable: ClosedRange<Double>,
         legEnd: Double, expected: Double
     ) -> RoutePlacement {
         guard let road = position.road else { return nearest(position, drivable, .nearby) }
@@ -153,7 +154,7 @@ struct RouteCursor {
 
     /// Whether a position fits the part of the route that is due: where the route crosses itself both parts are near, and only driving on
     /// tells which one it is.
-    private func isAt(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+    private func isAt(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard placement.distance <= config.deviationEdgeDistance else { return false }
         guard let course = position.course, (position.speed ?? 0) >= config.deviationCourseMinimumSpeed else {
             return true
@@ -176,7 +177,7 @@ struct RouteCursor {
     }
 
     /// Whether the vehicle, which is on no road for now, may have come to a later part of the route.
-    private func mayBeAhead(_ position: Sighting, on graph: RoadGraph, of upper: Double) -> Bool {
+    private func mayBeAhead(_ position: VehiclePosition, on graph: RoadGraph, of upper: Double) -> Bool {
         guard position.road == nil else { return false }
         let later = upper...max(route.length, upper)
         return position.match.candidates.contains {
@@ -217,7 +218,7 @@ struct RouteCursor {
     /// Moves on to a placement, not beyond `limit`.
     ///
     /// A position of a fix takes back what was predicted before it.
-    mutating func advance(to placement: RoutePlacement, limit: Double, by position: Sighting) {
+    mutating func advance(to placement: RoutePlacement, limit: Double, by position: VehiclePosition) {
         let isSeen = position.isSeen
         let least = isSeen || placement.kind == .takenBack ? seen : offset
         offset = max(least, min(placement.offset, limit))
@@ -230,10 +231,12 @@ struct RouteCursor {
         isFollowing = placement.kind != .nearby
     }
 
-    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where it may be is taken back.
+    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where a fix has it is taken back, once.
     mutating func stay(atMost offset: Double? = nil) {
         isFollowing = false
-        if let offset { self.offset = max(seen, min(offset, self.offset)) }
+        guard let offset else { return }
+        self.offset = max(seen, min(offset, self.offset))
+        seen = self.offset
     }
 
     /// Moves on to where the next leg starts.
@@ -251,15 +254,15 @@ struct RouteCursor {
     }
 
     /// Whether a position of a fix is so far behind where the vehicle was predicted that this was wrong.
-    func isTakenBack(by placement: RoutePlacement, _ position: Sighting) -> Bool {
+    func isTakenBack(by placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         position.isSeen && offset > seen && placement.offset < offset - slack(of: position)
     }
 
     /// Returns the distance that noise may move a position along the route, metres.
-    func slack(of position: Sighting) -> Double { config.cursorSlack + 2 * (position.sigma ?? 0) }
+    func slack(of position: VehiclePosition) -> Double { config.cursorSlack + 2 * (position.sigma ?? 0) }
 
     /// Metres driven since the last position: by the speed or by the distance, whichever is more.
-    private mutating func move(to position: Sighting, stop: Coordinate) -> Double {
+    private mutating func move(to position: VehiclePosition, stop: Coordinate) -> Double {
         defer { last = (position.stamp, position.coordinate) }
         guard let last else { return 0 }
         let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
@@ -279,14 +282,16 @@ struct RouteCursor {
         return moved
     }
 
-    private func placement(_ kind: RoutePlacement.Kind, at offset: Double, _ position: Sighting) -> RoutePlacement {
+    private func placement(_ kind: RoutePlacement.Kind, at offset: Double, _ position: VehiclePosition)
+        -> RoutePlacement
+    {
         let snapped = route.line.coordinate(at: offset) ?? position.coordinate
         return RoutePlacement(
             kind: kind, offset: offset, distance: Geodesy.distance(snapped, position.coordinate),
             bearing: route.line.bearing(at: offset) ?? 0)
     }
 
-    private func nearest(_ position: Sighting, _ window: ClosedRange<Double>, _ kind: RoutePlacement.Kind)
+    private func nearest(_ position: VehiclePosition, _ window: ClosedRange<Double>, _ kind: RoutePlacement.Kind)
         -> RoutePlacement
     {
         guard let projection = route.line.project(position.coordinate, within: window) else {

@@ -12,13 +12,13 @@ struct Session {
     /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
     private(set) var routes: UInt64 = 0
     /// The preferences for its routes.
-    private(set) var wishes = RouteWishes()
+    private(set) var wishes = RoutePreferences()
     /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []
     /// The number of the route that the driver chose.
     private(set) var chosenRouteID: UInt64 = 0
 
-    mutating func begin(_ wishes: RouteWishes, at stamp: Timestamp) {
+    mutating func begin(_ wishes: RoutePreferences, at stamp: Timestamp) {
         // Two trips that start at one moment are still two.
         id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
         lastID = id

@@ -5,14 +5,14 @@ import NavRouting
 /// Arriving at stops, and going on from them.
 extension Trip {
     /// Whether the vehicle is so near to the stop, along the route and in a straight line, that another route would only lead back to it.
-    func isNearStop(_ position: Sighting) -> Bool {
+    func isNearStop(_ position: VehiclePosition) -> Bool {
         guard case .driving = stage else { return false }
         return legEnd - offset < config.arrivalSuppressReroute
             && Geodesy.distance(stop.snapped, position.coordinate) < config.arrivalSuppressReroute
     }
 
     /// Whether leaving the route leads to no new one here.
-    func suppressesReroute(at position: Sighting) -> Bool {
+    func suppressesReroute(at position: VehiclePosition) -> Bool {
         switch stage {
         case .atStop, .complete: true
         case .driving: isNearStop(position) && preventsReroutes ?? config.arrivalSuppresses
@@ -20,7 +20,7 @@ extension Trip {
     }
 
     /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
-    mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
+    mutating func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // Where the vehicle is only expected to be it neither approaches nor reaches anything.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
         let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
@@ -59,7 +59,7 @@ extension Trip {
     }
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
-    private mutating func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+    private mutating func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
         guard isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)
@@ -73,7 +73,7 @@ extension Trip {
     }
 
     /// Whether the stop is near: along the route, or beside it, as in a car park.
-    private func isThere(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+    private func isThere(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
         let distance = distanceToStop(position)
         switch deviation.state {
         case .onRoute, .offStep, .uncertain:
@@ -91,7 +91,7 @@ extension Trip {
     }
 
     /// Metres in a straight line to the stop, or to where it lies on the road.
-    private func distanceToStop(_ position: Sighting) -> Double {
+    private func distanceToStop(_ position: VehiclePosition) -> Double {
         min(
             Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
             Geodesy.distance(position.coordinate, stop.snapped))
@@ -104,7 +104,7 @@ extension Trip {
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
     /// Whether the vehicle points along the route's end, where that matters.
-    private func pointsTheWay(_ position: Sighting) -> Bool {
+    private func pointsTheWay(_ position: VehiclePosition) -> Bool {
         guard let greatest = config.arrivalCourse, let course = position.course,
             let way = route.line.bearing(at: legEnd)
         else { return true }

@@ -10,7 +10,7 @@ import NavRouting
 /// It reports; whether another route is asked for is decided above.
 struct Trip {
     /// An event on the way of one position along the route.
-    enum Happening {
+    enum Update {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
         /// The shown instruction does not hold off the route.
@@ -80,7 +80,7 @@ struct Trip {
     ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
     init(
         _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
-        origin: Sighting?, start: Double = 0, isApproaching: Bool = false
+        origin: VehiclePosition?, start: Double = 0, isApproaching: Bool = false
     ) {
         self.plan = plan
         self.routeID = routeID
@@ -204,15 +204,11 @@ struct Trip {
     /// it.
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
-    /// Takes note that the clock was set. Whoever waits at a stop for its dwell has waited since now.
-    mutating func noteClockSet(to stamp: Timestamp) {
-        monitor.noteClockSet(to: stamp)
-        if reachedSince != nil { reachedSince = stamp }
-        if standsSince != nil { standsSince = stamp }
-    }
+    /// Forgets what spoke against the route.
+    mutating func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
-    /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
-    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Happening] {
+    /// Follows one position. Updates come in the order in which they are to be told; there are none after the arrival.
+    mutating func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
@@ -241,14 +237,14 @@ struct Trip {
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
         }
         self.progress = progress
-        var happenings: [Happening] = [.progress(progress)]
-        if isCleared { happenings.append(.noInstruction) }
-        happenings += due.map {
+        var updates: [Update] = [.progress(progress)]
+        if isCleared { updates.append(.noInstruction) }
+        updates += due.map {
             .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
         }
-        happenings += last.map { .instruction($0, distance: 0, duration: 0) }
-        happenings += arrivals.map { .arrival($0) }
-        return happenings
+        updates += last.map { .instruction($0, distance: 0, duration: 0) }
+        updates += arrivals.map { .arrival($0) }
+        return updates
     }
 
     /// Goes on along the same way with other durations.
@@ -287,7 +283,7 @@ struct Trip {
     }
 
     /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
-    private func advances(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+    private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
         case (.ahead, .offStep), (.takenBack, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
@@ -303,7 +299,7 @@ struct Trip {
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
-    private mutating func instructions(_ position: Sighting) -> [Instruction] {
+    private mutating func instructions(_ position: VehiclePosition) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
         var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
@@ -366,7 +362,7 @@ struct Trip {
     ///
     /// - Parameter road: the road that the vehicle is on while it is not where the route is; nil off the roads.
     private func progress(
-        _ position: Sighting, _ placement: RoutePlacement, offRoute road: RoadAttributes?
+        _ position: VehiclePosition, _ placement: RoutePlacement, offRoute road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
         // Off the route the way goes on from its nearest point.

@@ -70,8 +70,6 @@ public struct Reckoning: Sendable {
     /// The usual lead of the odometry over a fix when that comes, seconds: so much later is it missed, by the odometry's time.
     private var lag = 0.0
     private var isGivenUp = false
-    /// Whether fixes that did not count have come since the last one that did.
-    private var isHeard = false
 
     /// The longest time that fixes are believed to take to arrive, seconds: of what is older the odometry is not kept.
     private static let longestLag = 10.0
@@ -85,9 +83,6 @@ public struct Reckoning: Sendable {
     public static let evidenceReach = 20.0
     /// Seconds between fixes beyond which each one that counts ends a prediction: three of them would take too long.
     private static let sparsePeriod = 5.0
-    /// Seconds without any fix after which the first one that counts ends a prediction that nothing measured: there were no bad fixes that
-    /// it could be one of, and how long the next one will take nobody knows.
-    static let silence = 20.0
 
     /// Follows the fixes.
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
@@ -157,13 +152,8 @@ public struct Reckoning: Sendable {
         }
         isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
-        let wasHeard = isHeard
-        isHeard = false
         guard case .predicting(let reason, let good) = phase else { return false }
-        let isAfterSilence =
-            reason == .poorGNSS && !wasHeard && expected > Reckoning.evidenceReach
-            && (previous.map { fix.stamp.seconds(since: $0.stamp) } ?? 0) >= Reckoning.silence
-        if good + 1 >= config.exitGoodFixes || period > Reckoning.sparsePeriod || isAfterSilence {
+        if good + 1 >= config.exitGoodFixes || period > Reckoning.sparsePeriod || tracker.endsSilence {
             phase = .following
             walker = nil
             newest = nil
@@ -221,7 +211,6 @@ public struct Reckoning: Sendable {
     public mutating func noteBad() {
         // The receiver is heard, and what it says does not count: that is no long wait.
         lastWait = min(lastWait, 1)
-        isHeard = true
         if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
     }
 

@@ -72,9 +72,13 @@ public struct PositionTracker: Sendable {
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     private var monitor = SignalMonitor()
-    /// The moment of the last fix that counted, and whether wheels were heard since.
+    /// The moment of the last fix that counted; nil before the first.
     private var counted: Timestamp?
-    private var wheelsWereHeard = false
+    /// Whether wheels, or a fix that was rejected, were heard since.
+    private var isHeard = false
+    /// Whether the last fix that counted ended a silence: nothing measured the way for ``silence``, and no bad fixes came of which it could be
+    /// one more. Then it says more than the prediction, whose road may have been another one.
+    public private(set) var endsSilence = false
     /// Whether no fix of the receiver in use has counted yet, after another one's.
     private var isNewReceiver = false
     /// At the time of the last fix that counted.
@@ -131,9 +135,11 @@ public struct PositionTracker: Sendable {
 
     /// Takes in a fix.
     ///
-    /// - Parameter isVouchedFor: Whether somebody who knows better says that it counts: then accuracy, speed, place and the receiver's own
-    ///   doubts are no reason to leave it out.
-    public mutating func take(_ fix: Fix, isVouchedFor: Bool = false) -> FixVerdict {
+    /// - Parameters:
+    ///   - isApproved: whether the owner decided that it counts: then accuracy, speed, place and the receiver's own doubts are no reason to
+    ///     reject it.
+    ///   - isInTunnel: whether positions are predicted in a tunnel of the map, where the road is known and the first fixes behind it are bad.
+    public mutating func take(_ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         if selector.change != nil { noteReceiver() }
         observe(fix)
@@ -141,22 +147,26 @@ public struct PositionTracker: Sendable {
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         let isReckoned = measured != nil
-        // A way that nothing measured for so long says less than one fix that counts: the road may have been another one.
-        let isUnmeasured = !wheelsWereHeard && (counted.map { valid.seconds(since: $0) } ?? 0) >= Reckoning.silence
+        let isAfterSilence =
+            !isHeard && !isInTunnel && (counted.map { valid.seconds(since: $0) } ?? 0) >= PositionTracker.silence
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
         let verdict = qualifier.judge(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
-            isCompared: selector.hasOther(at: fix.stamp), isVouchedFor: isVouchedFor)
+            isCompared: selector.hasOther(at: fix.stamp), isApproved: isApproved)
         if verdict.isAccepted {
             selector.noteCounted(fix)
             measured = nil
             counted = valid
-            wheelsWereHeard = false
+            isHeard = false
+            endsSilence = isAfterSilence
         }
         switch verdict {
-        case .rejected, .standby: return verdict
+        case .rejected(let rejection):
+            if rejection.reason.isOfThePresent { isHeard = true }
+            return verdict
+        case .standby: return verdict
         case .acceptedAfterClockSet:
             reports.removeAll()
             regulator = StampRegulator()
@@ -173,7 +183,7 @@ public struct PositionTracker: Sendable {
             }
             if isNewReceiver { filter.noteReceiver() }
             // A prediction that was so wrong says nothing: the filter would come back over several fixes.
-            if isReckoned, isUnmeasured || filter.expectedError(of: fix).distance > Reckoning.blendReach {
+            if isReckoned, isAfterSilence || filter.expectedError(of: fix).distance > Reckoning.blendReach {
                 filter = MotionFilter(fix, config: config)
             }
             filter.update(fix)
@@ -218,7 +228,7 @@ public struct PositionTracker: Sendable {
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
         if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.standsStill {
-            wheelsWereHeard = true
+            isHeard = true
         }
         if let dropped = reports.append(odometry), let dropped = reports.trusted(dropped) {
             base?.goOn(dropped)
@@ -260,6 +270,9 @@ public struct PositionTracker: Sendable {
 
     /// Forgets everything but the thresholds.
     public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
+
+    /// How long nothing may measure the way before the first fix that counts says more than the prediction, seconds.
+    private static let silence = 20.0
 
     private mutating func goOn(to stamp: Timestamp?) {
         present = base

@@ -44,12 +44,12 @@ struct FixQualifier: Sendable {
     ///   - filter: where the vehicle is expected at the fix's time, nil at the start.
     ///   - wheelSpeed: speed of the wheels at that time, m/s, where known.
     ///   - isCompared: whether another receiver has positions, too.
-    ///   - isVouchedFor: whether it counts unless it tells nothing: what else could be wrong with it was judged elsewhere.
+    ///   - isApproved: whether it counts unless it tells nothing: what else could be wrong with it was judged elsewhere.
     mutating func judge(
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
-        isVouchedFor: Bool = false
+        isApproved: Bool = false
     ) -> FixVerdict {
-        if let rejection = void(fix) ?? (isVouchedFor ? nil : defect(of: fix, sigma: sigma)) {
+        if let rejection = void(fix) ?? (isApproved ? nil : defect(of: fix, sigma: sigma)) {
             return .rejected(rejection)
         }
         let isClockSet: Bool
@@ -76,7 +76,7 @@ struct FixQualifier: Sendable {
             : isCompared ? limits.comparedConfirmation : limits.jumpConfirmation
         switch leap(to: fix, filter, sigma: sigma, driven: driven, patience: patience) {
         case .none: break
-        case .suspected(let rejection) where !isVouchedFor: return .rejected(rejection)
+        case .suspected(let rejection) where !isApproved: return .rejected(rejection)
         case .suspected, .confirmed:
             accept(fix)
             return .acceptedAfterJump

@@ -30,6 +30,15 @@ public struct FixRejection: Error, Sendable, Hashable {
         case spoofing
         /// Interference.
         case jamming
+
+        /// Whether a fix that is rejected for it is one of now: the receiver is heard, and what it says does not count.
+        var isOfThePresent: Bool {
+            switch self {
+            case .duplicate, .outOfOrder, .stale, .future: false
+            case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
+                true
+            }
+        }
     }
 
     /// The reason.

@@ -7,16 +7,17 @@ package import NavGeo
 package struct FixClock {
     /// The delay after the one before from which a fix counts as missing, seconds.
     private static let tolerance = 0.3
-    /// The time after a stall of the process during which nothing is predicted, ns: what arrived meanwhile is taken in first.
-    private static let settling: Int64 = 500_000_000
-    /// The longest turn of the loop that is no stall, ns: in a playback, which may be many times as fast as the drive was,
+    /// How long after a stall of the process an inbox that looks empty may still be filling, ns.
+    private static let settling: Int64 = 20_000_000
+    /// How long the loop may take for a turn before it counts as a stall, ns: in a playback, which may be many times as fast as the drive was,
     /// less.
     private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
     private var last: (stamp: NavGeo.Timestamp, at: Int64, isFix: Bool)?
-    /// By when the loop was to turn again, and until when nothing is predicted, ns of the machine's monotonic clock.
+    /// By when the loop was to turn again, ns of the machine's monotonic clock.
     private var expected: Int64?
-    private var quietUntil: Int64 = .min
+    /// When the process went on after a stall, on the same clock; nil once what arrived meanwhile has been taken in.
+    private var resumed: Int64?
 
     /// Knows no time yet.
     package init() {}
@@ -39,12 +40,19 @@ package struct FixClock {
         return overdue > last.stamp ? overdue : nil
     }
 
-    /// Takes note of a turn of the loop, ns of the machine's monotonic clock. Until when to predict nothing; nil when that may be done now.
-    package mutating func turn(_ machine: Int64, isPlayback: Bool = false) -> Int64? {
+    /// Notes a turn of the loop, ns of the machine's monotonic clock. Returns when to turn again if nothing may be predicted yet, because the
+    /// process stood still and what arrived meanwhile has not been taken in; nil when predictions may be made.
+    package mutating func turn(_ machine: Int64, isInboxEmpty: Bool, isPlayback: Bool = false) -> Int64? {
         let longest = isPlayback ? Self.longestTurnOfPlayback : Self.longestTurn
-        if let expected, machine - expected > longest { quietUntil = machine + Self.settling }
+        if let expected, machine - expected > longest { resumed = machine }
         expected = machine
-        return machine < quietUntil ? quietUntil : nil
+        guard let resumed else { return nil }
+        let settled = resumed + Self.settling
+        if machine >= settled, isInboxEmpty {
+            self.resumed = nil
+            return nil
+        }
+        return max(settled, machine)
     }
 
     /// Takes note of when the loop is to turn again: it does so once a second in any case.

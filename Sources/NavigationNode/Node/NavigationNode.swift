@@ -98,7 +98,7 @@ package final class NavigationNode: Node {
             // What does not count may be of any time.
             if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
             carryOut(outcome)
-            guard outcome.messages.contains(where: { $0.topic == Topics.progress.name }) else { return }
+            guard outcome.hasProgress else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
         // A city's traffic is read on the thread that makes the map.
@@ -124,7 +124,11 @@ package final class NavigationNode: Node {
     /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
     private func pass(_ now: Int64) -> Int64 {
         // In lockstep time stands still while the process does.
-        let quiet = context.isInLockstep ? nil : fixClock.turn(now, isPlayback: context.clock.isSimulated)
+        let quiet =
+            context.isInLockstep
+            ? nil
+            : fixClock.turn(
+                now, isInboxEmpty: context.isInboxEmpty, isPlayback: context.clock.isSimulated)
         var wake = Int64.max
         defer { fixClock.rest(until: wake, from: now) }
         guard session.due != nil else { return wake }

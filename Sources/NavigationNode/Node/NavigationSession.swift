@@ -49,7 +49,9 @@ package final class NavigationSession {
         package var withdrawn: [UInt64] = []
         /// The stamp of the fix at hand, if it counted.
         package var counted: NavGeo.Timestamp?
-        /// The trip to keep from now on, nil for none; nil when that has not changed.
+        /// Whether a progress is among the messages.
+        package var hasProgress = false
+        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
         package var trip: SavedTrip??
         /// Answers to calls.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
@@ -361,8 +363,13 @@ package final class NavigationSession {
     }
 
     private func run(_ event: NavigatorEvent) {
+        var asked: NavMessages.PolicyRequest?
         for effect in navigator.handle(event) {
             switch effect {
+            case .publish(let context, .policyRequest(let request)):
+                let message = encoder.message(request, context)
+                asked = message
+                outcome.messages.append(OutgoingMessage(Topics.policyRequest, context.stamp, message))
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(var query):
                 if query.request.options.departure == nil {
@@ -372,9 +379,7 @@ package final class NavigationSession {
             case .cancelRoute(let id): outcome.cancelled.append(id)
             case .needTiles(let tiles): outcome.neededTiles += tiles
             case .askPolicy(let request):
-                let asked = outcome.messages.last { $0.topic == Topics.policyRequest.name }?.message
-                guard let message = asked as? NavMessages.PolicyRequest else { continue }
-                outcome.questions.append((request, message))
+                if let asked { outcome.questions.append((request, asked)) }
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
             case .reply(let call, let reply): outcome.replies.append((call, reply))
             case .judged(let fix, let verdict): note(fix, verdict, at: event)
@@ -435,6 +440,7 @@ package final class NavigationSession {
             // Fixes that were held up or are wrong do not move the time.
             present = context.stamp
             encoder.lastUsed = navigator.lastFix
+        case .progress: outcome.hasProgress = true
         case .fixRejected(_, let rejection): positioning.count(rejection.reason)
         case .state(let state): positioning.health = state.health
         default: return

@@ -54,7 +54,12 @@ struct PublicationEncoder {
         return UInt32(legs[leg].destination)
     }
 
-    /// Returns the message of a publication on its topic; nil for a receiver's, which the register of receivers tells.
+    /// Returns the message of a question to the owner's policy.
+    func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
+        NavMessages.PolicyRequest(request, surroundings(context))
+    }
+
+    /// Returns the message of a publication on its topic; nil for a receiver's and for a question, which have messages of their own.
     mutating func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
         case .state(let state):
@@ -94,12 +99,9 @@ struct PublicationEncoder {
                 NavMessages.SpokenInstruction(
                     instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
             )
-        case .receiver: return nil
+        case .receiver, .policyRequest: return nil
         case .fixRejected(_, let rejection):
             return OutgoingMessage(Topics.fixRejected, context.stamp, FixRejected(rejection, fix, context: context))
-        case .policyRequest(let request):
-            return OutgoingMessage(
-                Topics.policyRequest, context.stamp, NavMessages.PolicyRequest(request, surroundings(context)))
         default: return event(publication, context)
         }
     }

@@ -2,7 +2,7 @@ public import NavGeo
 public import NavMatching
 
 /// A fix and what the matcher made of it.
-public struct Sighting: Sendable, Hashable {
+public struct VehiclePosition: Sendable, Hashable {
     /// The receiver's fix.
     public var fix: Fix
     /// Its place on the road graph.
@@ -39,7 +39,7 @@ public struct Sighting: Sendable, Hashable {
     public var sigma: Double? { fix.horizontalSigma.flatMap { $0 > 0 && $0.isFinite ? $0 : nil } }
 }
 
-extension Sighting {
+extension VehiclePosition {
     /// Makes a position that stands for a fix where there is none.
     init(_ predicted: PredictedPosition, like fix: Fix) {
         let estimate = predicted.estimate

@@ -1,0 +1,30 @@
+import NavPositioning
+import NavRouting
+
+/// A request for routes without setting out.
+struct Calculation: Equatable {
+    var order: RouteOrder
+    /// Whether they are shown until one is chosen.
+    var isPreview: Bool
+    /// The call that waits for them; 0 for none.
+    var call: UInt64
+    /// Where the vehicle was; nil where the order says where it starts.
+    var origin: VehiclePosition?
+}
+
+/// Routes that are shown until guidance starts or they are stopped; nothing else ends it.
+struct PreviewState {
+    /// Routes that are shown.
+    struct Shown: Equatable {
+        var preview: RoutePreview
+        var order: RouteOrder
+        /// Where the vehicle was when they were asked for.
+        var origin: VehiclePosition?
+    }
+
+    /// The routes that are shown.
+    var shown: Shown?
+
+    /// Whether there are routes to choose from.
+    var isActive: Bool { shown?.preview.routes.isEmpty == false }
+}

@@ -1,0 +1,69 @@
+import NavGeo
+import NavMatching
+import NavPositioning
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// The first fix after a while in which nothing measured the way.
+@Suite struct SilenceTests {
+    /// What follows from a fix that lies 30 m beside the road, 30 s after the fix before it.
+    private struct Return {
+        var endsPrediction = false
+        /// Metres between the filter and the fix.
+        var distance = 0.0
+    }
+
+    /// - Parameters:
+    ///   - rejected: seconds after the last good fix at which a fix comes that is too inaccurate.
+    ///   - wheels: seconds after the last good fix at which the wheels are heard once.
+    private static func `return`(rejected: [Double] = [], wheels: [Double] = []) throws -> Return {
+        let map = try ASCIIMap(
+            "A---------------------------------------B", gridMetres: 100,
+            ways: ["AB": ["highway": "secondary", "name": "Main Road"]])
+        let metric = Metric(TurnGraph(map.graph), model: CostModel())
+        let places = try [0.1, 0.9].map { Waypoint(try map.position(between: "A", "B", at: $0)) }
+        let drive = try #require(SeededDrive(metric, route: try map.route(places), rate: 1, environment: .none))
+        var positioning = Positioning(metric: metric, isTracing: true)
+        for fix in drive.fixes.prefix(60) { _ = positioning.replay(.fix(fix)) }
+        let last = try #require(drive.fixes.prefix(60).last)
+        var inputs = rejected.map { second in
+            var fix = drive.fixes[59 + Int(second)]
+            fix.horizontalSigma = 500
+            return (second, Positioning.Event.fix(fix))
+        }
+        inputs += wheels.map { second in
+            (second, .odometry(Odometry(stamp: last.stamp.advanced(bySeconds: second), speed: last.speed)))
+        }
+        for (_, input) in inputs.sorted(by: { $0.0 < $1.0 }) { _ = positioning.replay(input) }
+        var fix = drive.fixes[89]
+        fix.coordinate = LocalFrame(origin: fix.coordinate).coordinate(of: LocalPoint(east: 0, north: 30))
+        var back = Return()
+        for effect in positioning.replay(.fix(fix)) {
+            switch effect {
+            case .predictionEnded: back.endsPrediction = true
+            case .filtered(_, _, let estimate):
+                back.distance = Geodesy.distance(estimate.coordinate, fix.coordinate)
+            default: break
+            }
+        }
+        return back
+    }
+
+    @Test func aFixAfterASilenceIsBelievedByFilterAndPredictionAlike() throws {
+        let back = try Self.return()
+        #expect(back.endsPrediction && back.distance < 1)
+    }
+
+    /// The next one may be one of them.
+    @Test func aFixAfterBadOnesIsBelievedByNeither() throws {
+        let back = try Self.return(rejected: [3, 29])
+        #expect(!back.endsPrediction && back.distance > 3)
+    }
+
+    @Test func aFixAfterWheelsIsBelievedByNeither() throws {
+        let back = try Self.return(wheels: [0.5])
+        #expect(!back.endsPrediction && back.distance > 3)
+    }
+}
