@@ -3,6 +3,8 @@ internal import NavMap
 
 /// A road at a node, both of its directions together.
 struct JunctionArm {
+    /// The edge that is drawn: the one that leaves where there is one.
+    var edge: EdgeIndex
     /// The edge by which vehicles leave the node; nil where they only arrive.
     var leaving: EdgeIndex?
     /// The edge by which vehicles arrive; nil where they only leave.
@@ -18,9 +20,6 @@ struct JunctionArm {
     var end: NodeIndex
     /// Whether it is the arriving half of a road whose directions part here, and so no road of its own.
     var isMerged = false
-
-    /// The edge that is drawn: the one that leaves where there is one.
-    var anyEdge: EdgeIndex? { leaving ?? arriving }
 }
 
 /// A junction as a driver sees it who arrives by one of its roads.
@@ -156,43 +155,44 @@ final class JunctionModel {
     func arms(at node: NodeIndex) -> [JunctionArm] {
         if let known = unmerged[node] { return known }
         if unmerged.count > Self.capacity { unmerged.removeAll(keepingCapacity: true) }
-        var found: [(leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
+        var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
         for edge in graph.outgoing(node) where isOpen(edge) {
-            found.append((edge, graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }))
+            found.append((edge, edge, graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }))
         }
         for edge in graph.incoming(node) where isOpen(edge) {
             if let back = graph.opposite(edge), isOpen(back) { continue }
-            found.append((nil, edge))
+            found.append((edge, nil, edge))
         }
-        let roads = found.map { profile(($0.leaving ?? $0.arriving)!) }
+        let roads = found.map { profile($0.edge) }
         let lanes = roads.map(\.lanes).max() ?? 0
         let origin = graph.nodePositions[node.index].coordinate
         let frame = LocalFrame(origin: origin)
         var arms: [JunctionArm] = []
         for (index, pair) in found.enumerated() {
-            let outline = outline(pair.leaving, pair.arriving, frame)
+            let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame)
             let isSimple = found.count <= 2
-            let edge = (pair.leaving ?? pair.arriving)!
+            let edge = pair.edge
             let initial = outline.initialBearing
             arms.append(
                 JunctionArm(
-                    leaving: pair.leaving, arriving: pair.arriving, road: roads[index], initialBearing: initial,
+                    edge: pair.edge, leaving: pair.leaving, arriving: pair.arriving, road: roads[index],
+                    initialBearing: initial,
                     bearing: isSimple ? initial : outline.bearing(of: roads[index], lanes: lanes),
                     length: Double(graph.edgeLengths[edge.index]),
                     end: pair.leaving != nil ? graph.edgeHeads[edge.index] : graph.edgeTails[edge.index]))
         }
-        arms.sort { ($0.bearing, $0.anyEdge?.rawValue ?? 0) < ($1.bearing, $1.anyEdge?.rawValue ?? 0) }
+        arms.sort { ($0.bearing, $0.edge.rawValue) < ($1.bearing, $1.edge.rawValue) }
         unmerged[node] = arms
         return arms
     }
 
     /// The line of a road from its node on, as far as it matters.
-    private func outline(_ leaving: EdgeIndex?, _ arriving: EdgeIndex?, _ frame: LocalFrame) -> RoadOutline {
-        let shape = graph.reading(of: (leaving ?? arriving)!).shape
+    private func outline(_ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame) -> RoadOutline {
+        let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []
         let reach = 150.0
         for index in 0..<shape.count {
-            let point = frame.point(shape[leaving != nil ? index : shape.count - 1 - index].coordinate)
+            let point = frame.point(shape[isOutwards ? index : shape.count - 1 - index].coordinate)
             if let last = points.last, last == point { continue }
             points.append(point)
             if abs(point.east) > reach || abs(point.north) > reach { break }
@@ -227,9 +227,12 @@ final class JunctionModel {
     ) -> (isUsable: Bool, bearing: Double) {
         let (one, other) = (arms[first], arms[second])
         let entry = one.leaving == nil ? other : one
-        let opposite = arms.min {
-            angularGap($0.bearing, entry.bearing + 180) < angularGap($1.bearing, entry.bearing + 180)
-        }!.bearing
+        var opposite = entry.bearing
+        var least = Double.infinity
+        for arm in arms where angularGap(arm.bearing, entry.bearing + 180) < least {
+            least = angularGap(arm.bearing, entry.bearing + 180)
+            opposite = arm.bearing
+        }
         // Towards the junction from over there.
         let through = circle(opposite + 180)
         let middle = circle(one.bearing + difference(one.bearing, other.bearing) / 2)
@@ -429,7 +432,7 @@ final class JunctionModel {
         var points: [LocalPoint] = []
         var (current, length) = (arm, 0.0)
         for _ in 0..<Self.hops {
-            let piece = outline(current.leaving, current.arriving, frame)
+            let piece = outline(current.edge, isOutwards: current.leaving != nil, frame)
             points += points.isEmpty ? piece.points : Array(piece.points.dropFirst())
             length += current.length
             guard length < reach, current.end != node else { break }

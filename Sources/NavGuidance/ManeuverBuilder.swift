@@ -191,12 +191,7 @@ public struct ManeuverBuilder {
         taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
         let classified = classifier.classified(junction, after: previous)
         var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
-        if turn.isManeuver,
-            turn.turn.modifier != .straight || roads.graph.nodeFlags[node.index].contains(.miniRoundabout)
-        {
-        } else {
-            remember(junction, taken, offset)
-        }
+        if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
         guard turn.turn.kind != .none else { return }
         turn.roads = junction.roads.count
         turn.entries = junction.entries
@@ -205,23 +200,22 @@ public struct ManeuverBuilder {
         if turn.isType(.roundabout) {
             turn.isRoundabout = true
         }
+        let tag = turn.isRoundabout ? "" : laneTag(before: index)
+        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken) }
         turns.append(turn)
     }
 
     /// Whether nothing else meets the route between two pieces of one road.
     private func isPlain(_ index: Int, _ node: NodeIndex) -> Bool {
-        guard roads.resolved[index] != roads.resolved[index - 1].flatMap(roads.graph.opposite),
+        guard let previous = roads.resolved[index - 1], let next = roads.resolved[index],
             roads.isLabelledAlike(index), roads.kinds[index - 1].roadClass == roads.kinds[index].roadClass,
             roads.kinds[index - 1].flags == roads.kinds[index].flags
         else { return false }
-        return roads.graph.outgoing(node).count + roads.graph.incoming(node).count <= 2
-            || roads.graph.outgoing(node).count <= 2 && roads.graph.incoming(node).count <= 2
-                && roads.graph.outgoing(node).allSatisfy { edge in
-                    edge == roads.resolved[index] || edge == roads.graph.opposite(roads.resolved[index - 1]!)
-                }
-                && roads.graph.incoming(node).allSatisfy { edge in
-                    edge == roads.resolved[index - 1] || edge == roads.graph.opposite(roads.resolved[index]!)
-                }
+        let graph = roads.graph
+        let (back, onward) = (graph.edgeOpposites[previous.index], graph.edgeOpposites[next.index])
+        guard back != next else { return false }
+        return graph.outgoing(node).allSatisfy { $0 == next || $0 == back }
+            && graph.incoming(node).allSatisfy { $0 == previous || $0 == onward }
     }
 
     private mutating func remember(_ junction: Intersection, _ taken: Int, _ offset: Double) {
@@ -302,6 +296,7 @@ public struct ManeuverBuilder {
             if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
             maneuver.notes.formUnion(notes(before: turn.lastPiece))
         }
+        maneuver.lanes = turn.lanes
         maneuver.keepsRoad = turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
         if type == .offRamp, let node { maneuver.exitNumber = roads.graph.exitReference(of: node) }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
@@ -340,7 +335,6 @@ public struct ManeuverBuilder {
 
     /// Adds lanes and the place from which the maneuver cannot be mistaken.
     private mutating func finish(_ maneuver: inout Maneuver, edge: Int) {
-        if let modifier = maneuver.modifier { maneuver.lanes = lanes(before: edge, modifier, maneuver.drivingSide) }
         let earliest = max(
             maneuver.routeOffset - ManeuverBuilder.ambiguityReach, maneuvers.last?.endOffset ?? 0)
         let side = maneuver.modifier?.side
@@ -368,17 +362,17 @@ public struct ManeuverBuilder {
     }
 
     /// The lanes tagged on the approach, or a little before it where the last metres of a junction carry no tag.
-    private func lanes(before edge: Int, _ modifier: ManeuverModifier, _ side: RoadSide) -> [Lane] {
+    private func laneTag(before edge: Int) -> String {
         let start = roads.route.legs[leg].edges.lowerBound
         var index = edge - 1
         var reach = ManeuverBuilder.laneReach
         while index >= start, reach > 0 {
             let tag = roads.route.edges[index].attributes.turnLanes
-            if !tag.isEmpty { return LaneGuidance.lanes(tag, for: modifier, drivingSide: side) }
+            if !tag.isEmpty { return tag }
             reach -= roads.route.edges[index].length
             index -= 1
         }
-        return []
+        return ""
     }
 
     private func notes(before edge: Int) -> RoadNotes {

@@ -69,17 +69,27 @@ struct RoadOutline {
         }
         let (straightIndex, straightLength) = near.straightStart()
         if straightLength >= width + Self.nearReach { return towards(near.point(at: 5)) }
-        if let line = near.regression(0...last), line.deviation < 0.35 * Self.laneWidth { return line.bearing }
+        if let line = near.regression(), line.deviation < 0.35 * Self.laneWidth {
+            return corrected(line.start, line.end)
+        }
         let offset = max(1, straightIndex)
-        if near.isOffset(at: offset, width: width) { return Self.bearing(near.points[offset], near.points[offset + 1]) }
-        if near.isCurve { return Self.bearing(near.point(at: 4), near.point(at: 6)) }
+        if near.isOffset(at: offset, width: width) { return corrected(near.points[offset], near.points[offset + 1]) }
+        if near.isCurve { return corrected(near.point(at: 4), near.point(at: 6)) }
         let skipped = 0.64 * width
         if near.length >= 0.8 * width + 2, let line = near.dropping(skipped).regression(),
             line.deviation < 0.5 * Self.laneWidth
         {
-            return line.bearing
+            return corrected(line.start, line.end)
         }
         return towards(near.point(at: Self.nearReach))
+    }
+
+    /// The direction between two places behind the junction, moved most of the way to where the road begins.
+    private func corrected(_ base: LocalPoint, _ head: LocalPoint) -> Double {
+        if Self.distance(base, head) < Self.inaccuracy { return Self.bearing(points[0], head) }
+        let shift = LocalPoint(
+            east: 0.9 * (base.east - points[0].east), north: 0.9 * (base.north - points[0].north))
+        return Self.bearing(points[0], head - shift)
     }
 
     /// Exits of wide roads begin with a slant over all lanes.
@@ -147,9 +157,9 @@ struct RoadOutline {
 
     /// Whether the line up to a point only crosses half the junction, and is straight behind.
     private func isOffset(at index: Int, width: Double) -> Bool {
-        guard index + 1 < points.count, length >= 0.8 * Self.farReach else { return false }
-        let crossed = Self.distance(points[index - 1], points[index])
-        guard abs(crossed - 0.5 * width) < Self.laneWidth else { return false }
+        guard index + 1 < points.count, length >= 0.4 * Self.farReach else { return false }
+        let crossed = RoadOutline(Array(points[...index])).length
+        guard crossed - 0.5 * width < Self.laneWidth, length - crossed >= 0.1 * length else { return false }
         return deviation(index...points.count - 1, from: points[index], to: points[points.count - 1])
             < 0.5 * Self.laneWidth
     }
@@ -166,8 +176,8 @@ struct RoadOutline {
         return (1..<last).allSatisfy { side($0) == side(1) }
     }
 
-    /// The line that fits best through points 1 m apart, seen from the first to the last, and how far the points are from it.
-    private func regression(_ range: ClosedRange<Int>? = nil) -> (bearing: Double, deviation: Double)? {
+    /// The line that fits best through points 1 m apart, from beside the first to beside the last, and how far the points are from it.
+    private func regression() -> (start: LocalPoint, end: LocalPoint, deviation: Double)? {
         guard points.count > 1 else { return nil }
         let last = points.count - 1
         let samples = max(2, Int(length.rounded(.down)) + 1)
@@ -195,10 +205,14 @@ struct RoadOutline {
         let along = (points[last].east - points[0].east) * axis.0 + (points[last].north - points[0].north) * axis.1
         if along < 0 { axis = (-axis.0, -axis.1) }
         var greatest = 0.0
-        for index in range ?? 0...last {
+        for index in 0...last {
             greatest = max(greatest, abs((points[index].east - e) * axis.1 - (points[index].north - n) * axis.0))
         }
-        return (degreesFromNorth(axis.0, axis.1), greatest)
+        func beside(_ point: LocalPoint) -> LocalPoint {
+            let along = (point.east - e) * axis.0 + (point.north - n) * axis.1
+            return LocalPoint(east: e + along * axis.0, north: n + along * axis.1)
+        }
+        return (beside(points[0]), beside(points[last]), greatest)
     }
 }
 

@@ -30,8 +30,16 @@ struct RouteTurn {
     var isRoundabout = false
     /// Whether it has been joined to another one.
     var isGone = false
-    /// Whether its lanes matter, so that it stays even if only a name changes.
-    var hasLanes = false
+    /// The lanes before it, from left to right.
+    var lanes: [Lane] = []
+
+    /// The lanes that serve it, from the first to the last; nil when none are known.
+    var servedLanes: Range<Int>? {
+        guard let first = lanes.firstIndex(where: \.isValid), let last = lanes.lastIndex(where: \.isValid) else {
+            return nil
+        }
+        return first..<last + 1
+    }
 
     /// Degrees counterclockwise from the way back.
     var angle: Double { intersectionAngle(bearingIn, bearingOut) }
@@ -50,7 +58,7 @@ struct RouteTurn {
 /// What is joined, and up to which lengths, are findings of OSRM's guidance.
 struct TurnJoiner {
     /// Pieces up to this length belong to a junction, metres.
-    static let reach = 30.0
+    static let reach = 30.5
     /// A name that lasts no longer is not told, metres.
     static let shortName = 105.0
     /// A crossing that is offset by less is driven straight over, metres.
@@ -68,6 +76,7 @@ struct TurnJoiner {
         guard turns.count > 2 else { return turns }
         var joiner = TurnJoiner(turns)
         joiner.join()
+        joiner.anticipateLanes()
         joiner.passSilentOnes()
         joiner.dropShortNames()
         return joiner.turns.filter { !$0.isGone }
@@ -200,6 +209,7 @@ struct TurnJoiner {
         }
         turns[index].turn.kind = .maneuver(isSame(previous(index), next) ? .continue : .turn)
         turns[index].turn.modifier = ManeuverModifier(angle: totalAngle(index, next))
+        if turns[index].lanes.isEmpty { turns[index].lanes = turns[next].lanes }
         append(next, to: index, signs: true)
     }
 
@@ -330,6 +340,59 @@ struct TurnJoiner {
         return total > TurnAngles.narrow && total < 360 - TurnAngles.narrow
     }
 
+    // MARK: Lanes
+
+    /// Metres that changing over one lane takes.
+    private static let laneChange = 200.0
+
+    /// Narrows the lanes before turns that follow each other closely to those from which the later ones can be driven too.
+    private mutating func anticipateLanes() {
+        let kept = turns.indices.filter { !turns[$0].isGone }
+        var run: [Int] = []
+        for index in kept {
+            if isShortWithLanes(index) {
+                run.append(index)
+            } else {
+                narrowLanes(run)
+                run = []
+            }
+        }
+        narrowLanes(run)
+    }
+
+    /// The more lanes a turn leaves unused, the more may have to be crossed on the way to it.
+    private func isShortWithLanes(_ index: Int) -> Bool {
+        guard let served = turns[index].servedLanes else { return false }
+        let unused = max(served.lowerBound, turns[index].lanes.count - served.upperBound)
+        return turns[index].distance < Double(1 + unused) * Self.laneChange
+    }
+
+    private mutating func narrowLanes(_ run: [Int]) {
+        guard run.count > 1 else { return }
+        var sides: [Int: RoadSide] = [:]
+        var straight = 0.0
+        for place in run.indices.dropLast().reversed() {
+            let (index, next) = (run[place], run[place + 1])
+            guard let own = turns[index].servedLanes, let wanted = turns[next].servedLanes else { continue }
+            straight = turns[index].isSilent ? straight + turns[index].distance : 0
+            guard own.count > 1, own.count > wanted.count,
+                straight <= Double(own.count - wanted.count) * Self.laneChange
+            else { continue }
+            let side = turns[next].turn.modifier.side ?? sides[next]
+            if turns[index].turn.modifier.side == nil { sides[index] = side }
+            // Lanes beside those of the next turn lead elsewhere.
+            let beside =
+                side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
+            let shift = min(beside, wanted.count)
+            let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
+            let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
+            for lane in own where !kept.contains(lane) {
+                turns[index].lanes[lane].isValid = false
+                turns[index].lanes[lane].active = nil
+            }
+        }
+    }
+
     // MARK: What is left to tell
 
     /// Takes out what is passed in silence. The end of a road is worth telling only behind another junction.
@@ -353,7 +416,8 @@ struct TurnJoiner {
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
-            if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry, !turns[index].hasLanes,
+            if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
+                turns[index].lanes.isEmpty,
                 isSame(last, index) || turns[index].distance < Self.shortName
             {
                 append(index, to: last)
