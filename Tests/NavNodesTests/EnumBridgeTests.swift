@@ -3,6 +3,7 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavWire
 import Testing
