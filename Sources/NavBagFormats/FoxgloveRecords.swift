@@ -44,7 +44,7 @@ package struct FoxgloveRecords: RecordSource {
                 timestamp: position.stampNs.map { .nanoseconds($0) }, heading: matched.course,
                 speed: matched.speedMps, course: matched.course)
             return Self.record(fix, positions, record)
-        case Route.fullName where record.channel.topic == "/nav/route":
+        case Route.fullName where record.channel.topic == Topics.route.name:
             guard let message = try? Route(decoding: bytes), message.geometry != route else { return nil }
             route = message.geometry
             let line = message.geometry.map { GeoJSON.feature($0, properties: "{}") } ?? ""

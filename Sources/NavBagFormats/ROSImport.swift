@@ -99,7 +99,7 @@ package struct ROSImport: RecordSource {
     private mutating func release() {
         guard let fix = pending else { return }
         pending = nil
-        emit(fix.message, "/gnss/fix", stamp: fix.header.stamp, fix.record)
+        emit(fix.message, Topics.gnssFix.name, stamp: fix.header.stamp, fix.record)
     }
 
     /// A velocity whose fix has not come: in the frame of the fixes it has no meaning without one.
@@ -119,7 +119,7 @@ package struct ROSImport: RecordSource {
         odometry.yawRateRadps = motion.yawRate
         odometry.yawRateSigmaRadps = motion.yawRateSigma
         odometry.accelerationMps2 = motion.acceleration
-        emit(odometry, "/vehicle/odometry", stamp: motion.header.stamp, record)
+        emit(odometry, Topics.odometry.name, stamp: motion.header.stamp, record)
     }
 
     private mutating func emit(_ message: some Message, _ topic: String, stamp: Int64, _ record: Record) {

@@ -68,7 +68,7 @@ struct TraceRecords: RecordSource {
     private let fixes: [GnssFix]
     private var position = 0
     private var last: UInt64 = 0
-    private let channel = RecordChannel.protobuf("/gnss/fix", GnssFix.self)
+    private let channel = RecordChannel.protobuf(Topics.gnssFix.name, GnssFix.self)
 
     init(_ fixes: [GnssFix]) { self.fixes = fixes }
 

@@ -99,7 +99,7 @@ package struct TraceExport {
         var records = try open()
         var last: Polyline?
         while let record = try records.next() {
-            guard record.channel.topic == "/nav/route", record.channel.schemaName == Route.fullName,
+            guard record.channel.topic == Topics.route.name, record.channel.schemaName == Route.fullName,
                 let route = try? Route(decoding: Array(record.data)), let line = route.geometry, line.count > 1,
                 line != last
             else { continue }

@@ -1,4 +1,5 @@
 import NavBag
+import NavSimulation
 import Testing
 
 /// Bags as sequences of records, merged and looked back into.
@@ -18,7 +19,7 @@ struct RecordStreamTests {
     @Test(arguments: [false, true])
     func theLastMessageOfATopicBeforeATimeIsThatOfASlowSearch(ignoreSummary: Bool) throws {
         // Chunks that overlap in time, and equal times.
-        var random = Random(state: 3)
+        var random = SeededRandom(seed: 3)
         let samples = (0..<2_000).map { index in
             sample("/t\(random.below(7))", UInt64(1_000 + index - random.below(120)), UInt8(index % 251))
         }

@@ -3,6 +3,7 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
+import NavPositioning
 import NavRouting
 import NavWire
 import Testing
@@ -18,7 +19,7 @@ struct EnumBridgeTests {
         (NavigatorState.PositionKind.self, []), (NavNavigator.SimulationReason.self, []),
         (NavNavigator.SimulationEvent.Phase.self, []), (NavNavigator.SimulationEvent.End.self, []),
         (FixRejection.Reason.self, []), (PositionHealth.Level.self, []), (ReceiverChange.Reason.self, []),
-        (NavMatching.PredictionMethod.self, ["straightOn"]), (NavMatching.FixType.self, ["unknown"]),
+        (NavPositioning.PredictionMethod.self, ["straightOn"]), (NavMatching.FixType.self, ["unknown"]),
         (SpeedLimit.Source.self, []), (NavMap.RoadClass.self, []), (NavRouting.Congestion.self, ["unknown"]),
         (DistanceUnits.self, ["ofCountry"]), (NavGuidance.ManeuverType.self, []),
         (NavGuidance.ManeuverModifier.self, []), (NavGuidance.LaneIndication.self, []),

@@ -179,3 +179,17 @@ struct NavigationNodeTests {
         #expect(failure(configuration)?.code == .missing)
     }
 }
+
+/// Tiles of Helsinki on disk, for as long as this lives.
+final class Tiles {
+    let path: String
+    private let folder: String
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        path = try Helsinki.buildTiles(in: folder)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+}

@@ -78,7 +78,7 @@ final class BagSuite {
     private func makeBag(_ path: String) throws {
         var writer = try BagWriter(path: path)
         let channel = try writer.addChannel(
-            topic: "/gnss/fix", schemaName: GnssFix.fullName, schemaEncoding: "protobuf",
+            topic: Topics.gnssFix.name, schemaName: GnssFix.fullName, schemaEncoding: "protobuf",
             schemaData: Schema.fileDescriptorSet(for: GnssFix.fullName) ?? [], messageEncoding: "protobuf")
         for index in 0..<count {
             let time = UInt64(index) * 10_000
@@ -119,14 +119,14 @@ final class BagSuite {
             "recorder",
             [
                 "/usr/bin/env", "NAVBUS_DIR=\(workers.folder)", "NAVBUS_DOMAIN=0", program + "/navbus", "bag", "record",
-                "/gnss/fix", "--out", path,
+                Topics.gnssFix.name, "--out", path,
             ])
         let directory = try BusDirectory(path: workers.folder)
         let bus = try BusNode(name: "publisher", configuration: BusConfiguration(directory: directory))
         defer { bus.close() }
         let publication = try bus.advertise(
             TopicDescription(
-                name: "/gnss/fix", typeName: GnssFix.fullName, schemaFingerprint: GnssFix.schemaFingerprint,
+                name: Topics.gnssFix.name, typeName: GnssFix.fullName, schemaFingerprint: GnssFix.schemaFingerprint,
                 qos: .keepLast(QoS.maximumDepth), maximumPayloadSize: 1 << 16))
         let deadline = MonotonicClock.now() + .seconds(30)
         while try bus.subscriberCount(of: publication) < 1 {
@@ -180,7 +180,7 @@ final class BagSuite {
             writer = Writer(file)
             writer.start()
             schema = writer.register_schema("S", "protobuf", b"")
-            channel = writer.register_channel("/gnss/fix", "protobuf", schema)
+            channel = writer.register_channel("\(Topics.gnssFix.name)", "protobuf", schema)
             for index in range(count):
                 writer.add_message(channel, index * 10000, data, index * 10000, index)
             writer.finish()
