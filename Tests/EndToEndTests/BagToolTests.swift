@@ -229,6 +229,49 @@ struct BagToolTests {
         }
     }
 
+    /// Plays on a terminal, and prints the last line of the progress bar after each key.
+    private static let keys = """
+        import os, pty, re, select, sys, time
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(sys.argv[1], ["navbus", "bag", "play", sys.argv[2], "--clock", "--subscribers", "0"])
+        shown = b""
+        def line(wanted, holds=lambda text: True):
+            global shown
+            end = time.monotonic() + 120
+            while time.monotonic() < end:
+                if select.select([terminal], [], [], 0.1)[0]: shown += os.read(terminal, 4096)
+                last = shown.split(b"\\r")[-1].decode(errors="replace")
+                if re.search(wanted, last) and holds(last): return last
+            sys.exit(f"{wanted} does not come: {last}")
+        def seconds(text): return float(re.search(r" ([0-9.]+) s of", text)[1])
+        line(" s of ")
+        os.write(terminal, b"\\x1b[C" * 3)
+        line(" s of ", lambda text: seconds(text) >= 30)
+        os.write(terminal, b"\\x1b[A" * 2)
+        line(" 4.0 times")
+        os.write(terminal, b" ")
+        paused = seconds(line("paused"))
+        os.write(terminal, b"\\x1b[D")
+        line(" s of .*paused", lambda text: abs(seconds(text) - (paused - 10)) < 1)
+        os.write(terminal, b"q")
+        while True:
+            try:
+                if not os.read(terminal, 4096): break
+            except OSError: break
+        print(os.waitpid(pid, 0)[1])
+        """
+
+    @Test(.enabled(if: Project.hasPython, "needs Python: set NAVBUS_PYTHON"))
+    func aPersonAtTheKeysSeeksAndChangesTheRate() async throws {
+        try await withSandbox { box in
+            let drive = try await Town.shared.drive
+            let played = try await box.succeed(
+                Project.python, ["-c", Self.keys, try Programs.path("navbus"), drive])
+            #expect(played.outputLines == ["0"], "\(played.errors)")
+        }
+    }
+
     @Test func aSnapshotIsOfTheLastSeconds() async throws {
         try await withSandbox { box in
             let recorder = try box.start("navbus", ["bag", "record", "--snapshot", "3600", "--out", "event.mcap"])

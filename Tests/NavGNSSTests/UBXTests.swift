@@ -1,0 +1,89 @@
+import NavGNSS
+import NavMessages
+import Testing
+
+/// u-blox's binary protocol.
+struct UBXTests {
+    private func message(_ kind: [UInt8], _ payload: [UInt8]) -> [UInt8] {
+        let body = kind + [UInt8(payload.count & 0xff), UInt8(payload.count >> 8)] + payload
+        var (a, b): (UInt8, UInt8) = (0, 0)
+        for byte in body {
+            a &+= byte
+            b &+= a
+        }
+        return [0xb5, 0x62] + body + [a, b]
+    }
+
+    /// A NAV-PVT of 2024-07-20 09:52:12 less 250 ms, in Helsinki at 10 m/s to the east.
+    private func pvt(fixType: UInt8 = 3, flags: UInt8 = 1) -> [UInt8] {
+        var payload = [UInt8](repeating: 0, count: 92)
+        func put(_ value: Int32, _ offset: Int) {
+            for byte in 0..<4 { payload[offset + byte] = UInt8(truncatingIfNeeded: value >> (8 * Int32(byte))) }
+        }
+        payload.replaceSubrange(4..<12, with: [0xe8, 0x07, 7, 20, 9, 52, 12, 7])
+        put(-250_000_000, 16)
+        (payload[20], payload[21], payload[23]) = (fixType, flags, 9)
+        put(249_384_000, 24)
+        put(601_699_000, 28)
+        put(35_000, 32)
+        put(17_000, 36)
+        put(2_500, 40)
+        put(4_000, 44)
+        put(10_000, 52)
+        put(10_000, 60)
+        put(9_000_000, 64)
+        put(300, 68)
+        put(100_000, 72)
+        payload[76] = 150
+        return message([0x01, 0x07], payload)
+    }
+
+    private func read(_ bytes: [UInt8], cutAt cuts: [Int] = []) -> ([GnssFix], RejectionCounts) {
+        var parser = UBXParser()
+        var fixes: [GnssFix] = []
+        var start = 0
+        for cut in cuts + [bytes.count] {
+            fixes += parser.consume(Array(bytes[start..<cut]))
+            start = cut
+        }
+        return (fixes + parser.finish(), parser.rejections)
+    }
+
+    @Test func aPositionVelocityTimeIsAFix() throws {
+        let (fixes, rejections) = read(pvt())
+        let fix = try #require(fixes.first)
+        #expect(fixes.count == 1 && rejections.total == 0)
+        #expect(fix.stampNs == 1_721_469_131_750_000_000 && fix.fixType == .threeD && fix.satellitesUsed == 9)
+        #expect(abs((fix.latitude ?? 0) - 60.1699) < 1e-9 && abs((fix.longitude ?? 0) - 24.9384) < 1e-9)
+        #expect(fix.altitude == 35 && fix.altitudeDatum == .ellipsoid && fix.geoidSeparationM == 18)
+        #expect(fix.speed == 10 && abs((fix.course ?? 0) - .pi / 2) < 1e-9 && fix.velocityEastMps == 10)
+        #expect(fix.horizontalAccuracyM == 2.5 && fix.verticalAccuracyM == 4 && fix.pdop == 1.5)
+        let none = try #require(read(pvt(fixType: 0, flags: 0)).0.first)
+        #expect(none.fixType == .noFix && none.latitude == nil)
+        #expect(read(pvt(flags: 0b1000_0011)).0.first?.fixType == .rtkFixed)
+        #expect(try TraceReader.read(pvt()).format == .ubx)
+    }
+
+    @Test func cuttingTheStreamAnywhereChangesNothing() {
+        let stream = Array("$GPRMC,x\r\n".utf8) + pvt() + message([0x01, 0x35], [1, 2, 3]) + [0xb5] + pvt()
+        let whole = read(stream)
+        #expect(whole.0.count == 2 && whole.1[.unusedKind] == 1)
+        for cut in 0...stream.count { #expect(read(stream, cutAt: [cut]) == whole, "cut at \(cut)") }
+        #expect(read(stream, cutAt: Array(1..<stream.count)) == whole)
+    }
+
+    @Test func aDamagedStreamGivesOnlyPositionsThatAreSome() {
+        let stream = pvt() + pvt()
+        var random = SeededGenerator(state: 11)
+        for place in stream.indices {
+            for _ in 0..<8 {
+                var bytes = stream
+                bytes[place] = UInt8.random(in: 0...255, using: &random)
+                let (fixes, _) = read(bytes)
+                // The checksum finds any single byte; the other message is read all the same.
+                #expect(bytes == stream ? fixes.count == 2 : fixes.count == 1, "byte \(place)")
+            }
+        }
+        for length in 0..<stream.count { #expect(read(Array(stream.prefix(length))).0.count == length / 100) }
+    }
+}
