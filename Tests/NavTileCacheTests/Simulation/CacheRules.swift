@@ -58,14 +58,15 @@ struct CacheRules {
         } else {
             allowed = store.budgetBytes
         }
-        for (id, region) in disk.regions where region.stored.state == .complete && region.stored.staged == nil {
-            guard disk.isWhole(region.pins) else {
+        for (id, region) in disk.regions where region.wasComplete {
+            // While an update is loaded beside it, it serves as it was.
+            guard region.stored.state != .complete || region.staged != nil || disk.isWhole(region.pins) else {
                 throw breach("a complete region has all of its tiles", "region '\(id)' lacks some")
             }
             for (tileset, version) in region.stored.editions where disk.current[tileset]?.version != version {
                 throw breach(
                     "what is on board is of one edition",
-                    "region '\(id)' is complete with '\(version)' of '\(tileset)', "
+                    "region '\(id)' serves '\(version)' of '\(tileset)', "
                         + "'\(disk.current[tileset]?.version ?? "")' is in use")
             }
         }
