@@ -25,7 +25,7 @@ struct RecordingTests {
             for file in files {
                 let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])
                 try await eventually("something is recorded", detail: { recorder.errors }) {
-                    (readBytes("\(box.path)/\(file)")?.count ?? 0) > 2_000
+                    (readBytes("\(box.path)/\(file)")?.count ?? 0) > 6_000
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0..<1_200)))
                 recorder.send(SIGKILL)
