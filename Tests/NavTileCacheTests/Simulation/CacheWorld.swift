@@ -219,6 +219,8 @@ struct CacheWorld {
                 pendingStart = false
                 try handle(.start)
                 var update = VehicleUpdate()
+                // Whoever stands tells where as well: no edition is switched before that is known.
+                update.position = position
                 if !route.isEmpty { update.route = VehicleUpdate.Route(id: routeID, corners: route) }
                 try handle(.vehicle(update))
             }
