@@ -15,6 +15,8 @@ struct CacheRules {
     private let downloads: DownloadConfiguration
     /// Bytes that the store may have: its budget, or what it had when that was lowered below what must stay.
     private var allowed: Int64 = 0
+    /// Regions that served tiles of the editions in use, complete or with an update beside them, at the last check.
+    private var serving: Set<String> = []
     private var attempts: [DownloadKey: Int] = [:]
     private var failures: [DownloadKey: Failure] = [:]
     /// Regions whose load, or update, was cancelled: they stay as they are, and with them the editions in use.
@@ -59,17 +61,25 @@ struct CacheRules {
             allowed = store.budgetBytes
         }
         for (id, region) in disk.regions where region.wasComplete {
-            // While an update is loaded beside it, it serves as it was.
-            guard region.stored.state != .complete || region.staged != nil || disk.isWhole(region.pins) else {
+            // One that lost a damaged tile and has no update says so, and holds no newer edition back.
+            guard region.stored.state == .complete || region.staged != nil else { continue }
+            guard region.staged != nil || disk.isWhole(region.pins) else {
                 throw breach("a complete region has all of its tiles", "region '\(id)' lacks some")
             }
-            for (tileset, version) in region.stored.editions where disk.current[tileset]?.version != version {
+            // While an update is loaded beside it, it serves as it was, and so do the editions in use.
+            for (tileset, version) in region.stored.editions
+            where disk.current[tileset]?.version != version && (region.staged == nil || serving.contains(id)) {
                 throw breach(
                     "what is on board is of one edition",
                     "region '\(id)' serves '\(version)' of '\(tileset)', "
                         + "'\(disk.current[tileset]?.version ?? "")' is in use")
             }
         }
+        serving = Set(
+            disk.regions.filter { _, region in
+                (region.stored.state == .complete || region.staged != nil)
+                    && region.stored.editions.allSatisfy { disk.current[$0]?.version == $1 }
+            }.keys)
     }
 
     // MARK: Network

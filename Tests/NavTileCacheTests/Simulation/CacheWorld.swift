@@ -219,6 +219,8 @@ struct CacheWorld {
                 pendingStart = false
                 try handle(.start)
                 var update = VehicleUpdate()
+                // Whoever stands tells where as well: no edition is switched before that is known.
+                update.position = position
                 if !route.isEmpty { update.route = VehicleUpdate.Route(id: routeID, corners: route) }
                 try handle(.vehicle(update))
             }
@@ -635,7 +637,24 @@ struct CacheWorld {
 
     private mutating func add(_ effect: CacheEffect) {
         guard digests else { return }
-        for byte in "\(seconds) \(effect)".utf8 { mix(UInt64(byte)) }
+        for byte in "\(seconds) \(Self.text(of: effect))".utf8 { mix(UInt64(byte)) }
+    }
+
+    /// An effect as text, without anything whose order is that of a dictionary.
+    private static func text(of effect: CacheEffect) -> String {
+        switch effect {
+        case .demand(let demands, let owner):
+            let list = demands.map {
+                "\($0.address) \($0.edition ?? "-") \($0.need) \($0.isAwaited) \($0.known?.etag ?? "-")"
+            }
+            return "demand \(owner.urgency) \(owner.name) \(list.joined(separator: ","))"
+        case .region(let notice):
+            let progress = notice.progress.map { "\($0)" } ?? ""
+            return "\(notice.kind) \(notice.id) \(progress) \(notice.failure?.message ?? "")"
+        case .sample(let definition, let number): return "sample \(definition.id) \(number)"
+        case .pauseDownloads, .askEdition, .stopSample, .accepted, .refused, .tilesetsChanged, .log:
+            return "\(effect)"
+        }
     }
 }
 
