@@ -141,6 +141,7 @@ public struct Navigator {
         faster.config = config
         refresh.config = config.refresh
         trip?.config = config
+        routes.wait(config.rerouteDeadline) { $0.calculation == nil }
     }
 
     /// Follows the trip and considers what may change its route.

@@ -160,7 +160,8 @@ public struct HealthJudge: Sendable {
             reasons.insert(.noFix)
             level = .lost
         }
-        let since = current.map { $0.level == level ? $0.since : stamp } ?? stamp
+        // A verdict holds since no moment to come, as it would when the clock was set back.
+        let since = current.map { $0.level == level ? min($0.since, stamp) : stamp } ?? stamp
         current = PositionHealth(level: level, reasons: reasons, since: since)
     }
 }

@@ -13,7 +13,7 @@ struct PendingRequests<Purpose> {
         /// When it was made.
         fileprivate(set) var stamp: Timestamp
         /// How long the answer is waited for, seconds.
-        let patience: Double
+        fileprivate(set) var patience: Double
         /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, or from the lack of one.
         let cause: UInt64
 
@@ -57,6 +57,11 @@ struct PendingRequests<Purpose> {
         guard all.contains(where: isTaken) else { return [] }
         defer { all.removeAll(where: isTaken) }
         return all.filter(isTaken)
+    }
+
+    /// Waits for the answers to requests of some purposes so many seconds from when they were made.
+    mutating func wait(_ seconds: Double, for isMeant: (Purpose) -> Bool) {
+        for index in all.indices where isMeant(all[index].purpose) { all[index].patience = seconds }
     }
 
     /// Goes on by a clock that was set.
