@@ -1,5 +1,6 @@
 import NavGNSS
 import NavMessages
+import NavSimulation
 import Testing
 
 /// u-blox's binary protocol.
@@ -74,7 +75,7 @@ struct UBXTests {
 
     @Test func aDamagedStreamGivesOnlyPositionsThatAreSome() {
         let stream = pvt() + pvt()
-        var random = SeededGenerator(state: 11)
+        var random = SeededRandom(seed: 11)
         for place in stream.indices {
             for _ in 0..<8 {
                 var bytes = stream
