@@ -62,7 +62,7 @@ package struct JournalReplay {
         var summary = Summary()
         var execution: JournalExecution?
         var isSameRun = false
-        var cursor = reader.messages(BagQuery(topics: NavigationNode.topics.map(\.name)))
+        var cursor = reader.messages(BagQuery(topics: NavigationNode.topics.map { $0.name }))
         while comparison.difference == nil, let message = try cursor.next() {
             guard let channel = reader.index.channel(message.channelID) else { continue }
             let type = reader.index.schema(channel.schemaID)?.name ?? ""
