@@ -1,7 +1,10 @@
 """Calls that every node serves: information, schemas, parameters, barriers, its life."""
 
+import pathlib
 import time
 from typing import Any
+
+from mcap.reader import make_reader
 
 from bus import CallFailed, Publisher
 from stage import Bus, Failed
@@ -94,6 +97,25 @@ def lives(bus: Bus, name: str) -> None:
     )
     prove("ShutdownRequest.reason", "changes the answer")
     del types
+
+
+def snapshots(bus: Bus, name: str, folder: pathlib.Path) -> None:
+    """Has a recorder write the last seconds that it keeps, and some more."""
+    call, prove = bus.client(name), bus.contract.prove
+    first = call("Recorder.Snapshot", reason="the walk asks", seconds=20)
+    bag = folder / pathlib.Path(first.path).name
+    with open(bag, "rb") as file:
+        reader = make_reader(file)
+        reasons = [one.metadata.get("reason") for one in reader.iter_metadata() if one.name == "navbus.snapshot"]
+        count = sum(1 for _ in reader.iter_messages())
+    if reasons != ["the walk asks"] or count != first.message_count or not count:
+        raise Failed(f"the snapshot {first} has the reasons {reasons} and {count} messages")
+    prove("SnapshotRequest.reason", "changes the answer")
+    begin = time.monotonic()
+    call("Recorder.Snapshot", after_s=2.0, seconds=20)
+    if time.monotonic() - begin < 2:
+        raise Failed("after_s changes nothing")
+    prove("SnapshotRequest.after_s", "changes the answer")
 
 
 def leads(bus: Bus, name: str) -> None:

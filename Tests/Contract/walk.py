@@ -19,7 +19,7 @@ import stage  # noqa: E402
 from bus import ROOT, CallFailed, Messages  # noqa: E402
 from contract import Contract  # noqa: E402
 from drives import NAVIGATION, Drives  # noqa: E402
-from node_calls import leads, lives, node_calls, values, waits  # noqa: E402
+from node_calls import leads, lives, node_calls, snapshots, values, waits  # noqa: E402
 from request_fields import points  # noqa: E402
 from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
 from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
@@ -198,6 +198,8 @@ class Walk:
         bag = self.folder / "drive.mcap"
         bus.spawn("recorder", self.programs / "navbus", "bag", "record", "--out", bag)
         bus.until(lambda: stage.wire.announcement(bus.path, "recorder"), "the recorder is on the bus")
+        ring = ("bag", "record", "--name", "ring", "--snapshot", "60", "--out", self.folder / "ring.mcap")
+        bus.spawn("ring", self.programs / "navbus", *ring)
         bus.start(
             self.programs / NAVIGATION,
             tiles=partial,
@@ -241,8 +243,10 @@ class Walk:
             bus.expect(
                 "/nav/journal", lambda entry: entry.command.resume_trip.configured, since, "the configured trip goes on"
             )
+            self.attempt("snapshots", lambda: snapshots(bus, "ring", self.folder))
         finally:
             self.note_topics(bus)
+            bus.kill("ring", signal.SIGINT)
             bus.kill("recorder", signal.SIGINT)
         played = self.bus("played")
         played.start(self.programs / NAVIGATION, tiles=tiles, sim_time="true")
