@@ -1,6 +1,6 @@
 /// Names an instruction point of a route: the same for as long as the route is.
 public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
-    /// The kind of instruction.
+    /// What kind of instruction it is.
     public enum Kind: String, Sendable, CaseIterable, Codable {
         /// A banner.
         case visual
@@ -54,7 +54,7 @@ public enum BannerComponent: Sendable, Hashable {
     case exitLabel(String)
     /// The number of a motorway exit.
     case exitNumber(String)
-    /// The delimiter between two names or numbers.
+    /// What stands between two names or numbers.
     case delimiter(String)
 
     /// The component as text.
@@ -79,7 +79,7 @@ public struct Banner: Sendable, Equatable {
     public var roundaboutExit: Int?
 }
 
-/// An instruction that a display shows from a point of the route on.
+/// What a display shows from an instruction point on.
 public struct VisualInstruction: Sendable, Equatable {
     /// Its id; of kind ``InstructionID/Kind/visual``.
     public var id: InstructionID
@@ -101,7 +101,7 @@ public struct VisualInstruction: Sendable, Equatable {
     public var language: String?
 }
 
-/// An instruction that is spoken at a point of the route.
+/// What is said at an instruction point.
 public struct SpokenInstruction: Sendable, Equatable {
     /// Its id.
     public var id: InstructionID

@@ -80,7 +80,7 @@ public struct InstructionText: Sendable, Hashable {
         phrases.capitalisesSentences ? sentence.capitalised() : sentence
     }
 
-    /// Returns the action as a part of a sentence.
+    /// What to do, as a part of a sentence.
     ///
     /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
@@ -117,7 +117,7 @@ public struct InstructionText: Sendable, Hashable {
         return ""
     }
 
-    /// Returns descriptions of the way after a maneuver, the most telling first; the last is always empty.
+    /// What is known of the way after a maneuver, the most telling first; the last is always empty.
     private func variants(_ maneuver: Maneuver) -> [String] {
         let road = maneuver.road
         var signs: [String] = []

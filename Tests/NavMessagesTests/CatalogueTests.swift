@@ -48,6 +48,7 @@ struct CatalogueTests {
                 "GetTile", "LoadRegion", "ListRegions", "GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad",
                 "EstimateRegion", "Coverage", "Statistics", "Purge",
             ],
+            "navbus.v1.Recorder": ["Snapshot"],
             "navbus.v1.Node": [
                 "GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown", "ChangeState",
             ],
