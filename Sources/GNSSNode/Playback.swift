@@ -30,7 +30,7 @@ package struct Playback {
 
     /// The longest stretch without a fix that is waited for, ns of the file: an hour, as of a bag.
     private static let longestGap: Int64 = 3_600_000_000_000
-    /// The longest delay of a fix that is made up for, ns; after a longer hold-up the file goes on where it stood.
+    /// The longest delay that playback of a file catches up with, ns; after a longer one it continues from where it stood.
     private static let hesitation: Int64 = 50_000_000
 
     private let stamps: [Int64?]

@@ -82,7 +82,7 @@ enum GeoJSON {
         return lineHead + positions.joined(separator: ",") + lineEnd(properties)
     }
 
-    /// What stands before and behind the positions of a line.
+    /// The GeoJSON text before and after the positions of a line.
     static let lineHead = #"{"type":"Feature","geometry":{"type":"LineString","coordinates":["#
     static func lineEnd(_ properties: String) -> String { "]},\"properties\":\(properties)}" }
 

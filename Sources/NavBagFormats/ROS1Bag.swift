@@ -1,7 +1,7 @@
 import CBzip2
 package import NavBag
 
-/// What a record is (field `op` of its header).
+/// The kind of a record (field `op` of its header).
 private enum Operation {
     static let message: UInt8 = 2
     static let chunk: UInt8 = 5
@@ -58,7 +58,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         return ready.removeLast()
     }
 
-    /// Where the bytes behind a 32-bit length lie.
+    /// Returns the range of the bytes that follow a 32-bit length.
     private func extent(at offset: Int) throws(BagError) -> Range<Int> {
         guard source.count - offset >= 4 else { throw BagError(.truncated, "the bag is broken off", offset: offset) }
         let length = try source.withBytes(at: offset, count: 4) { (bytes) throws(BagError) in

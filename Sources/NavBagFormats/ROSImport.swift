@@ -27,7 +27,7 @@ package struct ROSImport: RecordSource {
     private var inputs: [RecordChannel] = []
     private var isAtEnd = false
 
-    /// How many messages were left out, by topic and type.
+    /// The number of messages left out, by topic and type.
     package private(set) var leftOut: [String: Int] = [:]
 
     /// Wraps a source.

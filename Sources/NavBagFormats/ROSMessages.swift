@@ -1,6 +1,6 @@
 package import NavBag
 
-/// How ROS writes messages: CDR of either byte order (ROS 2), or ROS 1's packed form.
+/// The encoding of ROS messages: CDR of either byte order (ROS 2), or ROS 1's packed form.
 package enum ROSEncoding: Sendable, Equatable {
     case cdr, ros1
 
@@ -18,7 +18,7 @@ package enum ROSEncoding: Sendable, Equatable {
 struct ROSCursor {
     private let bytes: ArraySlice<UInt8>
     private let encoding: ROSEncoding
-    /// Where alignment is counted from.
+    /// The offset that alignment is counted from.
     private let origin: Int
     private var position: Int
     private var isBigEndian = false
@@ -129,7 +129,7 @@ struct ROSNavSatFix: Equatable {
     var covarianceType: UInt8
 }
 
-/// What messages with a velocity and a rate of turn have in common: `TwistStamped`, `Odometry`, `Imu`. A value that the
+/// The velocity and rate of turn that several messages share: `TwistStamped`, `Odometry`, `Imu`. A value that the
 /// message does not have, or does not know, is nil.
 struct ROSMotion: Equatable {
     var header: ROSHeader

@@ -8,7 +8,7 @@ package struct TraceExport {
         case csv, gpx, geojson
     }
 
-    /// How many messages were written.
+    /// The number of messages written.
     package private(set) var count = 0
     private let write: (String) throws(BagError) -> Void
 
