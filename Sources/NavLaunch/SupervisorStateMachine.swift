@@ -30,7 +30,7 @@ package struct SupervisorStateMachine: Sendable {
     }
 
     /// A process that ran for this long starts counting its restarts anew.
-    package static let steadyAfter = Duration.seconds(30)
+    package static let steadyAfter = Duration.seconds(10)
     /// The time that a process that hangs has to say where, before SIGKILL.
     private static let abortGrace = Duration.seconds(2)
     /// The longest time between two events that counts as time in which the launcher ran. What is over it, the launcher was stopped or
