@@ -28,6 +28,8 @@ public struct FixLimits: Sendable, Hashable {
     public var jumpDeviations = 8.0
     /// Metres that are no jump in any case: reflections between buildings.
     public var jumpDistance = 40.0
+    /// Change of velocity that is no jump where fixes are more than a second apart, m/s²: what drivers take in bends and when they brake.
+    public var gapAcceleration = 4.0
     /// The time that fixes must stay at another place to be believed, seconds, if a vehicle cannot get there; single wrong fixes come back.
     public var jumpConfirmation = 0.9
     /// The same while another receiver has positions: the one that jumps is replaced before.

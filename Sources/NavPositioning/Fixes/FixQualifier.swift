@@ -193,7 +193,11 @@ struct FixQualifier: Sendable {
         let errors = 8 * sigma + 10
         let reach = limits.maximumSpeed * seconds + errors
         let expected = filter.expectedError(of: fix)
-        let slack = max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())
+        // Between fixes that are seconds apart a vehicle sets off, brakes and turns: the filter carries on one speed and course.
+        let gap = max(0, seconds - 1)
+        let slack =
+            max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())
+            + limits.gapAcceleration * gap * gap / 2
         guard straight > reach || expected.distance > slack else { return .none }
         let rejection = FixRejection(
             reason: .jump, value: min(straight > reach ? straight : expected.distance, 1e8),

@@ -1,0 +1,48 @@
+import NavGeo
+import NavMatching
+import NavPositioning
+import NavRouting
+import NavTestSupport
+import Testing
+
+/// Positions without a speed, seconds apart, as trackers and phones report them.
+@Suite struct SparseFixTests {
+    /// Verdicts on fixes at places given in metres east and north of the first, `seconds` apart.
+    private static func verdicts(
+        every seconds: Double, _ places: [(east: Double, north: Double)]
+    ) throws -> [FixVerdict] {
+        let map = try ASCIIMap(
+            "A---------------------------------------B", gridMetres: 100, ways: ["AB": ["highway": "primary"]])
+        let frame = LocalFrame(origin: try map.position(between: "A", "B", at: 0.2))
+        var positioning = Positioning(metric: Metric(TurnGraph(map.graph), model: CostModel()))
+        var verdicts: [FixVerdict] = []
+        for (number, place) in places.enumerated() {
+            let fix = Fix(
+                stamp: Timestamp(nanoseconds: Int64((1_000 + Double(number) * seconds) * 1e9)),
+                coordinate: frame.coordinate(of: LocalPoint(east: place.east, north: place.north)))
+            for case .judged(_, let verdict) in positioning.replay(.fix(fix)) { verdicts.append(verdict) }
+        }
+        return verdicts
+    }
+
+    /// 25 m/s from the first fix on: nothing is known of speed and course yet.
+    @Test func theSecondFixCounts() throws {
+        let verdicts = try Self.verdicts(every: 15, [(0, 0), (375, 0), (750, 0)])
+        #expect(verdicts == [.accepted, .accepted, .accepted])
+    }
+
+    /// A vehicle that stood sets off in another direction than the one in which it came.
+    @Test(arguments: [4.0, 5, 10]) func settingOffAsideCounts(seconds: Double) throws {
+        let aside = seconds * seconds / 2 * 2.5
+        let places: [(east: Double, north: Double)] = [
+            (-120, 0), (-60, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, aside), (0, 2 * aside),
+        ]
+        let verdicts = try Self.verdicts(every: seconds, places)
+        #expect(verdicts.allSatisfy { $0 == .accepted })
+    }
+
+    @Test func aPlaceThatNoVehicleReachesIsStillAJump() throws {
+        let verdicts = try Self.verdicts(every: 5, [(0, 0), (50, 0), (100, 0), (1_500, 0), (200, 0)])
+        #expect(verdicts.map(\.rejection) == [nil, nil, nil, .jump, nil])
+    }
+}
