@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -116,7 +117,28 @@ static void report(int number, siginfo_t *information, void *context) {
     raise(number);
 }
 
+static atomic_int watched_signals = -1;
+
+static void count_signal(int number) {
+    (void)number;
+    int kept = errno;
+    uint64_t one = 1;
+    ssize_t written = write(atomic_load(&watched_signals), &one, sizeof one);
+    (void)written;
+    errno = kept;
+}
+
 // MARK: Outside of handlers
+
+int cprocess_watch_signals(const int *signals, int count) {
+    int counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (counter < 0) return -1;
+    atomic_store(&watched_signals, counter);
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    action.sa_handler = count_signal;
+    for (int index = 0; index < count; index++) sigaction(signals[index], &action, NULL);
+    return counter;
+}
 
 void cprocess_report_crashes(void) {
     const char *wish = getenv("SWIFT_BACKTRACE");

@@ -1,3 +1,4 @@
+internal import CProcess
 // A dispatch source may be used from any thread; the overlay does not say so yet.
 @preconcurrency import Dispatch
 public import Glibc
@@ -11,20 +12,25 @@ public final class StopSignal: Sendable {
     }
 
     private let flag = Flag()
-    private let sources: [any DispatchSourceSignal]
+    private let source: (any DispatchSourceRead)?
 
-    /// Starts to listen; the signals no longer end the process by themselves.
+    /// Starts to listen; the signals no longer end the process by themselves. One that comes while a node starts is not lost.
     public init(_ signals: [Int32] = [SIGINT, SIGTERM], waking waker: Waker? = nil) {
-        sources = signals.map { [flag] number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler {
-                flag.value.store(true, ordering: .relaxed)
-                waker?.wake()
-            }
-            source.resume()
-            return source
+        let counter = signals.isEmpty ? -1 : cprocess_watch_signals(signals, Int32(signals.count))
+        guard counter >= 0 else {
+            // Without a descriptor for it a signal ends the process, as it does by itself.
+            source = nil
+            return
         }
+        let source = DispatchSource.makeReadSource(fileDescriptor: counter, queue: .global())
+        source.setEventHandler { [flag] in
+            flag.value.store(true, ordering: .relaxed)
+            waker?.wake()
+            // One is enough: the counter stays as it is, and nobody is told of it again.
+            source.cancel()
+        }
+        source.resume()
+        self.source = source
     }
 
     /// Does what a signal does.

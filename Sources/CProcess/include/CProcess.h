@@ -13,6 +13,10 @@ enum { CPROCESS_NOTIFY_NAME = 16 };
 /// takes up to minutes while the process keeps its lock, unless SWIFT_BACKTRACE asks for that one.
 void cprocess_report_crashes(void);
 
+/// Has signals counted by an eventfd from now on instead of ending the process: readable from the first one on, also from one that comes
+/// before anybody looks. A later call takes over from an earlier one. Returns the descriptor, or -1 with errno.
+int cprocess_watch_signals(const int *signals, int count);
+
 /// Makes sure that descriptors 0, 1 and 2 are taken, so that no file that is opened later becomes one of them. What was closed fails
 /// with EBADF on use, as before.
 void cprocess_hold_standard_streams(void);
