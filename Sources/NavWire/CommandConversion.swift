@@ -22,6 +22,15 @@ extension RoutePreferences {
         if isAsked, let alternatives = options.alternatives, alternatives > 2 {
             throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
         }
+        if isAsked, let defect = options.vehicle?.defect {
+            throw RouteFailure(code: .invalidRequest, message: "options.vehicle.\(defect)")
+        }
+        if isAsked, let departure = options.departureNs, departure < 0 {
+            throw RouteFailure(code: .invalidRequest, message: "options.departure_ns is before 1970")
+        }
+        if isAsked, let avoided = options.initialManeuverAvoidanceM, avoided < 0 {
+            throw RouteFailure(code: .invalidRequest, message: "options.initial_maneuver_avoidance_m is below 0")
+        }
         var wanted = options.vehicle.map { VehicleProfile($0, like: vehicle) } ?? vehicle
         if !options.avoid.isEmpty { wanted.avoid = Avoidance(options.avoid) }
         if wanted != vehicle { self.vehicle = wanted }
@@ -99,6 +108,15 @@ extension NavRouting.VehicleProfile {
 }
 
 extension NavMessages.VehicleProfile {
+    /// The first measure that no vehicle has, by its name; nil when there is none.
+    fileprivate var defect: String? {
+        let measures = [
+            ("height_m", heightM), ("width_m", widthM), ("length_m", lengthM), ("weight_kg", weightKg),
+            ("axle_load_kg", axleLoadKg), ("max_speed_mps", maxSpeedMps),
+        ]
+        return measures.first { $0.1.map { !($0 > 0) } ?? false }.map { "\($0.0) is not above 0" }
+    }
+
     /// The message of a vehicle.
     package init(_ vehicle: NavRouting.VehicleProfile) {
         self.init(
@@ -185,8 +203,20 @@ extension NavigatorCommand {
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
-        func drive(_ simulate: Bool?, _ factor: Double?) -> SimulatedDrive? {
-            simulate == true ? SimulatedDrive(speedFactor: factor ?? 1) : nil
+        func drive(_ simulate: Bool?, _ factor: Double?) throws(RouteFailure) -> SimulatedDrive? {
+            if let factor {
+                guard simulate == true else {
+                    throw RouteFailure(
+                        code: .invalidRequest, message: "simulate_speed_factor without simulate: nothing is simulated")
+                }
+                guard SimulatedDrive.speedRange.contains(factor) else {
+                    let range = SimulatedDrive.speedRange
+                    throw RouteFailure(
+                        code: .invalidRequest,
+                        message: "simulate_speed_factor is not within \(range.lowerBound) ... \(range.upperBound)")
+                }
+            }
+            return simulate == true ? SimulatedDrive(speedFactor: factor ?? 1) : nil
         }
         switch request {
         case .calculateRoute(let request):
@@ -200,9 +230,9 @@ extension NavigatorCommand {
         case .startNavigation(let request):
             self = .start(
                 preview: PreviewChoice(index: request.index, route: request.routeId),
-                drive(request.simulate, request.simulateSpeedFactor))
+                try drive(request.simulate, request.simulateSpeedFactor))
         case .setRoute(let request):
-            let drive = drive(request.simulate, request.simulateSpeedFactor)
+            let drive = try drive(request.simulate, request.simulateSpeedFactor)
             switch request.target {
             case .calculate(let calculation):
                 guard calculation.preview != true else {

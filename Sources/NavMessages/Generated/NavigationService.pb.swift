@@ -282,7 +282,7 @@ public struct StartNavigationRequest: Message {
     public var routeId: UInt64?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, above 0; absent: 1.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -430,7 +430,7 @@ public struct SetRouteRequest: Message {
     public var target: Target?
     /// Whether the drive is simulated along the route.
     public var simulate: Bool?
-    /// Speed of the simulated drive as a multiple of the route's, above 0; absent: 1.
+    /// Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
     public var simulateSpeedFactor: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -176,7 +176,7 @@ struct  Navbus__V1__StartNavigationRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, above 0; absent: 1.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;
@@ -231,7 +231,7 @@ struct  Navbus__V1__SetRouteRequest
   protobuf_c_boolean has_simulate;
   protobuf_c_boolean simulate;
   /*
-   * Speed of the simulated drive as a multiple of the route's, above 0; absent: 1.
+   * Speed of the simulated drive as a multiple of the route's, 0.1 to 10; absent: 1. Only with simulate.
    */
   protobuf_c_boolean has_simulate_speed_factor;
   double simulate_speed_factor;

@@ -1,0 +1,70 @@
+extension SchemaPool {
+    /// Returns the first value in a message that nobody can obey: a number of an enum that has no name, or a floating-point number that is
+    /// not finite. Nil when there is none.
+    ///
+    /// Both pass for valid protobuf, and read as an absent value they would be obeyed with something else.
+    ///
+    /// - Parameters:
+    ///   - bytes: a message that can be read; of other bytes as much is checked as can be.
+    ///   - fullName: its type; nil comes back for one that the pool does not have.
+    public func unusableValue(in bytes: UnsafeRawBufferPointer, as fullName: String) -> String? {
+        guard let index = messageIndices[fullName] else { return nil }
+        return unusableValue(bytes, 0..<bytes.count, messages[index], at: "", depth: 0)
+    }
+
+    private func unusableValue(
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ type: MessageDeclaration, at place: String, depth: Int
+    ) -> String? {
+        guard depth < SchemaPool.maximumDepth else { return nil }
+        var cursor = WireCursor(bytes, range)
+        var last = -1
+        while !cursor.isAtEnd {
+            guard let tag = cursor.tag(), let value = cursor.value(tag.shape) else { return nil }
+            guard let position = type.position(of: tag.number, after: last) else { continue }
+            last = position
+            let field = type.fields[position]
+            if case .message(let inner) = field.kind, tag.shape == .bytes {
+                if let found = unusableValue(
+                    bytes, value, messages[inner], at: place + field.name + ".", depth: depth + 1)
+                {
+                    return found
+                }
+                continue
+            }
+            guard let complaint = complaint(about: field.kind) else { continue }
+            // A packed list holds its values one after the other.
+            let shape = tag.shape == .bytes ? field.kind.shape : tag.shape
+            var values = WireCursor(bytes, value)
+            while let shape, !values.isAtEnd, let one = values.value(shape) {
+                if let text = complaint(WireCursor(bytes, one)) { return "\(place)\(field.name): \(text)" }
+            }
+        }
+        return nil
+    }
+
+    /// Returns the check of the values of a kind of field; nil for kinds of which every value is usable.
+    private func complaint(about kind: FieldDeclaration.Kind) -> ((WireCursor) -> String?)? {
+        switch kind {
+        case .enumeration(let index):
+            let declaration = enums[index]
+            return { cursor in
+                var cursor = cursor
+                let number = Int32(truncatingIfNeeded: cursor.varint() ?? 0)
+                return declaration.name(of: number) == nil ? "\(number) is none of \(declaration.fullName)" : nil
+            }
+        case .double:
+            return { cursor in
+                var cursor = cursor
+                let number = Double(bitPattern: cursor.fixed64() ?? 0)
+                return number.isFinite ? nil : "\(number) is not a finite number"
+            }
+        case .float:
+            return { cursor in
+                var cursor = cursor
+                let number = Float(bitPattern: cursor.fixed32() ?? 0)
+                return number.isFinite ? nil : "\(number) is not a finite number"
+            }
+        default: return nil
+        }
+    }
+}
