@@ -38,7 +38,7 @@ public struct Navigator {
     /// The moment of the last position, or of what was due since.
     var now: Timestamp?
     private var eventSequence: UInt64 = 0
-    private var publishedState: NavigatorState?
+    private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64)?
     private var missingTiles = MissingTileCounter()
     private var effects: [Effect] = []
 
@@ -85,7 +85,7 @@ public struct Navigator {
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
     public var due: Timestamp? {
         let moments = [
-            simulation == nil ? positioning.due : simulation?.due, routes.due, questions.due, faster.offer?.until,
+            positioning.due, simulation?.due, routes.due, questions.due, faster.offer?.until,
         ]
         return moments.compactMap { $0 }.min()
     }
@@ -121,6 +121,7 @@ public struct Navigator {
         let old = map.graph
         map = snapshot
         positioning.adopt(snapshot.metric)
+        simulation?.positioning.adopt(snapshot.metric)
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
             missingTiles = MissingTileCounter()
@@ -193,8 +194,10 @@ public struct Navigator {
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
             positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
-        guard state != publishedState else { return }
-        publishedState = state
+        // It names the trip and its route, so it is told again when these change.
+        let told = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
+        if let publishedState, publishedState == told { return }
+        publishedState = told
         publish(.state(state), event)
     }
 

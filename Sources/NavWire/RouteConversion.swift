@@ -23,9 +23,10 @@ extension NavMessages.Route {
     /// A route by itself, not in force.
     package init(_ plan: RoutePlan) {
         let route = plan.route
+        let stepDurations = plan.stepDurations
         self.init(
             geometry: NavMessages.Polyline(route.coordinates),
-            legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
+            legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan, stepDurations: stepDurations) },
             waypoints: route.waypoints.map { NavMessages.Waypoint($0, on: route) },
             edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
@@ -92,15 +93,25 @@ extension NavRouting.Waypoint {
 }
 
 extension NavMessages.RouteLeg {
-    package init(leg index: Int, of plan: RoutePlan) {
+    fileprivate init(leg index: Int, of plan: RoutePlan, stepDurations: [Double]) {
         let route = plan.route
         let leg = route.legs[index]
         let edges = route.edges[leg.edges]
         let firstPoint = edges.first?.coordinates.lowerBound ?? 0
         let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
         let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
+        // A maneuver is where its edge begins: the nearest point of the line may be another one in the same place.
+        let points =
+            plan.guidance.steps[steps].map { step in
+                leg.edges.contains(step.maneuver.edge)
+                    ? route.edges[step.maneuver.edge].coordinates.lowerBound : lastPoint
+            } + [lastPoint]
         self.init(
-            steps: steps.map { NavMessages.RouteStep(step: $0, of: plan, legEnd: lastPoint) },
+            steps: zip(steps, points.indices).map { step, position in
+                NavMessages.RouteStep(
+                    step: plan.guidance.steps[step], of: plan, from: points[position], to: points[position + 1],
+                    duration: stepDurations[step])
+            },
             firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
             durationS: leg.duration, durationTypicalS: leg.freeFlowDuration, waypointIndex: UInt32(leg.destination),
             annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
@@ -109,16 +120,13 @@ extension NavMessages.RouteLeg {
 }
 
 extension NavMessages.RouteStep {
-    package init(step index: Int, of plan: RoutePlan, legEnd: Int) {
-        let step = plan.guidance.steps[index]
-        let line = plan.route.line
-        let isLast = index + 1 >= plan.guidance.legs[step.leg].upperBound
-        let first = min(RouteStep.point(at: step.routeOffset, of: line), legEnd)
-        let last = isLast ? legEnd : RouteStep.point(at: step.routeOffset + step.length, of: line)
+    fileprivate init(
+        step: NavGuidance.RouteStep, of plan: RoutePlan, from first: Int, to last: Int, duration: Double
+    ) {
         let maneuver = step.maneuver
         self.init(
             maneuver: NavMessages.Maneuver(maneuver), firstPoint: UInt32(first), lastPoint: UInt32(max(first, last)),
-            distanceM: step.length, durationS: step.duration, name: step.name.isEmpty ? nil : step.name,
+            distanceM: step.length, durationS: duration, name: step.name.isEmpty ? nil : step.name,
             ref: maneuver.road.references.isEmpty ? nil : maneuver.road.references.joined(separator: "; "),
             destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
             rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
@@ -127,14 +135,6 @@ extension NavMessages.RouteStep {
                 Intersection(junction, lanes: number == 0 ? maneuver.lanes : [])
             },
             instruction: plan.guidance.options.text.instruction(maneuver))
-    }
-
-    /// The point of a line nearest to a distance from its start.
-    package static func point(at offset: Double, of line: NavGeo.Polyline) -> Int {
-        let segment = line.segment(at: offset)
-        guard segment + 1 < line.coordinates.count else { return segment }
-        let before = offset - line.cumulativeLengths[segment]
-        return before <= line.cumulativeLengths[segment + 1] - offset ? segment : segment + 1
     }
 }
 

@@ -18,11 +18,12 @@ extension NavMessages.RoutePreview {
 
 extension NavMessages.Route {
     /// A route to choose, with its arrival when it is set out on at a moment.
-    package init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp?) {
+    package init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp) {
         self.init(previewed.plan)
+        stampNs = stamp.nanoseconds
         routeId = previewed.id
         if !previewed.via.isEmpty { summary?.names = previewed.via }
-        if let stamp { summary?.etaNs = stamp.advanced(bySeconds: previewed.plan.route.duration).nanoseconds }
+        summary?.etaNs = stamp.advanced(bySeconds: previewed.plan.route.duration).nanoseconds
     }
 }
 

@@ -38,7 +38,8 @@ struct NavigationServiceTests {
         #expect(preview.activeIndex == last && preview.routes.count == found.count)
 
         let started = try await table.call(NavigationService.startNavigation, StartNavigationRequest())
-        #expect(started.error == nil && started.routeId == 1)
+        // A number means one route for as long as the node runs, a previewed one's too.
+        #expect(started.error == nil && !found.map(\.routeId).contains(started.routeId))
         #expect(try table.messages("/nav/preview", as: RoutePreview.self).last?.routes.isEmpty == true)
         let route = try #require(try table.messages("/nav/route", as: Route.self).last)
         #expect(route.edgeIds == found[Int(last)].edgeIds && route.reason == .started)
@@ -81,6 +82,63 @@ struct NavigationServiceTests {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
             let error = try #require(try await table.routes(order).last?.error)
             #expect(error.code == .invalidRequest && error.message?.contains(name) == true)
+        }
+    }
+
+    @Test func aValueThatNoVehicleHasIsRefusedByName() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        for (options, name) in [
+            (RouteOptions(vehicle: VehicleProfile(heightM: -1)), "height_m"),
+            (RouteOptions(vehicle: VehicleProfile(maxSpeedMps: 0)), "max_speed_mps"),
+            (RouteOptions(departureNs: -5), "departure_ns"),
+        ] {
+            let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
+            let error = try #require(try await table.routes(order).last?.error)
+            #expect(error.code == .invalidRequest && error.message?.contains(name) == true)
+        }
+        for (simulate, factor) in [(true, 0), (true, 20), (true, -1), (false, 2)] as [(Bool, Double)] {
+            let request = SetRouteRequest(
+                target: .calculate(CalculateRouteRequest(waypoints: [Self.destination])), simulate: simulate,
+                simulateSpeedFactor: factor)
+            let set = try await table.call(NavigationService.setRoute, request)
+            #expect(set.error?.message?.contains("simulate_speed_factor") == true)
+        }
+    }
+
+    @Test func aRouteThatIsNotSetOutOnSaysWhenItWasMadeAndWhenItArrives() async throws {
+        let table = try ServiceTable()
+        let drive = try Helsinki.drive.get()
+        try await table.drive(drive.prefix(5))
+        let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
+        let route = try #require(try await table.routes(order).last?.routes.first)
+        let stamp = try #require(route.stampNs)
+        let arrival = try #require(route.summary?.etaNs)
+        let duration = try #require(route.summary?.durationS)
+        #expect(abs(Double(arrival - stamp) / 1e9 - duration) < 0.01)
+    }
+
+    @Test func stepsMeetWhereLegsMeetAndTakeAsLongAsTheirLeg() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        // Starts and stops anywhere along roads, also where a point of the line is there twice.
+        for share in stride(from: 0.1, through: 0.9, by: 0.1) {
+            let stop = Waypoint(
+                latitude: Helsinki.from.latitude + (Helsinki.to.latitude - Helsinki.from.latitude) * share,
+                longitude: Helsinki.from.longitude + (Helsinki.to.longitude - Helsinki.from.longitude) * share)
+            let order = CalculateRouteRequest(waypoints: [stop, Self.destination], preview: false)
+            let route = try #require(try await table.routes(order).last?.routes.first)
+            for leg in route.legs {
+                let steps = leg.steps
+                #expect(steps.first?.firstPoint == leg.firstPoint && steps.last?.lastPoint == leg.lastPoint)
+                for (step, next) in zip(steps, steps.dropFirst()) { #expect(step.lastPoint == next.firstPoint) }
+                for step in steps {
+                    let range = (step.firstPoint ?? 0)...(step.lastPoint ?? 0)
+                    #expect(step.intersections.allSatisfy { range.contains($0.point ?? 0) })
+                }
+                let sum = steps.reduce(0) { $0 + ($1.durationS ?? 0) }
+                #expect(abs(sum - (leg.durationS ?? 0)) < 0.01)
+            }
         }
     }
 

@@ -201,7 +201,7 @@ struct RoutePricingTests {
                     CalculateRouteRequest(
                         waypoints: [NavMessages.Waypoint(latitude: to.latitude, longitude: to.longitude)],
                         options: NavMessages.RouteOptions(useTraffic: usesTraffic))))
-            guard case .routes(let routes)? = harness.replies.last else { throw ASCIIMapNoRoute() }
+            guard case .routes(let routes, _)? = harness.replies.last else { throw ASCIIMapNoRoute() }
             return try #require(routes.first).plan.route
         }
         let (usual, live, free) = (try route(nil), try route(true), try route(false))

@@ -1,3 +1,4 @@
+public import NavGeo
 public import NavGuidance
 public import NavRouting
 
@@ -104,8 +105,8 @@ public enum CommandReply: Sendable, Equatable {
     case following(sessionID: UInt64, routeID: UInt64)
     /// Guidance begins with the first position that is good enough; what comes of it is told as events.
     case awaitingPosition
-    /// Routes were found, the best first.
-    case routes([PreviewedRoute])
+    /// Routes were found, the best first, at that moment.
+    case routes([PreviewedRoute], at: Timestamp)
     /// A previewed route is the active one.
     case selected(routeID: UInt64)
     /// A route was asked for; what becomes of it is told as events.

@@ -32,6 +32,23 @@ public struct RoutePlan: Sendable, Equatable {
     /// Takes note of what was asked for.
     public mutating func ask(for wishes: RoutePreferences) { self.wishes = wishes }
 
+    /// Seconds that each step of ``guidance`` takes by the route's durations as they are now; those of a leg add up to the leg's.
+    public var stepDurations: [Double] {
+        let times = RouteTimes(route)
+        return guidance.steps.indices.map { index in
+            let step = guidance.steps[index]
+            let leg = route.legs[step.leg]
+            guard index + 1 < guidance.legs[step.leg].upperBound else { return 0 }
+            // The turn onto the leg's first edge is of the leg, too.
+            let turn = step.index == 0 ? route.edges[leg.edges.lowerBound].turnDuration : 0
+            let next = guidance.steps[index + 1]
+            return turn
+                + (next.routeOffset < leg.routeOffset + leg.length
+                    ? times.duration(from: step.routeOffset, to: next.routeOffset, in: leg)
+                    : times.duration(from: step.routeOffset, toEndOf: leg))
+        }
+    }
+
     /// The stop at the end of the first leg; nil for a route without legs.
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }

@@ -10,8 +10,10 @@ extension Navigator {
     /// Hands an input to positioning, and goes on from the effects; false for a fix that was rejected.
     @discardableResult
     mutating func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
-        // A simulated drive goes its own way.
-        guard simulation == nil else { return true }
+        if simulation != nil {
+            followVehicle(positioning.handle(input, at: event.stamp), event)
+            return true
+        }
         let effects = positioning.handle(input, at: event.stamp, prior: prior)
         take(effects, event)
         if case .judged(_, .rejected)? = effects.first { return false }

@@ -12,18 +12,30 @@ struct DriveAlong {
     /// When the next fix is due.
     var due: Timestamp
     var last: Timestamp
+    /// Matches the fixes it makes.
+    var positioning: Positioning
+    /// The position of the vehicle itself, which its fixes go on telling; nil when it is not known.
+    var vehicle: VehiclePosition?
+    /// The beginning of a prediction of the vehicle's own position, which nobody has been told; nil while there is none.
+    var untoldPrediction: Positioning.Effect?
 
     /// Seconds between two fixes.
     private static let interval = 1.0
     /// Standard deviation of the fixes per axis, metres.
     private static let sigma = 1.0
 
-    init(_ drive: SimulatedDrive, from offset: Double, at stamp: Timestamp) {
+    init(
+        _ drive: SimulatedDrive, from offset: Double, at stamp: Timestamp, vehicle: VehiclePosition?,
+        positioning: Positioning
+    ) {
         let range = SimulatedDrive.speedRange
         speedFactor = drive.speedFactor.isFinite ? min(max(drive.speedFactor, range.lowerBound), range.upperBound) : 1
         self.offset = offset
         last = stamp
         due = stamp
+        self.vehicle = vehicle
+        self.positioning = positioning
+        _ = self.positioning.startOver()
     }
 
     /// The fix that is due; nil while the vehicle is held at a stop.
@@ -48,12 +60,15 @@ struct DriveAlong {
     }
 }
 
-/// Manual simulation: begins and ends with its events; fixes of the receivers have no part in it.
+/// Manual simulation: begins and ends with its events. The vehicle's own position is followed meanwhile and not told.
 extension Navigator {
+    /// The position of the vehicle itself, also while a simulated drive is told; nil when it is not known.
+    var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
+
     mutating func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
-        take(positioning.startOver(), event)
-        simulation = DriveAlong(drive, from: trip.offset, at: event.stamp)
+        simulation = DriveAlong(
+            drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
         tell(.willBegin, nil, event)
         tell(.began, nil, event)
     }
@@ -63,15 +78,34 @@ extension Navigator {
         guard let due = simulation?.due, due <= stamp, let trip, let fix = simulation?.fix(on: trip, at: stamp) else {
             return
         }
-        follow(positioning.place(simulated: fix, trip.prior), event)
+        guard let position = simulation?.positioning.place(simulated: fix, trip.prior) else { return }
+        follow(position, event)
     }
 
     mutating func endSimulation(_ end: SimulationEvent.End, _ event: NavigatorEvent) {
-        guard simulation != nil else { return }
-        simulation = nil
-        take(positioning.startOver(), event)
+        guard let simulation else { return }
+        self.simulation = nil
         tell(.willEnd, end, event)
         tell(.ended, end, event)
+        lastPosition = simulation.vehicle
+        if let began = simulation.untoldPrediction { take([began], event) }
+    }
+
+    /// Takes note of where the vehicle itself is during a simulated drive.
+    mutating func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
+        for effect in effects {
+            switch effect {
+            case .judged(let fix, let verdict): perform(.judged(fix, verdict))
+            case .clockSet, .receiver: take([effect], event)
+            case .predictionBegan: simulation?.untoldPrediction = effect
+            case .predictionEnded:
+                // One that was told before the simulated drive ends for those who heard of it.
+                if simulation?.untoldPrediction == nil { take([effect], event) }
+                simulation?.untoldPrediction = nil
+            case .position(let position): simulation?.vehicle = position
+            case .filtered, .step: break
+            }
+        }
     }
 
     private mutating func tell(

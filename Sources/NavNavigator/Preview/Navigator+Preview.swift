@@ -4,7 +4,7 @@ import NavRouting
 /// Choosing before the start: up to three routes, the freshest traffic on each, and the choice that starts guidance.
 extension Navigator {
     mutating func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
-        let here = lastPosition.map { origin($0, keepsCourse: true) }
+        let here = vehiclePosition.map { origin($0, keepsCourse: true) }
         guard let start = order.origin ?? here ?? config.originFallback.map({ Waypoint($0) }) else {
             return refuse(call, "the position is not known: give an origin", .noPosition)
         }
@@ -16,7 +16,7 @@ extension Navigator {
         }
         let id = routes.nextID()
         let calculation = Calculation(
-            order: order, isPreview: isPreview, call: call, origin: order.origin == nil ? lastPosition : nil)
+            order: order, isPreview: isPreview, call: call, origin: order.origin == nil ? vehiclePosition : nil)
         if isPreview { cancelPreview("another preview was asked for") }
         request(
             query(
@@ -46,13 +46,13 @@ extension Navigator {
             }
             if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
         case .found(let found):
-            let routes = Navigator.routes(found, calculation.order.wishes).filter { $0.plan.defect == nil }
+            let routes = self.routes(found, calculation.order.wishes).filter { $0.plan.defect == nil }
             guard !routes.isEmpty else {
                 let failure = RouteFailure(code: .internal, message: "the routes that were found cannot be used")
                 return reply(.failed(failure), to: calculation.call)
             }
             if calculation.isPreview { show(RoutePreview(routes: routes, active: 0), calculation, event) }
-            reply(.routes(routes), to: calculation.call)
+            reply(.routes(routes, at: event.stamp), to: calculation.call)
         }
     }
 
@@ -64,9 +64,9 @@ extension Navigator {
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private static func routes(_ found: FoundRoutes, _ wishes: RoutePreferences) -> [PreviewedRoute] {
+    private mutating func routes(_ found: FoundRoutes, _ wishes: RoutePreferences) -> [PreviewedRoute] {
         var routes =
-            [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
+            [PreviewedRoute(id: session.nextRoute(), plan: found.main, via: found.via)]
             + found.alternatives.map {
                 PreviewedRoute(id: $0.alternative.id, plan: $0.plan, via: $0.alternative.via)
             }

@@ -37,10 +37,10 @@ extension Navigator {
     ) {
         cancelSearch(event)
         let wanted = RouteSearch.TripOrder(order: order, simulation: drive, call: call)
-        if order.origin != nil || drive != nil && lastPosition == nil && config.originFallback != nil {
-            requestStart(wanted, from: lastPosition, event)
-        } else if let lastPosition, canStart(at: lastPosition) {
-            requestStart(wanted, from: lastPosition, event)
+        if order.origin != nil || drive != nil && vehiclePosition == nil && config.originFallback != nil {
+            requestStart(wanted, from: vehiclePosition, event)
+        } else if let vehiclePosition, canStart(at: vehiclePosition) {
+            requestStart(wanted, from: vehiclePosition, event)
         } else {
             awaitPosition(for: wanted)
         }

@@ -92,6 +92,6 @@ extension CommandReply {
 extension CalculateRouteResponse {
     init(_ reply: CommandReply) {
         self.init(progress: 1, error: reply.error)
-        if case .routes(let found) = reply { routes = found.map { NavMessages.Route($0, at: nil) } }
+        if case .routes(let found, let stamp) = reply { routes = found.map { NavMessages.Route($0, at: stamp) } }
     }
 }
