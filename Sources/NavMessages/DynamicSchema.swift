@@ -172,6 +172,14 @@ public struct EnumDeclaration: Sendable {
 
     init(fullName: String) { self.fullName = fullName }
 
+    /// The number of a value by its name, or by the end of it that no other value's name has; nil where there is none.
+    func number(named name: String) -> Int32? {
+        if let number = numbers[name] { return number }
+        guard !name.isEmpty else { return nil }
+        let ends = values.filter { $0.name.hasSuffix("_" + name) }
+        return ends.count == 1 ? ends[0].number : nil
+    }
+
     /// The first name of a number.
     func name(of number: Int32) -> String? { names[number].map { values[$0].name } }
 }

@@ -18,7 +18,8 @@ extension SchemaPool {
     /// The bytes of a message of the named type, from the JSON that ``json(decoding:as:indent:limit:)`` writes.
     ///
     /// What protobuf's JSON mapping allows is read as well: members named as in the .proto file or in lowerCamelCase,
-    /// enums by name or number, 64-bit integers as strings or numbers, base64 of both alphabets, `null` for absent.
+    /// enums by name or number, 64-bit integers as strings or numbers, base64 of both alphabets, `null` for absent. An
+    /// enum's value may also be named without what all of its names begin with: `TRUCK` for `VEHICLE_CLASS_TRUCK`.
     /// Fields are written in the order of their numbers.
     ///
     /// - Throws: ``MessageTextError`` with the place in the text for anything else: an unknown field, a value out of
@@ -211,7 +212,7 @@ private struct DynamicReader {
         var number: Int32?
         if scanner.peek() == UInt8(ascii: "\"") {
             let name = try scanner.string()
-            number = type.numbers[name]
+            number = type.number(named: name)
             if number == nil {
                 let names = type.values.prefix(20).map(\.name).joined(separator: ", ")
                 throw scanner.problem(

@@ -52,11 +52,17 @@ struct VehicleOptions: ParsableArguments {
             "Roads to use only when nothing else leads there, comma-separated: tolls,motorways,ferries,unpaved,tunnels.",
             valueName: "NAMES"))
     var avoid = ""
-    @Option(help: ArgumentHelp("Height, metres; a truck's is 4.", valueName: "METRES")) var height: Float?
-    @Option(help: ArgumentHelp("Width, metres; a truck's is 2.55.", valueName: "METRES")) var width: Float?
-    @Option(help: ArgumentHelp("Length, metres; a truck's is 16.5.", valueName: "METRES")) var length: Float?
-    @Option(help: ArgumentHelp("Weight, tonnes; a truck's is 40.", valueName: "TONNES")) var weight: Float?
-    @Option(help: ArgumentHelp("Greatest weight on an axle, tonnes; a truck's is 11.5.", valueName: "TONNES"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Height, metres; a truck's is 4.", valueName: "METRES"))
+    var height: Float?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Width, metres; a truck's is 2.55.", valueName: "METRES"))
+    var width: Float?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Length, metres; a truck's is 16.5.", valueName: "METRES"))
+    var length: Float?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Weight, tonnes; a truck's is 40.", valueName: "TONNES"))
+    var weight: Float?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Greatest weight on an axle, tonnes; a truck's is 11.5.", valueName: "TONNES"))
     var axleLoad: Float?
     @Flag(help: "The vehicle carries dangerous goods.") var dangerousGoods = false
 

@@ -31,22 +31,29 @@ struct BagRecord: ParsableCommand {
     @Flag(help: "Take part in lockstep playback and record that alone: equal playbacks give equal bytes.")
     var lockstep = false
     @Flag(help: "Replace a bag that is there.") var overwrite = false
-    @Option(help: ArgumentHelp("Go on in another file after so many megabytes, 1 to 1000000.", valueName: "MB"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Go on in another file after so many megabytes, 1 to 1000000.", valueName: "MB"))
     var splitMb: Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Go on in another file after so many seconds of recorded time.", valueName: "SECONDS"))
     var splitS: Double?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Delete the oldest files of the recording when all take more than so many megabytes, 2 to 100000000.",
             valueName: "MB"))
     var quotaMb: Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Keep the last seconds in memory, and write them into a bag at each 'navbus bag snapshot'.",
             valueName: "SECONDS"))
     var snapshot: Double?
-    @Option(help: ArgumentHelp("Megabytes of memory for --snapshot, 1 to 100000.", valueName: "MB")) var snapshotMb =
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Megabytes of memory for --snapshot, 1 to 100000.", valueName: "MB")
+    ) var snapshotMb =
         256
     @Option(
         help: ArgumentHelp("Attach a file, such as a configuration; may be given several times.", valueName: "FILE"))
@@ -117,14 +124,20 @@ struct BagPlay: ParsableCommand {
 
     @Argument(help: "The bag.") var bag: String
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Times as fast as it was recorded, 0.001 to 1000000; 1 unless given, and no limit in lockstep.",
             valueName: "FACTOR")) var rate: Double?
-    @Option(help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
-    @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
     @Flag(help: "Start over at the end, in another epoch of /clock.") var loop = false
     @Flag(help: "Begin paused.") var paused = false
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Play so many moments, everything up to the next stamp, then pause.", valueName: "COUNT"))
     var step: Int?
     @Flag(help: "Wait after each moment until every node that lives by /clock has handled it.") var lockstep = false
@@ -134,7 +147,7 @@ struct BagPlay: ParsableCommand {
             "Who takes part in lockstep; every node with sim_time: true at the start unless given.",
             valueName: "NODE,NODE")) var waitFor: String?
     @Option(
-        name: .customLong("barrier-timeout"),
+        name: .customLong("barrier-timeout"), parsing: .unconditional,
         help: ArgumentHelp("How long a node may take for a moment in lockstep.", valueName: "SECONDS")) var patience =
         30.0
     @Flag(
@@ -151,14 +164,17 @@ struct BagPlay: ParsableCommand {
     var inputOf: String?
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The longest stretch of the bag without a message that is waited for; a longer one is jumped.",
             valueName: "SECONDS")) var maxGap = 3_600.0
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How many subscribers each topic should have before the first message; playing starts without them after --wait.",
             valueName: "COUNT")) var subscribers = 1
-    @Option(help: ArgumentHelp("How long to wait for them, seconds.", valueName: "SECONDS")) var wait = 10.0
+    @Option(parsing: .unconditional, help: ArgumentHelp("How long to wait for them, seconds.", valueName: "SECONDS"))
+    var wait = 10.0
     @OptionGroup var node: BusOptions
 
     func validate() throws {

@@ -122,8 +122,12 @@ struct BagOutput: ParsableArguments {
 
 /// A part of a bag's time.
 struct BagRange: ParsableArguments {
-    @Option(help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
-    @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
 
     func validate() throws {
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
@@ -241,7 +245,8 @@ struct BagCat: ParsableCommand {
     @Option(
         help: ArgumentHelp("Print only messages where a field compares, such as 'speed>10'.", valueName: "CONDITION"))
     var filter: String?
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
+        Int?
     @Flag(help: "Print topic, type, sequence, times and message as one object a line.") var json = false
 
     func validate() throws {
@@ -346,7 +351,9 @@ struct BagSnapshot: ParsableCommand {
 
     @Option(help: ArgumentHelp("The recorder; the first by name unless given.", valueName: "NODE")) var recorder:
         String?
-    @Option(help: ArgumentHelp("Go on recording into the bag for so long, 0 to 3600.", valueName: "SECONDS"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Go on recording into the bag for so long, 0 to 3600.", valueName: "SECONDS"))
     var after = 0.0
     @Option(help: ArgumentHelp("Why, written into the bag.", valueName: "TEXT")) var reason: String?
     @Flag(help: "Print JSON.") var json = false

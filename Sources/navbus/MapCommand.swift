@@ -22,6 +22,7 @@ struct MapBuild: ParsableCommand {
     @Option(help: ArgumentHelp("The directory to write; a tileset that is there is replaced.", valueName: "DIR"))
     var out: String
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
     ) var jobs: Int?
     @Flag(help: "Traffic keeps to the left where tags do not say.") var leftHandTraffic = false
@@ -76,6 +77,7 @@ struct MapCheck: ParsableCommand {
 
     @Argument(help: "The directory.") var tiles: String
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
     ) var jobs: Int?
     @Flag(help: "Print the report as JSON.") var json = false

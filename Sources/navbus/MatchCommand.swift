@@ -47,6 +47,7 @@ struct MatchCommand: ParsableCommand {
     var outDir: String?
     @Flag(help: "Judge each fix by the whole drive, also by what comes after it.") var smooth = false
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Fixes by which the driven path may lag behind the position, 0 to 1000; 0 decides at once.",
             valueName: "FIXES")) var lag: Int?

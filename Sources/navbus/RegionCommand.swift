@@ -22,7 +22,8 @@ struct RegionCommand: ParsableCommand {
 /// The options that choose a cache.
 struct RegionBusOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The tile cache to ask; else the first by name.", valueName: "NAME")) var node: String?
-    @Option(help: ArgumentHelp("How long the cache may take, seconds.", valueName: "SECONDS")) var timeout: Double?
+    @Option(parsing: .unconditional, help: ArgumentHelp("How long the cache may take, seconds.", valueName: "SECONDS"))
+    var timeout: Double?
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -91,13 +92,17 @@ struct RegionAreaOptions: ParsableArguments {
         help: ArgumentHelp(
             "The area: Polygon, MultiPolygon, or features of them; - is standard input.", valueName: "FILE"))
     var geojson: String?
-    @Option(help: ArgumentHelp("The area: what is so near to a place.", valueName: "LAT,LON,METRES")) var circle:
-        String?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The area: what is so near to a place.", valueName: "LAT,LON,METRES"))
+    var circle: String?
     @Option(
         help: ArgumentHelp(
             "The area: what is beside a line, a GeoJSON LineString as 'navbus route --format geojson' writes it.",
             valueName: "FILE")) var along: String?
-    @Option(help: ArgumentHelp("How far to each side of the line, metres.", valueName: "METRES")) var buffer = 500.0
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("How far to each side of the line, metres.", valueName: "METRES"))
+    var buffer = 500.0
     @Option(
         help: ArgumentHelp(
             "A tileset, with its zoom levels where not all are wanted; may be given several times; all unless given.",

@@ -42,7 +42,9 @@ struct RouteCommand: ParsableCommand {
             "Speeds of road segments: lines of from_node,to_node,speed_kmh, 0 for closed.", valueName: "FILE.csv"))
     var traffic: String?
     @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
-    @Option(help: ArgumentHelp("How many other routes to show, 0 to 2; some places have none.", valueName: "N"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How many other routes to show, 0 to 2; some places have none.", valueName: "N"))
     var alternatives = 0
     @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
 

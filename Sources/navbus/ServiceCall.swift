@@ -14,7 +14,8 @@ struct ServiceCall: ParsableCommand {
     @Argument(help: ArgumentHelp("The request; - reads it from standard input.", valueName: "json")) var request = "{}"
     @Option(help: ArgumentHelp("The node to call; else the first by name that serves it.", valueName: "NAME"))
     var node: String?
-    @Option(help: ArgumentHelp("How long the call may take, seconds.", valueName: "SECONDS")) var timeout = 10.0
+    @Option(parsing: .unconditional, help: ArgumentHelp("How long the call may take, seconds.", valueName: "SECONDS"))
+    var timeout = 10.0
     @Option(
         help: ArgumentHelp("Sent beside the request; may be given several times.", valueName: "KEY=VALUE"))
     var metadata: [String] = []
@@ -92,14 +93,16 @@ struct ServiceCall: ParsableCommand {
         var output = Output()
         var end: CallStatus?
         var unread: MessageError?
+        var refusal: String?
         let id = try ToolBus.attempt { () throws(BusError) in
             try tool.bus.call(service, method.name, bytes, options: options) { event in
                 switch event {
                 case .response(let payload):
                     do throws(MessageError) {
-                        output.line(
-                            try pool.json(decoding: payload.bytes, as: method.response, indent: pretty).json)
+                        let text = try pool.json(decoding: payload.bytes, as: method.response, indent: pretty).json
+                        output.line(text)
                         output.flush()
+                        refusal = Self.refusal(in: text) ?? refusal
                     } catch {
                         unread = error
                     }
@@ -119,5 +122,19 @@ struct ServiceCall: ParsableCommand {
         }
         if let end, end.code != .ok { throw NodeError(.system, "call failed: \(Console.printable(end.text))") }
         if let unread { throw NodeError(.invalid, "the answer cannot be read: \(unread)") }
+        if let refusal { throw NodeError(.system, "the answer is an error: \(Console.printable(refusal))") }
+    }
+
+    /// Returns what an answer says why the request was not done, by the member `error` that such answers have; nil for one that was done.
+    private static func refusal(in answer: String) -> String? {
+        struct Answer: Decodable {
+            struct Failure: Decodable {
+                var code: String?
+                var message: String?
+            }
+            var error: Failure?
+        }
+        guard let error = try? JSONDecoder().decode(Answer.self, from: Data(answer.utf8)).error else { return nil }
+        return [error.code, error.message].compactMap { $0 }.joined(separator: ": ")
     }
 }

@@ -36,6 +36,7 @@ struct SimulateCommand: ParsableCommand {
         help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"))
     var via: [Coordinate] = []
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Metres after which the first possible wrong turn is taken; none unless given.", valueName: "METRES"))
     var deviateAt: Double?
@@ -49,19 +50,26 @@ struct SimulateCommand: ParsableCommand {
         inversion: .prefixedNo,
         help: ArgumentHelp("Whether mapped tunnels are outages; by default they are unless --noise is none."))
     var tunnelOutages: Bool?
-    @Option(help: ArgumentHelp("Fixes a second, at most 1000.", valueName: "HZ")) var rate = 1.0
+    @Option(parsing: .unconditional, help: ArgumentHelp("Fixes a second, at most 1000.", valueName: "HZ")) var rate =
+        1.0
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Time from a fix's stamp to its arrival, at most 10; the bag has the fixes when they arrive.",
             valueName: "SECONDS"))
     var latency = 0.0
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Reports of the vehicle's own motion a second, at most 1000; none unless given.", valueName: "HZ"))
     var odometry: Double?
-    @Option(help: ArgumentHelp("Metres that the vehicle backs up before it sets out.", valueName: "METRES"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Metres that the vehicle backs up before it sets out.", valueName: "METRES"))
     var backUp = 0.0
-    @Option(help: ArgumentHelp("Chooses the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Chooses the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
         UInt64 = 1
     @Option(
         parsing: .unconditional,

@@ -7,11 +7,15 @@ import NavMessages
 
 /// The limits by which a tool that listens ends by itself.
 struct ListenLimits: ParsableArguments {
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
+        Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("End after so many seconds; exit 1 when nothing has come.", valueName: "SECONDS"))
     var duration: Double?
-    @Option(help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
     var timeout: Double?
 
     func validate() throws {

@@ -8,6 +8,7 @@ struct MeasureOptions: ParsableArguments {
     @Argument(help: "Topics, * stands for any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("How many of the latest messages of each publisher count, 2 to 1000000.", valueName: "COUNT")
     )
     var window = 10_000

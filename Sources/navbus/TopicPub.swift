@@ -18,12 +18,15 @@ struct TopicPub: ParsableCommand {
     )
     var file: String?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Messages per second, 0.001 to 100000; with it a single message is repeated until Ctrl-C (a file: 10).",
             valueName: "HZ"))
     var rate: Double?
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
+        Int?
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for a subscriber before the first message, seconds.", valueName: "SECONDS"))
     var wait = 2.0
