@@ -166,8 +166,6 @@ let package = Package(
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
-        // Alternating rounds of ours and a peer's, and what is said of them.
-        library("NavBench", ["CSpawn"]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),
@@ -184,21 +182,24 @@ let package = Package(
                 "NavSimulation", "NavTileCache", argumentParser,
             ]),
 
-        executable(
-            "navbus-bench",
-            [
+        // Tests. What measures stands beside them: NavBench runs alternating rounds of our code and a peer's, and reports them.
+        .target(name: "NavBench", dependencies: ["CSpawn"], path: "Tests/NavBench", swiftSettings: strict),
+        .executableTarget(
+            name: "navbus-bench",
+            dependencies: [
                 "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavStorage",
                 "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
-            ]),
+            ],
+            path: "Tests/navbus-bench", swiftSettings: strict),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
         .executableTarget(
             name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",
             linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("pthread")]),
 
-        // Tests. NavTestSupport draws maps and drives; it has no sockets and no processes.
+        // NavTestSupport draws maps and drives; it has no sockets and no processes.
         .target(
             name: "NavTestSupport",
             dependencies: [
