@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// Strangers at the ports: they are kept out and counted, and those who may come in notice nothing.

@@ -1,6 +1,8 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestBus
+import NavTestKit
 import NavTestSystem
 import Testing
 

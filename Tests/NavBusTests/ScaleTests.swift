@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// What a node does while nothing happens, and how little it reads when something does.

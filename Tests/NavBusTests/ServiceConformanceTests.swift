@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// What every bus does with calls, run on the one between processes and on its in-process double.

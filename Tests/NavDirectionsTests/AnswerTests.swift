@@ -3,6 +3,7 @@ import NavDirections
 import NavGeo
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import Testing
 
@@ -67,10 +68,10 @@ struct AnswerTests {
         #expect(failure.code == code && !failure.isRetryable, "\(failure)")
     }
 
-    @Test func mapboxsAnswersOfMapLibresTestsAreRead() throws {
+    @Test(.enabled(if: TestData.has("gnss/ingest/directions"), "needs the shared data (NAVBUS_TEST_DATA)"))
+    func mapboxsAnswersOfMapLibresTestsAreRead() throws {
         // Traffic without durations, in five decimals: the points lie elsewhere, the counts hold.
-        let path = "\(TestData.directory)/gnss/ingest/directions/straight-line.json"
-        guard FileManager.default.fileExists(atPath: path) else { return }
+        let path = TestData.gnss("ingest/directions/straight-line.json")
         let body = try Data(contentsOf: URL(fileURLWithPath: path))
         let request = RouteRequest(waypoints: [Waypoint(Recorded.start), Waypoint(Recorded.end)])
         let routes = try ResponseDecoder(request: request).routes(DirectionsReply(status: 200, body: body))

@@ -4,6 +4,7 @@ import NavHTTP
 import NavMatching
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import Testing

@@ -8,6 +8,7 @@ import NavNavigator
 import NavPositioning
 import NavRecording
 import NavReplay
+import NavTestSystem
 import NavWire
 import NavigationNode
 import Testing

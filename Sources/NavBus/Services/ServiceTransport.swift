@@ -362,7 +362,7 @@ final class ServiceTransport {
 
 extension ServiceStatistics {
     /// Both sides of one node.
-    init(_ client: ServiceClient, _ server: ServiceServer) {
+    package init(_ client: ServiceClient, _ server: ServiceServer) {
         self = server.statistics
         let made = client.statistics
         (callsMade, retries, violations, serversSilent) =

@@ -2,6 +2,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestKit
 import Testing
 
 /// What a node says of its health, and why.
@@ -96,7 +97,7 @@ struct HealthTests {
     }
 
     @Test func aPublisherOfARealBusIsNamedByItsName() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
             let bus = try BusNode(name: "echo", configuration: BusConfiguration(directory: directory))
@@ -123,7 +124,7 @@ struct HealthTests {
     }
 
     @Test func otherHostsAndStrangersAreCounted() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             var configuration = BusConfiguration(directory: directory)
             let absent = HostConfiguration.Peer(endpoint: try TCPEndpoint("tcp://127.0.0.1:9"), key: nil)

@@ -2,6 +2,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestBus
 import Testing
 
 /// A node's life, as the runner leads it.
