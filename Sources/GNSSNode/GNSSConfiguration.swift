@@ -23,13 +23,11 @@ package struct GNSSConfiguration: NodeConfiguration {
     /// Longest pause between two attempts to reach gpsd or a device, seconds.
     package var retryMaximum = 30.0
 
-    /// The defaults.
     package init() {}
 
     /// Speeds that serial devices have.
     static let bauds = [4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800]
 
-    /// Every key.
     package static var keys: [ConfigKey<GNSSConfiguration>] {
         [
             .text(
@@ -74,7 +72,6 @@ extension GNSSConfiguration.Source {
         self = .gpsd(host: String(address[..<colon]), port: port)
     }
 
-    /// The text that gives this source.
     var text: String {
         switch self {
         case .gpsd(let host, let port): "gpsd://\(host):\(port)"

@@ -9,7 +9,6 @@ package import NavRecording
 package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
-    /// The purpose of the node.
     package static let summary =
         "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
 

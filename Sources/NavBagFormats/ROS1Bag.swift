@@ -27,7 +27,6 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
     /// Whether bytes are the beginning of such a bag.
     package static func begins(_ head: [UInt8]) -> Bool { head.starts(with: version) }
 
-    /// Begins to read.
     package init(_ source: Source) throws(BagError) {
         self.source = source
         position = Self.version.count

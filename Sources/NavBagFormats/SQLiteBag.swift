@@ -19,7 +19,6 @@ package struct SQLiteBag: RecordSource {
     /// Whether bytes are the beginning of an SQLite database.
     package static func begins(_ head: [UInt8]) -> Bool { head.starts(with: magic) }
 
-    /// Opens the file.
     package init(path: String) throws(BagError) {
         var configuration = Configuration()
         configuration.readonly = true

@@ -141,7 +141,6 @@ func shortest(_ value: Double) -> String {
 
 /// A configuration that describes its own keys.
 public protocol NodeConfiguration: Sendable {
-    /// The defaults.
     init()
     /// Every key, in the order in which it is shown.
     static var keys: [ConfigKey<Self>] { get }

@@ -122,7 +122,6 @@ private struct OpenFile: ~Copyable {
         try self.init(path, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY))
     }
 
-    /// Takes an open descriptor over.
     init(_ path: String, _ descriptor: Int32) throws(ConfigError) {
         self.path = path
         self.descriptor = descriptor

@@ -2,11 +2,9 @@ package import Foundation
 
 /// An answer of the provider.
 package struct DirectionsReply: Sendable {
-    /// HTTP status.
     var status: Int
     /// Seconds that the provider asks to be left alone; nil when it does not say.
     var retryAfter: Double?
-    /// The body.
     var body: Data
 
     package init(status: Int, body: Data, retryAfter: Double? = nil) {

@@ -4,7 +4,6 @@ package import NavRouting
 
 /// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
 package struct ResponseDecoder {
-    /// The request.
     let request: RouteRequest
 
     package init(request: RouteRequest) { self.request = request }

@@ -147,7 +147,6 @@ final class CurlHandle {
         }
     }
 
-    /// Gives its exchange back.
     func leave() -> HTTPExchange? { exchange.take() }
 
     /// Continues after a pause; returns an error when what was paused is not taken.

@@ -65,12 +65,10 @@ final class CurlLoop {
         }
     }
 
-    /// Ends those that were cancelled.
     func endCancelled() {
         end(.cancelled) { $0.isCancelled }
     }
 
-    /// Ends all.
     func endAll() { end(.closed) { _ in true } }
 
     private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {

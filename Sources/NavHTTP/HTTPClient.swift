@@ -22,7 +22,6 @@ package struct HTTPConfiguration: Sendable {
 
     package init() {}
 
-    /// The machine's wall clock.
     package static let wallClock: @Sendable () -> Timestamp = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -53,7 +53,6 @@ public struct Lifecycle: Sendable, Equatable {
 }
 
 extension LifecycleState {
-    /// The schema's form.
     init(_ state: Lifecycle.State) {
         switch state {
         case .unconfigured: self = .unconfigured

@@ -16,7 +16,6 @@ extension LaunchFileReader {
     private static let restartKeys = ["policy", "delay_s", "max_delay_s", "limit"]
     private static let readinessKeys = ["topic", "message", "service", "timeout_s", "on_timeout"]
 
-    /// The domain of the file's nodes.
     func domain(of section: YAMLSection, _ substitution: Substitution) -> String? {
         guard let domain = section.string("domain", substitution) else { return nil }
         do throws(BusError) {

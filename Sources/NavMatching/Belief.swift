@@ -80,7 +80,6 @@ struct Belief {
         offRoadParent = Belief.noParent
     }
 
-    /// Gives the places their numbers.
     mutating func number() {
         for index in places.indices { places[index].node = Int32(index) }
         offRoadNode = Int32(places.count)

@@ -3,7 +3,6 @@ import NavRouting
 
 /// One way to reach a candidate by road.
 struct Reach {
-    /// The candidate's number.
     var candidate: Int
     /// Metres from the source to the start of the candidate's edge.
     var distance: Double
@@ -48,7 +47,6 @@ struct RouteSearch {
     /// The states that the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
 
-    /// Forgets all candidates.
     mutating func removeCandidates() {
         candidates.removeAll(keepingCapacity: true)
         filter = 0

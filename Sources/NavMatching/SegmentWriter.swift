@@ -93,7 +93,6 @@ struct SegmentWriter {
         }
     }
 
-    /// Gives out the segments that were passed.
     private mutating func extend(to offset: Double, _ segments: inout [DrivenSegment]) {
         guard var traversal = current else { return }
         current = nil

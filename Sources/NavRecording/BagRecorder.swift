@@ -124,7 +124,6 @@ package final class BagRecorder {
     private var heldBytes = 0
     private var heldDropped: UInt64 = 0
 
-    /// Messages written so far.
     package var messageCount: UInt64 { thread?.report.written ?? snapshotMessages }
     /// The files so far.
     package var paths: [String] { thread?.report.paths ?? snapshotPaths }
@@ -245,7 +244,6 @@ package final class BagRecorder {
         return losses
     }
 
-    /// The losses so far.
     package var losses: Losses {
         let report = thread?.report ?? RecordingThread.Report()
         var losses = Losses(dropped: heldDropped, refused: report.tooLarge, unwritten: report.unwritten)

@@ -81,7 +81,6 @@ final class RecordingThread: Sendable {
     private static let lastTries = 10
 
     private struct State: Sendable {
-        /// The waiting entries, in batches.
         var waiting: [[Entry]] = []
         var lastBatchBytes = 0
         var bytes = 0
@@ -111,7 +110,6 @@ final class RecordingThread: Sendable {
         Thread { [self] in run(recording) }.start()
     }
 
-    /// The state of the recording.
     var report: Report { state.withLock { $0.report } }
 
     /// Takes a message, or counts it when there is no room.

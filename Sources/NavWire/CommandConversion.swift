@@ -99,7 +99,6 @@ extension NavRouting.VehicleProfile {
 }
 
 extension NavMessages.VehicleProfile {
-    /// The message of a vehicle.
     package init(_ vehicle: NavRouting.VehicleProfile) {
         self.init(
             vehicleClass: vehicle.kind == .truck ? .truck : .car, heightM: vehicle.height.map(Double.init),
@@ -115,7 +114,6 @@ extension Avoidance {
         (.tolls, .tolls), (.motorways, .motorways), (.ferries, .ferries), (.unpaved, .unpaved), (.tunnels, .tunnels),
     ]
 
-    /// The core's form of the features to avoid.
     package init(_ features: [AvoidFeature]) {
         self = []
         for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }

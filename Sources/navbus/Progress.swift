@@ -38,7 +38,6 @@ final class ProgressBar: Sendable {
 struct Output {
     private var buffer: [UInt8] = []
 
-    /// Adds a line.
     mutating func line(_ text: String) {
         buffer.append(contentsOf: text.utf8)
         buffer.append(10)

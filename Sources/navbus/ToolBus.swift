@@ -7,7 +7,6 @@ import NavMessages
 
 /// A tool's place on the bus under a name of its own, and what tools ask other nodes.
 final class ToolBus {
-    /// The service that every node has.
     static let nodeService = "navbus.v1.Node"
     /// The largest answer that tools take, in bytes.
     static let maximumResponseSize = 64 << 20
@@ -206,7 +205,6 @@ extension RegistrySnapshot {
 }
 
 extension QoS {
-    /// The catalogue's word.
     var word: String {
         switch self {
         case .latched: "latched"

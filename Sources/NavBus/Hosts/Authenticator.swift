@@ -44,7 +44,6 @@ package struct Authenticator {
 
     // MARK: Connections
 
-    /// Notes a new connection.
     package mutating func accepted() { statistics.connections += 1 }
 
     /// Notes a handshake that succeeded.

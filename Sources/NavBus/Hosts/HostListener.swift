@@ -100,7 +100,6 @@ final class HostListener {
         return (admission, router, publisher, monitors)
     }
 
-    /// Binds and returns the port.
     private static func bind(_ socket: ZeroMQSocket, _ listen: TCPEndpoint, _ port: UInt16) throws(BusError) -> UInt16 {
         do throws(ZeroMQError) {
             try socket.bind(listen.socketEndpoint(port))
@@ -129,7 +128,6 @@ final class HostListener {
         return wire.send(frame, payload, to: client, through: router)
     }
 
-    /// Takes what arrived.
     func run(_ now: Int64, _ budget: inout Int, _ server: ServiceServer) throws(ZeroMQError) {
         while budget > 0 {
             guard let (address, message) = try nextMessage() else {

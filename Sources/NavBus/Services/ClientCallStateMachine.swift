@@ -132,7 +132,6 @@ package struct ClientCallStateMachine {
         return [.deliver] + end(status)
     }
 
-    /// The caller gave up.
     package mutating func cancel() -> [Effect] {
         guard !hasEnded else { return [] }
         let notice: [Effect] = isInFlight ? [.sendCancel] : []

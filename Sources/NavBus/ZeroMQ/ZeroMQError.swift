@@ -30,6 +30,5 @@ package struct ZeroMQError: Error, Sendable, CustomStringConvertible {
         "\(operation): \(String(cString: zmq_strerror(code.rawValue)))"
     }
 
-    /// The error as the bus reports it.
     package var asBusError: BusError { BusError(.transport, "ZeroMQ refused to \(description)") }
 }

@@ -35,7 +35,6 @@ package final class LockstepLeader {
         (self.isStopped, self.warn) = (isStopped, warn)
     }
 
-    /// The participants' names.
     package var participants: [String] { coordinator?.names ?? [] }
 
     // MARK: Begin

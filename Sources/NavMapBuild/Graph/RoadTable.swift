@@ -10,7 +10,6 @@ struct RoadTable: Sendable {
     var backward: ContiguousArray<UInt32> = []
     /// For each road, the exit number of a ramp, a text number.
     var exitReferences: ContiguousArray<UInt32> = []
-    /// Distinct attributes.
     var attributes: ContiguousArray<RoadDirection> = []
 
     /// Conditions in tags that are not understood.

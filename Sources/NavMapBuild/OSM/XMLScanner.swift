@@ -57,7 +57,6 @@ struct XMLScanner {
         return !more.isEmpty
     }
 
-    /// The next tag.
     mutating func next() throws(MapBuildError) -> Event {
         if endsNext {
             endsNext = false

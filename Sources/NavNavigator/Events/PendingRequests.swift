@@ -41,7 +41,6 @@ struct PendingRequests<Purpose> {
     /// Returns a request, which goes on waiting.
     subscript(id: UInt64) -> Request? { all.first { $0.id == id } }
 
-    /// Whether a request waits.
     func contains(_ isMeant: (Purpose) -> Bool) -> Bool { all.contains { isMeant($0.purpose) } }
 
     /// Ends a request; nil when there is none.
@@ -50,7 +49,6 @@ struct PendingRequests<Purpose> {
     /// Ends the requests whose deadlines have passed.
     mutating func takeOverdue(at stamp: Timestamp) -> [Request] { take { $0.deadline <= stamp } }
 
-    /// Ends the requests of some purposes.
     mutating func take(for isMeant: (Purpose) -> Bool) -> [Request] { take { isMeant($0.purpose) } }
 
     private mutating func take(where isTaken: (Request) -> Bool) -> [Request] {

@@ -22,7 +22,6 @@ struct PreviewState {
         var origin: VehiclePosition?
     }
 
-    /// The routes that are shown.
     var shown: Shown?
 
     /// Whether there are routes to choose from.

@@ -22,7 +22,6 @@ struct AlternativesKeeper {
         var fixes = 0
         /// Until when the owner is not asked whether it is taken; nil as long as nobody was.
         var refusedUntil: Timestamp?
-        /// Whether it is shown.
         var isShown = false
     }
 
@@ -56,7 +55,6 @@ struct AlternativesKeeper {
         return next.map { stamp >= $0 } ?? true
     }
 
-    /// Notes that they are asked for.
     mutating func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
         lastLook = position.coordinate

@@ -58,7 +58,6 @@ struct FasterRouteWatch {
         next = max(next ?? end, end)
     }
 
-    /// Notes that one is asked for.
     mutating func begin(at stamp: Timestamp) {
         counts.requests += 1
         restart(at: stamp)

@@ -16,10 +16,8 @@ struct RefreshSchedule {
         isNew = false
     }
 
-    /// Notes that there is new traffic.
     mutating func noteTraffic() { isNew = true }
 
-    /// Whether a refresh is due.
     func isDue(at stamp: Timestamp) -> Bool {
         guard config.isEnabled, let last else { return false }
         return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)

@@ -25,7 +25,6 @@ struct RouteSearch {
         var reason: RerouteEvent.Reason
         var wishes: RoutePreferences
         var waypoints: [Waypoint]
-        /// The vehicle's position.
         var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
@@ -53,7 +52,6 @@ struct RouteSearch {
         /// Where the vehicle was.
         var origin: VehiclePosition?
 
-        /// The published reason.
         var reason: RerouteEvent.Reason {
             switch purpose {
             case .start: .manual
@@ -94,7 +92,6 @@ struct RouteSearch {
 
     // MARK: Questions
 
-    /// The route that is waited for.
     var pending: Request? {
         if case .waiting(let request) = state { return request }
         return nil
@@ -191,7 +188,6 @@ struct RouteSearch {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
     }
 
-    /// Begins a request.
     mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: failures + 1, origin: origin)
         state = .waiting(request)

@@ -13,7 +13,6 @@ struct DeviationMonitor {
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
     private(set) var since: Timestamp
-    /// The evidence against the route.
     private var against = Evidence()
     /// The evidence for driving along the route in the wrong direction.
     private var backwards = Evidence()
@@ -87,7 +86,6 @@ struct DeviationMonitor {
         since = stamp
     }
 
-    /// Judges one position.
     mutating func judge(_ placement: RoutePlacement, _ position: VehiclePosition) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
         excursion.add(

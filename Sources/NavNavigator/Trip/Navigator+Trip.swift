@@ -108,7 +108,6 @@ extension Navigator {
 
     // MARK: Routes
 
-    /// Starts a trip.
     mutating func start(
         _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent

@@ -151,7 +151,6 @@ struct Trip {
     var route: Route { plan.route }
     var currentLeg: RouteLeg { route.legs[leg] }
     var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
-    /// The stop at the end of the leg.
     var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
 
     private var remainingIndices: [Int] {

@@ -29,9 +29,7 @@ struct RoadPlace: Sendable {
 struct RoadExit {
     var state: TurnState
     var edge: EdgeIndex
-    /// The weight, relative to the others.
     var weight: Double
-    /// Whether the route goes on there.
     var isRoute: Bool
 }
 
@@ -62,7 +60,6 @@ struct RoadAhead {
     private static let cornerReach = 5.0...30.0
     /// Points of the lines ahead that are looked at; bounds the work.
     private static let maximumPoints = 200
-    /// Edges ahead that are looked at.
     private static let maximumEdges = 40
 
     // MARK: Ways on
@@ -113,7 +110,6 @@ struct RoadAhead {
         return place
     }
 
-    /// Whether an edge is in a tunnel.
     func isTunnel(_ edge: EdgeIndex) -> Bool { metric.turns.graph.traits(of: edge).flags.contains(.tunnel) }
 
     // MARK: Speeds

@@ -310,7 +310,6 @@ struct OdometryBuffer: Sendable {
     private var first = 0
     private(set) var count = 0
     private var last: Odometry?
-    /// The signals that contradict the positions.
     var distrusted: MotionSignals = []
 
     init() {

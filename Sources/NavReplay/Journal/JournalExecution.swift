@@ -28,7 +28,6 @@ struct JournalExecution {
         mapNumber = maps.first.number
     }
 
-    /// The configuration that a journal names.
     private static func configuration(_ text: String) throws(NodeError) -> NavigationConfiguration {
         let pairs = text.split(separator: "\n").map { line in
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

@@ -20,7 +20,6 @@ package struct DriveSimulator {
         package var waypoints: [NavRouting.Waypoint]
         /// Metres after which a wrong turn is taken; nil follows the route.
         package var deviateAt: Double?
-        /// The receiver's errors.
         package var receiver: ReceiverModel
         /// Fixes a second.
         package var rate: Double
@@ -37,7 +36,6 @@ package struct DriveSimulator {
         /// Seconds between a fix's time and its arrival, which varies by a fifth; 0 writes no time of arrival.
         package var latency = 0.0
 
-        /// A plan.
         package init(
             waypoints: [NavRouting.Waypoint], deviateAt: Double?, receiver: ReceiverModel, rate: Double, seed: UInt64,
             start: NavGeo.Timestamp
@@ -57,7 +55,6 @@ package struct DriveSimulator {
         package var distance: Double
         /// Seconds of the drive.
         package var duration: Double
-        /// Fixes written.
         package var fixes: Int
         /// Reports of the vehicle's own motion written.
         package var odometry: Int
@@ -72,7 +69,6 @@ package struct DriveSimulator {
 
     private let router: Router
 
-    /// A simulator on a map, for the router's vehicle.
     package init(router: Router) { self.router = router }
 
     /// Drives a plan and writes the fixes, and the odometry where there is any, as a bag in the order of arrival.

@@ -25,7 +25,6 @@ final class RoadSegments: Sendable {
     let slotSegments: FlatArray<UInt32>
     let slotEdges: FlatArray<UInt32>
 
-    /// The segments of all edges.
     var count: Int { slotTargets.count }
 
     init(_ graph: RoadGraph) {

@@ -42,7 +42,6 @@ package final class MapStore: Sendable {
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 
-    /// The map in force.
     package var current: MapSnapshot { content.withLock { $0 } }
 
     /// The soonest moment at which a known speed ceases to hold; nil when all hold until they are replaced.

@@ -138,7 +138,6 @@ final class MapWorker: Sendable {
     /// The fault of the tiles on disk; nil when there is none.
     var trouble: String? { state.withLock { $0.trouble } }
 
-    /// Takes what is to be told.
     func takeReports() -> [Report] {
         state.withLock { state in
             defer { state.reports = [] }

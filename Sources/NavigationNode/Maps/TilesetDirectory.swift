@@ -8,9 +8,7 @@ import Synchronization
 
 /// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
 package struct TilesetDirectory: Sendable {
-    /// The directory.
     package let path: String
-    /// The tileset of the directory.
     package let tileset: Tileset
 
     /// The largest `tileset.json`, bytes: that of a continent.
@@ -69,7 +67,6 @@ package struct TilesetDirectory: Sendable {
         [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
     }
 
-    /// Joins all tiles to a graph.
     package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
 
     /// Joins some of its tiles to a graph that knows of the others.

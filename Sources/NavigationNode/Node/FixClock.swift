@@ -73,7 +73,6 @@ struct ArrivalMonitor {
         earliest.map { Double((stamp.nanoseconds &- arrival) &- $0) / 1e9 }
     }
 
-    /// Notes a fix that counted.
     mutating func note(_ stamp: NavGeo.Timestamp, arrival: Int64) {
         let difference = stamp.nanoseconds &- arrival
         guard let known = earliest, difference > known &- Self.clockSet else {

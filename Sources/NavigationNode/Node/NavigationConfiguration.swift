@@ -42,10 +42,8 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var policyWait = 2.0
     /// Thresholds of the core.
     package var navigator = NavigatorConfig()
-    /// Thresholds of the matcher.
     package var matcher = MatcherConfig()
 
-    /// The defaults.
     package init() {}
 
     /// The places of the configured trip; empty without one.
@@ -57,7 +55,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     /// The same as text: the stops and the destination.
     var tripText: String { (via + (destination.map { [$0] } ?? [])).map(\.text).joined(separator: ";") }
 
-    /// The vehicle that routes are for.
     package var profile: VehicleProfile { vehicle.profile }
 
     /// When a vehicle that sets out at a moment departs, on the clocks of the place; nil when their offset is unknown.
@@ -65,7 +62,6 @@ package struct NavigationConfiguration: NodeConfiguration {
         minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<NavigationConfiguration>] {
         [
             .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),

@@ -102,7 +102,6 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Leaves a waypoint out.
     package func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
         let skipped = request.waypointIndex ?? session.spoken.nextStop
         give(.skipWaypoint(request), call) {

@@ -19,7 +19,6 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
         return try OnlineRouteProvider(directions, token: AccessToken.read(file: tokenFile, environment: environment))
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<OnlineRoutingKeys>] {
         [
             .string(

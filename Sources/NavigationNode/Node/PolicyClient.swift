@@ -48,7 +48,6 @@ final class PolicyClient {
         }
     }
 
-    /// Asks.
     func ask(_ request: NavNavigator.PolicyRequest, _ message: NavMessages.PolicyRequest) {
         do throws(BusError) {
             switch message.question {

@@ -43,7 +43,6 @@ final class RoutingWorker: Sendable {
         thread.start()
     }
 
-    /// Queues a query.
     func submit(_ query: RouteQuery) {
         state.withLock { state in
             // The trip's own route comes before routes to look at.

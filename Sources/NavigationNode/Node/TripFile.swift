@@ -91,7 +91,6 @@ package final class TripFile: Sendable {
         }
     }
 
-    /// The content of a file.
     package static func bytes(_ trip: SavedTrip) throws(NodeError) -> [UInt8] {
         var trip = trip
         var payload = trip.encoded()
