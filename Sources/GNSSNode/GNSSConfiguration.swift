@@ -4,7 +4,6 @@ package import NavConfig
 package struct GNSSConfiguration: NodeConfiguration {
     /// The origin of fixes.
     package enum Source: Sendable, Equatable {
-        /// gpsd on a host.
         case gpsd(host: String, port: Int)
         /// A file, or a device that sends NMEA 0183.
         case path(String)
@@ -18,7 +17,6 @@ package struct GNSSConfiguration: NodeConfiguration {
     package var rate = 1.0
     /// Whether a file starts over at its end.
     package var loop = false
-    /// The receiver's name in the fixes.
     package var receiver = ""
     /// Longest pause between two attempts to reach gpsd or a device, seconds.
     package var retryMaximum = 30.0

@@ -99,7 +99,6 @@ package final class GNSSNode: Node {
         self.reader = reader
     }
 
-    /// Ceases to read.
     package func deactivate() {
         reader?.stop()
         (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
@@ -153,7 +152,6 @@ package final class GNSSNode: Node {
         return findings
     }
 
-    /// Stops the reader.
     package func finish() {
         reader?.stop()
         context.log.info("\(published) fixes published")

@@ -2,7 +2,6 @@
 public struct BagSpan: Hashable, Sendable {
     /// The kind of stretch.
     public enum Kind: Hashable, Sendable {
-        /// A chunk record.
         case chunk
         /// A chunk record that the end of the file cuts off; its beginning is readable.
         case partialChunk

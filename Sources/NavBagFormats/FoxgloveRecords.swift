@@ -11,7 +11,6 @@ package struct FoxgloveRecords: RecordSource {
     private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
     private var route: Polyline?
 
-    /// Wraps a recording of messages of navbus.
     package init(_ base: any RecordSource) { self.base = base }
 
     /// The share that has been read.

@@ -1,12 +1,9 @@
 /// The kind of a key's values.
 public enum ConfigValueKind: Sendable, Hashable {
-    /// A number.
     case number
-    /// A whole number.
     case integer
     /// `true` or `false`.
     case flag
-    /// Text.
     case text
 }
 

@@ -34,7 +34,6 @@ public enum Rejection: String, CaseIterable, Sendable {
     case notJSON = "not_json"
     /// A JSON line without a class that is known.
     case unknownClass = "unknown_class"
-    /// An error that the server reported.
     case serverError = "server_error"
     /// A row with a number of fields that is not the header's.
     case fieldCount = "field_count"

@@ -6,7 +6,6 @@ import Glibc
 /// libcurl calls back with its address, only while its owner lets libcurl work on it.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
-    /// The exchange under way.
     private(set) var exchange: HTTPExchange?
     /// The buffer for libcurl's texts of errors.
     private let reason: UnsafeMutablePointer<CChar>

@@ -17,7 +17,6 @@ package struct HTTPConfiguration: Sendable {
     package var allowedHosts: [String] = []
     /// The wall clock, for ``HTTPResponse/received``.
     package var now = HTTPConfiguration.wallClock
-    /// The libcurl that is used.
     package var library = CurlLibrary.present
 
     package init() {}

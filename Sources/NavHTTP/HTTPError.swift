@@ -22,7 +22,6 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case system
         /// The caller cancelled the request.
         case cancelled
-        /// The client is closed.
         case closed
     }
 

@@ -10,7 +10,6 @@ public struct Lifecycle: Sendable, Equatable {
         case inactive
         /// It does what it is for.
         case active
-        /// On its way out.
         case finalized
     }
 

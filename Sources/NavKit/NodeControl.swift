@@ -170,7 +170,6 @@ extension Parameter {
 }
 
 extension Parameter.Value {
-    /// The value as a configuration file has it.
     package var text: String {
         switch self {
         case .boolValue(let value): String(value)

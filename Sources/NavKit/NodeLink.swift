@@ -125,7 +125,6 @@ final class Outlet {
     let publication: Publication
     /// The topic's row, its `<node>` replaced.
     let entry: TopicEntry
-    /// The topic's name on this bus.
     let name: String
     var count: UInt64 = 0
     var bytes: UInt64 = 0

@@ -72,7 +72,6 @@ struct Belief {
     /// The same for places.
     private static let negligibleProbability = exp(negligible)
 
-    /// Forgets everything.
     mutating func clear() {
         places.removeAll(keepingCapacity: true)
         offRoadProbability = 1

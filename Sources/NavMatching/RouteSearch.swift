@@ -8,7 +8,6 @@ struct Reach {
     var distance: Double
     /// Turns round on the way.
     var uTurns: Int
-    /// The state on the candidate's edge.
     var state: TurnState
 }
 

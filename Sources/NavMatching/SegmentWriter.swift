@@ -60,7 +60,6 @@ struct SegmentWriter {
 
     init(includesPartialEnds: Bool) { self.includesPartialEnds = includesPartialEnds }
 
-    /// Begins a path at a place.
     mutating func begin(at edge: EdgeIndex, offset: Double, on graph: RoadGraph) {
         current = Traversal(edge, from: offset, graph: graph, beginsPath: true)
     }

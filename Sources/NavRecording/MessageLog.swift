@@ -19,7 +19,6 @@ package struct MessageLog<Sink: ByteSink> {
 
     package init(_ writer: MCAPWriter<Sink>) { self.writer = writer }
 
-    /// Messages written so far.
     package var messageCount: UInt64 { writer.statistics.messageCount }
     /// Bytes of the bag so far.
     package var byteCount: Int { writer.byteCount }

@@ -58,7 +58,6 @@ final class RecordingThread: Sendable {
         var tooLarge: UInt64 = 0
         /// Why nothing can be written at present.
         var failure: String?
-        /// The files so far.
         var paths: [String] = []
         /// Whether everything is written and closed.
         var isComplete = false

@@ -119,7 +119,6 @@ extension Avoidance {
         for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }
     }
 
-    /// The message's form.
     package var features: [AvoidFeature] { Avoidance.pairs.filter { contains($0.1) }.map(\.0) }
 }
 

@@ -55,7 +55,6 @@ struct BagInputs {
         self.readers = readers
     }
 
-    /// The topics of the bags that match patterns.
     func topics(_ filter: TopicFilter) -> [String] {
         Set(readers.flatMap(\.index.channels).map(\.topic).filter(filter.matches)).sorted()
     }

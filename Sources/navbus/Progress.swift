@@ -24,7 +24,6 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Clears the line.
     func finish() {
         shown.withLock { shown in
             guard !shown.isEmpty else { return }

@@ -42,7 +42,6 @@ final class ToolBus {
         return snapshot
     }
 
-    /// The names of the nodes of this host.
     private func snapshotOfHost() throws -> [String] {
         try Self.attempt { () throws(BusError) in try directory.inspect().nodes.map(\.node) }
     }
@@ -160,7 +159,6 @@ extension StatusCode {
         "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
     ]
 
-    /// gRPC's name of the code.
     var name: String { Self.names.indices.contains(Int(rawValue)) ? Self.names[Int(rawValue)] : "UNKNOWN" }
 }
 
@@ -191,7 +189,6 @@ extension RegistrySnapshot {
         nodes.flatMap { node in node.topics.filter { $0.name == topic }.map { (node, $0) } }
     }
 
-    /// Nodes that serve a service.
     func servers(of service: String) -> [Announcement] {
         nodes.filter { node in node.services.contains { $0.name == service } }
     }

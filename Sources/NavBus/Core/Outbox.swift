@@ -128,14 +128,12 @@ package struct Outbox {
         BusError(.unknownHandle, "the publication of '\(publication.topic)' belongs to another node")
     }
 
-    /// Checks that a handle is of this node.
     package func check(_ publication: Publication) throws(BusError) {
         guard publication.node == node, topics.indices.contains(publication.index) else {
             throw unknown(publication)
         }
     }
 
-    /// The topic frame of a publication.
     package func key(_ index: Int) -> [UInt8] { topics[index].key }
 
     /// The last value of a latched topic, nil before the first.

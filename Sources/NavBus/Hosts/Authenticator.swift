@@ -46,7 +46,6 @@ package struct Authenticator {
 
     package mutating func accepted() { statistics.connections += 1 }
 
-    /// Notes a handshake that succeeded.
     package mutating func admitted() {
         succeeded += 1
         settle()

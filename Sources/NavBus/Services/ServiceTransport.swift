@@ -107,7 +107,6 @@ final class ServiceTransport {
         return merged
     }
 
-    /// Binds the ROUTER.
     func open() throws(BusError) {
         guard router == nil else { return }
         do throws(ZeroMQError) {

@@ -20,7 +20,6 @@ package struct ZeroMQError: Error, Sendable, CustomStringConvertible {
     package let code: Code
     package let operation: String
 
-    /// Takes the calling thread's current libzmq error.
     package init(_ operation: String) {
         code = Code(rawValue: zmq_errno())
         self.operation = operation

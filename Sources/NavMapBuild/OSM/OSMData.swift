@@ -84,7 +84,6 @@ package struct TagLists: Sendable {
         values.append(value)
     }
 
-    /// Ends the current object.
     package mutating func close() { starts.append(keys.count) }
 
     /// The value's text number of a key of object `index`, 0 without; the last one where a key is repeated.

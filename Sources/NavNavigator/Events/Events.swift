@@ -16,7 +16,6 @@ public struct NavigatorEvent: Sendable {
         case command(NavigatorCommand, call: UInt64)
         /// Nobody waits for the answer to a command any more: the caller went away or its deadline passed.
         case callEnded(UInt64)
-        /// A requested route arrived.
         case routeAnswer(requestID: UInt64, RouteAnswer)
         /// A question was decided, or nobody decided it in time.
         case policyAnswer(requestID: UInt64, PolicyAnswer)

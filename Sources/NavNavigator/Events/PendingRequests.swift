@@ -72,7 +72,6 @@ struct PendingRequests<Purpose> {
 enum PendingRoute {
     /// The trip that is to start, or another way for the trip under way: see ``RouteSearch/pending``.
     case search
-    /// Alternatives to the route in force.
     case alternatives
     /// A faster route, from where the vehicle was.
     case fasterRoute(from: VehiclePosition)

@@ -16,7 +16,6 @@ public struct RerouteEvent: Sendable, Equatable {
 
     /// Why a found route was not taken.
     public enum Rejection: Sendable, Hashable, CaseIterable {
-        /// The vehicle is back on its route.
         case backOnRoute
         /// Another route or command came first.
         case superseded
@@ -35,7 +34,6 @@ public struct RerouteEvent: Sendable, Equatable {
         case routeInvalidated
         /// A faster route was found while the vehicle follows its own.
         case fasterRoute
-        /// A waypoint is left out.
         case waypoint
     }
 

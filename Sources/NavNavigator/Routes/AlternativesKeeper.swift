@@ -32,7 +32,6 @@ struct AlternativesKeeper {
     /// The delay from which an alternative counts as slower than the route, seconds: what is shown must not flap.
     private static let hysteresis = 5.0
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     var kept: [Kept] = []
     /// When to look for others again; nil for now.
@@ -44,7 +43,6 @@ struct AlternativesKeeper {
 
     // MARK: Looking
 
-    /// Whether alternatives are to be asked for now.
     func isDue(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty else {
             return false
@@ -151,7 +149,6 @@ struct AlternativesKeeper {
         next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
     }
 
-    /// Brings what they take up to date.
     mutating func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard !kept.isEmpty else { return nil }
         var removed: [AlternativesUpdate.Removed] = []

@@ -19,7 +19,6 @@ struct FasterRouteWatch {
         var forkOffset: Double
     }
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     var offer: Offer?
     /// What has come of the looks so far.

@@ -3,7 +3,6 @@ import NavRouting
 
 /// When the route's durations are brought up to date.
 struct RefreshSchedule {
-    /// The thresholds in force.
     var config: RefreshConfig
     var last: Timestamp?
     private var isNew = false

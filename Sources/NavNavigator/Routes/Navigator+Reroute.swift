@@ -119,7 +119,6 @@ extension Navigator {
         return wanted.isFinite ? min(max(wanted, 0), RouteOptions.greatestInitialRadius) : 0
     }
 
-    /// A request to the routing worker.
     func query(
         _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RoutePreferences, at stamp: Timestamp,
         alternatives: Int = 0, to current: Route? = nil

@@ -32,7 +32,6 @@ struct RouteSearch {
 
     /// The purpose of a route.
     enum Purpose: Equatable {
-        /// A trip.
         case start(TripOrder)
         /// Another way for the trip that is under way.
         case reroute(Draft)
@@ -78,7 +77,6 @@ struct RouteSearch {
         case abandoned
     }
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     private var state = State.idle
     private var failures = 0

@@ -9,7 +9,6 @@ import NavPositioning
 /// speed and course bear it out: a reflected signal moves the position for many fixes, but not the velocity, which comes from the carrier's
 /// frequency. It reports a fact; what is done about it is decided above.
 struct DeviationMonitor {
-    /// The thresholds in force.
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
     private(set) var since: Timestamp
@@ -143,7 +142,6 @@ struct DeviationMonitor {
     /// The time that the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
-    /// Forgets what was measured.
     mutating func restart(at stamp: Timestamp) {
         against = Evidence()
         backwards = Evidence()

@@ -152,7 +152,6 @@ extension Navigator {
         tell(trip?.plan ?? plan, change, event)
     }
 
-    /// Publishes the route in force.
     mutating func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
         var plan = plan
         plan.chosenRouteID = session.chosenRouteID

@@ -14,7 +14,6 @@ struct Session {
     private(set) var wishes = RoutePreferences()
     /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []
-    /// The number of the route that the driver chose.
     private(set) var chosenRouteID: UInt64 = 0
 
     mutating func begin(_ wishes: RoutePreferences, at stamp: Timestamp) {

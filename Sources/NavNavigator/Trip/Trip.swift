@@ -24,7 +24,6 @@ struct Trip {
         case driving(leg: Int, isApproaching: Bool)
         /// At the end of a leg: until it is decided whether the next one begins, then until it is started by hand.
         case atStop(leg: Int, isHeld: Bool)
-        /// At the destination.
         case complete
     }
 
@@ -36,7 +35,6 @@ struct Trip {
     /// The route as a hint to the matcher.
     private(set) var prior: RoutePrior
 
-    /// The thresholds in force.
     var config: NavigatorConfig {
         didSet {
             cursor.config = config
@@ -112,7 +110,6 @@ struct Trip {
         return false
     }
 
-    /// Whether the destination is reached.
     var isComplete: Bool {
         if case .complete = stage { return true }
         return false
@@ -294,7 +291,6 @@ struct Trip {
         }
     }
 
-    /// Whether the vehicle has left the route.
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.

@@ -358,7 +358,6 @@ struct OdometryBuffer: Sendable {
         }
     }
 
-    /// Forgets everything.
     mutating func removeAll() {
         count = 0
         first = 0

@@ -6,7 +6,6 @@ import NavMatching
 /// It does not know which roads there are and it does not smooth: it says *no, because*. A rejected fix changes nothing but the evidence for
 /// a clock that was set or a vehicle that was carried away.
 struct FixQualifier: Sendable {
-    /// The thresholds in force.
     var limits: FixLimits
 
     private struct Sign: Sendable {

@@ -17,7 +17,6 @@ package struct JournalReplay {
     /// The outcome.
     package struct Summary: Sendable, Equatable, Codable {
         package var events = 0
-        /// Runs of the node in the bag.
         package var runs = 0
         package var messages = 0
         /// Messages that were said again and are not in the bag: the recorder missed them, or ended before.

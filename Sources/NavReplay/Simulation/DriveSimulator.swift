@@ -23,7 +23,6 @@ package struct DriveSimulator {
         package var receiver: ReceiverModel
         /// Fixes a second.
         package var rate: Double
-        /// Chooses the errors.
         package var seed: UInt64
         /// When the drive starts.
         package var start: NavGeo.Timestamp

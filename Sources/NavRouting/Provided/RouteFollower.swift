@@ -35,7 +35,6 @@ package struct RouteFollower {
         finder = StepFinder(metric)
     }
 
-    /// The edges under a leg's steps.
     package func edges(_ steps: [RoadStep]) -> EdgeSequence { finder.edges(steps) }
 
     /// The stops that end legs, as indices in the request's waypoints.

@@ -114,7 +114,6 @@ final class MapWorker: Sendable {
         pending.signal()
     }
 
-    /// Looks for tiles now.
     func look() {
         state.withLock { $0.isToLook = true }
         pending.signal()

@@ -41,7 +41,6 @@ package struct TilesetDirectory: Sendable {
         self.path = path
     }
 
-    /// Reads and checks all tiles.
     package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
     /// Reads and checks some tiles, side by side, in their order.
@@ -57,7 +56,6 @@ package struct TilesetDirectory: Sendable {
         return tiles
     }
 
-    /// Whether the files of a tile are there.
     package func isPresent(_ entry: Tileset.Entry) -> Bool {
         !states(of: entry).contains(nil)
     }

@@ -10,13 +10,11 @@ package import NavRouting
 
 /// The configuration of `navigation-node` and of `navbus replay`.
 package struct NavigationConfiguration: NodeConfiguration {
-    /// The directory of road tiles.
     package var tiles = ""
     /// A file with speeds of road segments; empty for none.
     package var traffic = ""
     /// The destination from the first position on; nil waits for a command.
     package var destination: Coordinate?
-    /// Stops on the way.
     package var via: [Coordinate] = []
     /// The vehicle: what it is, and where it differs from the usual one of its kind.
     package var vehicle = VehicleKeys()
@@ -29,7 +27,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
     }
-    /// The source of missing tiles.
     package var tileCache = TileCacheKeys()
     /// The file that keeps the trip, so that it outlives the node; empty keeps none.
     package var tripFile = ""
@@ -40,7 +37,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var policyNode = ""
     /// The longest wait for the policy node at the start, seconds. 2: a launch file starts both.
     package var policyWait = 2.0
-    /// Thresholds of the core.
     package var navigator = NavigatorConfig()
     package var matcher = MatcherConfig()
 

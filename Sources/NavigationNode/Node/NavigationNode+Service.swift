@@ -73,7 +73,6 @@ extension NavigationNode: NavigationServiceProvider {
         give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
     }
 
-    /// Goes on along one of the alternatives.
     package func selectAlternative(
         _ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>
     ) throws {

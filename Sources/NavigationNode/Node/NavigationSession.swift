@@ -46,7 +46,6 @@ package final class NavigationSession {
         package var withdrawn: [UInt64] = []
         /// The stamp of the fix at hand, if it counted.
         package var counted: NavGeo.Timestamp?
-        /// Whether a progress is among the messages.
         package var hasProgress = false
         /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
         package var trip: SavedTrip??
@@ -428,7 +427,6 @@ package final class NavigationSession {
         }
     }
 
-    /// Takes note of what the core says of positioning.
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
         case .position:

@@ -10,7 +10,6 @@ final class RoutingWorker: Sendable {
         var answers: [(RouteQuery, FoundAnswer)] = []
         var surveys: [CoverageSurvey] = []
         var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
-        /// The query that is being answered.
         var current: RouteQuery?
         /// Another map came into force.
         var isMapNew = false
@@ -97,7 +96,6 @@ final class RoutingWorker: Sendable {
         pending.signal()
     }
 
-    /// Whether an answer is there or on its way.
     var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
     /// Takes the answers that are there, in order.

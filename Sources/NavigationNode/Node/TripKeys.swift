@@ -28,7 +28,6 @@ extension NavigationConfiguration {
         ]
     }
 
-    /// The thresholds for changing the route.
     static var tripThresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(
