@@ -172,7 +172,9 @@ let package = Package(
         executable("gnss-node", ["GNSSNode", "NavKit"]),
         executable("tile-cache-node", ["TileCacheNode", "NavKit"]),
         // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
-        executable("policy-node-example", ["NavKit", "NavConfig", "NavMessages", "NavGeo"]),
+        .executableTarget(
+            name: "policy-node-example", dependencies: ["NavKit", "NavConfig", "NavMessages", "NavGeo"],
+            path: "launch/policy", exclude: ["policy_node.py"], swiftSettings: strict),
         executable(
             "navbus",
             [

@@ -45,9 +45,6 @@ public enum Rejection: String, CaseIterable, Sendable {
 public struct RejectionCounts: Sendable, Equatable {
     private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
 
-    /// Nothing rejected yet.
-    public init() {}
-
     /// Occurrences of one reason.
     public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }
 

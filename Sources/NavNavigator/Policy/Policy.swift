@@ -222,9 +222,6 @@ public struct PolicyConfig: Sendable, Hashable {
     /// The time that a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
     public var hold = 10.0
 
-    /// Nobody is asked.
-    public init() {}
-
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
 }

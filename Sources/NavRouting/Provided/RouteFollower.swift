@@ -252,7 +252,7 @@ package struct RouteFollower {
             let length = Double(turns.graph.edgeLengths[edge.index])
             cost += UInt64(
                 metric.cost(
-                    ofPart: edge, from: index == start.index ? start.offset : 0,
+                    of: edge, from: index == start.index ? start.offset : 0,
                     to: index == end.index ? end.offset : length))
         }
         return LegPath(
