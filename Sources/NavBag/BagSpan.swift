@@ -141,7 +141,8 @@ struct BlockLoader {
             let length = try cursor.length64()
             let partial = span.kind == .partialChunk
             guard opcode == Opcode.chunk, partial || length == cursor.remaining else {
-                throw BagError(.malformed, "the summary points at a chunk where there is none", offset: span.offset)
+                throw BagError(
+                    .malformed, "the summary lists a chunk at an offset that holds none", offset: span.offset)
             }
             let content = try cursor.take(cursor.remaining)
             return Block(

@@ -19,7 +19,7 @@ package struct DirectionsReply: Sendable {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text
         if let code = document?.code, let failure = Self.failure(code, said) {
-            // Whoever is told to slow down is told by the status.
+            // Rate limiting is signalled by the status.
             if status != 429 { return failure }
         }
         switch status {

@@ -57,7 +57,7 @@ package struct ResponseDecoder {
         _ route: DirectionsDocument.Route, _ waypoints: [DirectionsDocument.Waypoint?]
     ) throws(DirectionsError) -> ProvidedRoute {
         guard let points = EncodedPolyline.decode(route.geometry, maximumPoints: Self.maximumPoints), points.count >= 2
-        else { throw malformed("its geometry is no line") }
+        else { throw malformed("its geometry is not a line") }
         let stops = stopCount
         guard route.legs.count == stops else {
             throw malformed("it has \(route.legs.count) legs for \(stops) stops after the start")

@@ -94,7 +94,7 @@ extension LaunchFileReader {
         if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {
             readiness.timeout = .seconds(timeout)
         }
-        // What nobody depends on stops nobody.
+        // A node that no other depends on blocks no other.
         readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .goOn)
         return readiness
     }

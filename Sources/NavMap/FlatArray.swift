@@ -1,7 +1,7 @@
 /// A fixed number of plain values at one address: what the searches' inner loops run over, without checks, copies or
 /// reference counts.
 ///
-/// Whoever holds the array sees to it that indices are in range and that nobody writes what others read.
+/// The owner of the array ensures that indices are in range and that nothing is written while it is read.
 @usableFromInline
 package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
     @usableFromInline package let count: Int

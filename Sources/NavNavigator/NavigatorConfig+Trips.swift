@@ -2,7 +2,7 @@
 public struct FasterRouteConfig: Sendable, Hashable {
     /// The party that approves a faster route.
     public enum Approval: String, Sendable, Hashable, CaseIterable {
-        /// Nobody: it is taken.
+        /// None is required: the route is taken.
         case automatic = "auto"
         /// The owner's policy; no, when it is silent.
         case policy

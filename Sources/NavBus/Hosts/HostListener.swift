@@ -53,7 +53,7 @@ final class HostListener {
         self.publisher = publisher
         var allowed: Set<CurvePublicKey> = []
         if case .curve(_, let keys) = hosts.security { allowed = keys }
-        // Nobody may come in before there is someone to ask: the thread starts before the sockets are bound.
+        // No client may connect before the authenticator runs: its thread starts before the sockets are bound.
         authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
         do throws(BusError) {

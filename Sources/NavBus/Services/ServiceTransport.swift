@@ -189,7 +189,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.dealer, in: context)
             try configure(socket)
-            // What waits for a dead server must not reach the next of its name, nor hold up this node's end.
+            // Messages queued for a dead server must not reach its successor, nor delay the end of this node.
             try socket.set(ZMQ_LINGER, 0)
             try socket.connect("ipc://" + path)
             lastTag += 1
@@ -234,7 +234,7 @@ final class ServiceTransport {
     ///
     /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
     func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
-        // What a server said before it left is heard before its leaving is.
+        // Messages that a server sent before it left are handled before its departure.
         if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
         var budget = Self.batch
         do throws(ZeroMQError) {

@@ -24,12 +24,12 @@ public enum Effect: Sendable {
     case publish(EventContext, Publication)
     /// Find routes and answer with the id.
     case requestRoute(RouteQuery)
-    /// Nobody waits for this route any more.
+    /// The route is no longer needed.
     case cancelRoute(requestID: UInt64)
     case needTiles([RoadTileID])
     /// Ask the owner's policy and answer with the id.
     case askPolicy(PolicyRequest)
-    /// Nobody waits for this decision any more.
+    /// The decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
     case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it comes before all else that follows from the fix.

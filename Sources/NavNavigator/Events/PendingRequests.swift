@@ -12,7 +12,7 @@ struct PendingRequests<Purpose> {
         let purpose: Purpose
         /// When it was made.
         fileprivate(set) var stamp: Timestamp
-        /// How long the answer is waited for, seconds.
+        /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
         /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, or from the lack of one.
         let cause: UInt64
@@ -68,7 +68,7 @@ struct PendingRequests<Purpose> {
     }
 }
 
-/// What a route is waited for.
+/// The purpose of a requested route.
 enum PendingRoute {
     /// The trip that is to start, or another way for the trip under way: see ``RouteSearch/pending``.
     case search
@@ -86,7 +86,7 @@ enum PendingRoute {
 
 /// Requests for routes: made, cancelled, answered, and failed once their deadline has passed.
 extension Navigator {
-    /// How long the routes of a calculation are waited for, seconds.
+    /// The longest wait for the routes of a calculation, seconds.
     private static let calculationPatience = 30.0
 
     /// Has routes found under a number of ``PendingRequests/nextID()``.

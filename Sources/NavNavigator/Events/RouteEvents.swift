@@ -140,7 +140,7 @@ public struct FasterRouteEvent: Sendable, Equatable {
     public enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it.
         case refused
-        /// Nobody approved it in time.
+        /// The approval did not come in time.
         case notApproved
         /// The vehicle came too near to where the routes part, or has left its route.
         case tooLate

@@ -83,13 +83,13 @@ public struct PolicyRequest: Sendable, Equatable {
 
 /// The party that decided.
 public enum PolicyDecider: Sendable, Hashable, CaseIterable {
-    /// Nobody is to be asked.
+    /// No policy is configured.
     case standard
     /// The owner's node.
     case client
-    /// Nobody: it was silent past the deadline.
+    /// The default: the owner's node was silent past the deadline.
     case timeout
-    /// Nobody: it could not be reached, or its answer made no sense.
+    /// The default: the owner's node was not reachable, or its answer was not valid.
     case unavailable
     /// The owner's node, in a drive that was recorded.
     case recorded

@@ -25,7 +25,7 @@ struct AlternativesKeeper {
         var isShown = false
     }
 
-    /// How far behind its fork an alternative is taken by driving, metres: further on it is another way.
+    /// The distance behind its fork within which driving along an alternative takes it, metres.
     private static let takingReach = 500.0
     /// The distance behind a fork from which the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
     private static let passingReach = 100.0

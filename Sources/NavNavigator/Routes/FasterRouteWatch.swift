@@ -21,7 +21,7 @@ struct FasterRouteWatch {
 
     var config: NavigatorConfig
     var offer: Offer?
-    /// What has come of the looks so far.
+    /// The results of the searches so far.
     var counts = FasterRouteCounts()
     /// When the next look is due; nil without a route.
     var next: Timestamp?
@@ -62,7 +62,7 @@ struct FasterRouteWatch {
         restart(at: stamp)
     }
 
-    /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
+    /// The gain of a found route; nil when it is not worth it, or parts from the route in force too soon.
     ///
     /// Two routes of one provider have its times; any others are compared by those of the router on board.
     func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {

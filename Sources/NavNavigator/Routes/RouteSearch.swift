@@ -48,7 +48,7 @@ struct RouteSearch {
         var purpose: Purpose
         /// Counted from 1 with the first after a success.
         var attempt: Int
-        /// Where the vehicle was.
+        /// The position of the vehicle at the request.
         var origin: VehiclePosition?
 
         var reason: RerouteEvent.Reason {
@@ -214,7 +214,7 @@ struct RouteSearch {
 
     /// Notes a failure; the moment from which on it is tried again, nil when it is not.
     ///
-    /// What a user asked for by hand is not repeated; what cannot succeed neither.
+    /// A reroute that a user requested is not repeated, nor one that cannot succeed.
     mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
         case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:

@@ -92,7 +92,7 @@ struct DeviationMonitor {
             isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
         if !position.isSeen, isDoubtful(placement, position, difference) {
-            // Where the vehicle is only thought to be, that it left the route is no fact.
+            // A predicted position is no evidence that the vehicle left the route.
             if state == .onRoute || state == .offStep { set(.uncertain, position.stamp) }
             return Deviation(
                 state: state, distance: placement.distance, probability: placement.strayProbability,

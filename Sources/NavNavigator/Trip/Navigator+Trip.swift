@@ -142,7 +142,7 @@ extension Navigator {
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
         let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
-        // What was told and decided of the next stop holds as long as that is the next one.
+        // Announcements and decisions about the next stop hold as long as it is the next one.
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
         let isApproaching = isSameStop && trip?.isApproaching ?? false
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil

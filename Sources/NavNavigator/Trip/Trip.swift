@@ -227,7 +227,7 @@ struct Trip {
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
         if let arrival = arrivals.last, arrival.phase == .arrived {
-            // Whoever comes another way than the route's end has not heard them.
+            // A driver who arrives by another road than the route's last has not heard them.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)

@@ -139,7 +139,7 @@ struct RoadAhead {
             for index in 1..<max(shape.count, 1) {
                 let next = shape[index].coordinate
                 let length = Geodesy.distance(point, next)
-                // What lies behind is driven; of the last piece the direction is still needed.
+                // Pieces behind the vehicle are dropped; the direction of the last one is still needed.
                 if ahead + length >= 0 {
                     let bearing = Geodesy.bearing(from: point, to: next)
                     if let before, ahead >= 0 {

@@ -67,7 +67,7 @@ struct FixQualifier: Sendable {
             stuckStamp = fix.stamp
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
-        // Who is carried away on a ferry or a truck has wheels that stand.
+        // A vehicle on a ferry or a truck moves although its wheels stand still.
         let driven = wheelSpeed.map(abs).flatMap { $0 >= limits.frozenSpeed ? $0 : nil }
         let patience =
             driven != nil

@@ -33,7 +33,7 @@ struct JournalComparison {
         init(type: String) { self.type = type }
 
         func take(recorded message: BagMessage) {
-            // What is kept for those who come late may have been recorded twice.
+            // A latched message may have been recorded twice.
             if lastSequence == message.sequence { return }
             if let last = lastSequence, message.sequence > last, message.sequence - last > 1 {
                 missing += Int(message.sequence - last - 1)

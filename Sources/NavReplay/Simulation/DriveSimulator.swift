@@ -120,7 +120,7 @@ package struct DriveSimulator {
                     let delay = plan.latency * (0.8 + 0.4 * random.uniform())
                     message.receiveStampNs = fix.stamp.advanced(bySeconds: delay).nanoseconds
                 }
-                // What is sent first arrives first.
+                // Messages arrive in the order in which they were sent.
                 arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
                 if plan.latency > 0 { message.receiveStampNs = arrival }
                 try writeReports(before: arrival)

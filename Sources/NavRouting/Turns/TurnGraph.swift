@@ -28,7 +28,7 @@ public final class TurnGraph: Sendable {
     let splitEdges: ContiguousArray<EdgeIndex>
     /// Arcs that complete a restriction, by ascending arc, with the restriction's number in the graph.
     let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
-    /// What holds at times only.
+    /// Rules that hold at certain times only.
     let timedRules: TimedRules
     /// The table that joins speeds with edges, once somebody needs it.
     let segments = LazySegments()

@@ -171,7 +171,7 @@ final class MapWorker: Sendable {
             if isDue || job.isToLook { lookForTiles(&tiles) }
             if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
             state.withLock { $0.isWorking = false }
-            // Who asked whether it is at work meanwhile asks again.
+            // A caller that asked meanwhile whether it is busy asks again.
             waker.wake()
         }
         finished.signal()

@@ -21,7 +21,7 @@ package struct TilesetDirectory: Sendable {
         do throws(ConfigError) {
             bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
         } catch {
-            // What is there and cannot be read may be sound.
+            // A file that exists and cannot be read may be sound.
             guard FileState(file) == nil else { throw NodeError(.system, error.description) }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
@@ -108,7 +108,7 @@ package struct TilesetDirectory: Sendable {
                 "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); look at the disk and at what this "
                     + "machine's processes use (ulimit -n)")
         }
-        // Whoever puts a pipe there does not hold us up.
+        // A pipe in its place must not block the node.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("opened") }
         defer { close(descriptor) }

@@ -92,7 +92,7 @@ package final class NavigationNode: Node {
         try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
-            // What does not count may be of any time.
+            // A rejected fix may have any stamp.
             if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
             carryOut(outcome)
             guard outcome.hasProgress else { return }

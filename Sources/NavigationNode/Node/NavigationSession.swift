@@ -47,7 +47,7 @@ package final class NavigationSession {
         /// The stamp of the fix at hand, if it counted.
         package var counted: NavGeo.Timestamp?
         package var hasProgress = false
-        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
+        /// The saved trip from now on, nil for none; nil when it has not changed.
         package var trip: SavedTrip??
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }

@@ -48,7 +48,7 @@ final class RoutingWorker: Sendable {
             let place =
                 state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
             state.queries.insert(query, at: place)
-            // What is urgent does not wait for a provider's answer to what is not.
+            // An urgent query does not wait for a provider's answer to another.
             if let current = state.current, current.purpose.urgency < query.purpose.urgency { finder.hurry() }
         }
         pending.signal()
