@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whatASinkRefusedIsTriedAgain() throws {
+    @Test func bytesThatASinkRefusedAreWrittenAgain() throws {
         struct DiskFull: Error {}
         let written = samples(900)
         let options = BagWriteOptions(compression: .none, chunkSize: 1024)

@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aPeerThatSaysNonsenseOfItselfIsCountedAndReportedOnce() throws {
+    @Test func anInvalidPeerAnnouncementIsCountedAndReportedOnce() throws {
         let desk = try TestHost()
         let router = try ZeroMQSocket(.router, in: ZeroMQContext())
         try router.bind("tcp://127.0.0.1:*")

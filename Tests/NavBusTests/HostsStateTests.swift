@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Who follows
 
-    @Test func aFollowerIsSentWhatItLacksAndRepetitionsAreFew() {
+    @Test func aFollowerIsSentMissingAnnouncementsWithFewRepetitions() {
         var board = AnnouncementBoard(bootID: 5)
         let one = ClientAddress("1")
         #expect(board.changed(0).isEmpty)

@@ -53,7 +53,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
-    @Test func whatAKilledNodeLeftIsIgnoredSweptAndItsNameFree() throws {
+    @Test func leftoversOfAKilledNodeAreIgnoredAndSweptAndItsNameIsFree() throws {
         let bench = try Bench(.zeroMQ)
         let other = try bench.node("other")
         for name in ["gnss", "lost"] {

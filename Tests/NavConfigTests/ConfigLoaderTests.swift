@@ -63,7 +63,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(message.contains("it takes"))
     }
 
-    @Test func whatIsNoConfigurationSaysSo() throws {
+    @Test func invalidConfigurationFilesAreReported() throws {
         #expect(try #require(failure("/nonexistent/x.yaml")).contains("cannot be read"))
         #expect(try #require(failure(try file("a: [1"))).contains("is not YAML"))
         #expect(try #require(failure(try file("- a\n- b\n"))).contains("keys and values"))

@@ -63,7 +63,7 @@ struct AnswerTests {
         ("osrm-invalid-query", 400, .invalidInput), ("valhalla-no-segment", 400, .noSegment),
         ("valhalla-no-json", 400, .invalidInput),
     ])
-    func whatProvidersRefuseIsTold(name: String, status: Int, code: DirectionsError.Code) throws {
+    func refusalsOfProvidersAreReported(name: String, status: Int, code: DirectionsError.Code) throws {
         let failure = try #require(try Recorded.failure(name, status: status))
         #expect(failure.code == code && !failure.isRetryable, "\(failure)")
     }
@@ -110,7 +110,7 @@ struct AnswerTests {
         #expect(failure?.code == .rateLimited && failure?.retryAfter == believed)
     }
 
-    @Test func whatAProviderSaysCannotBreakALog() {
+    @Test func aProvidersTextCannotBreakALog() {
         let said = #"{"message":"line one\nline two\u001b[31m"# + String(repeating: "x", count: 10_000) + #""}"#
         let message = failure(500, said)?.message ?? ""
         #expect(message.count < 300 && !message.contains("\n") && !message.contains("\u{1b}"))
@@ -150,7 +150,7 @@ struct AnswerTests {
     ]
 
     @Test(arguments: hostile.indices)
-    func whatIsNoAnswerIsMalformed(index: Int) {
+    func invalidAnswersAreMalformed(index: Int) {
         guard case .failure(let error) = decode(Self.hostile[index].utf8) else {
             Issue.record("taken: \(Self.hostile[index].prefix(80))")
             return

@@ -142,7 +142,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func aTokenIsReadFromAFileOrTheEnvironmentAndShownToNobody() throws {
+    @Test func aTokenIsReadFromAFileOrTheEnvironmentAndNeverPrinted() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("token", "  pk.secret\n".utf8)
         let environment = ["NAVBUS_DIRECTIONS_TOKEN": "other"]

@@ -48,7 +48,7 @@ import Testing
         #expect(there.missing(first()) == [nil])
     }
 
-    @Test func whatAnEarlierRunAnnouncedDoesNotCount() throws {
+    @Test func announcementsOfAnEarlierRunDoNotCount() throws {
         var probe = probe([.topic("/nav/state")])
         let bus = try join()
         _ = try bus.advertise(Self.topic)

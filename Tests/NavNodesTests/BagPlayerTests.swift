@@ -110,7 +110,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aPlayerThatWasHeldUpGoesOnWhereItStood() throws {
+    @Test func aDelayedPlayerContinuesWhereItWas() throws {
         try withTemporaryFolder { folder in
             let moments = (0..<200).map { Self.start + UInt64($0) * Self.second / 10 }
             var before: Int?
@@ -217,7 +217,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func whatWasLatchedIsTakenBackAtALoop() throws {
+    @Test func latchedMessagesAreClearedAtALoop() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 15) {
                 $0.loop = true

@@ -127,7 +127,7 @@ struct JournalReplayTests {
         #expect(difference.contains("/nav/position") || difference.contains("/nav/progress"), "\(difference)")
     }
 
-    @Test func whatTheRecorderMissedIsCounted() throws {
+    @Test func messagesThatTheRecorderMissedAreCounted() throws {
         let drive = try RecordedDrive()
         var count = 0
         let summary = try drive.execute { topic, bytes in
@@ -137,7 +137,7 @@ struct JournalReplayTests {
         #expect(summary.difference == nil && summary.unrecorded == 3)
     }
 
-    @Test func aJournalThatIsIncompleteIsRefusedWithWhatIsMissing() throws {
+    @Test func anIncompleteJournalIsRefusedWithItsGaps() throws {
         let drive = try RecordedDrive()
         for (from, words) in [(0, "after the core's start"), (40, "lacks entries 41 to 42")] {
             var count = 0

@@ -186,7 +186,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func theOwnerDecidesAndWhatItDoesNotDecideIsAsUsual() async throws {
+    @Test func theOwnerDecidesAndDefaultsApplyOtherwise() async throws {
         let owner = Owner([.no, .yes])
         let table = try ServiceTable(
             [

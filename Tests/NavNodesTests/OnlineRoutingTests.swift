@@ -87,7 +87,7 @@ struct OnlineRoutingTests {
         #expect(throws: ConfigError.self) { try load(override) }
     }
 
-    @Test func whatNoKeyAloneTellsIsToldWhenTheProviderIsMade() throws {
+    @Test func contradictingKeysAreReportedWhenTheProviderIsMade() throws {
         for (overrides, word) in [
             (["directions.url=example"], "address"), (["directions.url=ftp://example"], "address"),
             (["directions.url=https://user:secret@example"], "user"),

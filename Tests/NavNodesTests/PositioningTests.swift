@@ -333,7 +333,7 @@ struct PositioningTests {
     }
 
     @Test(arguments: [1, 5, 10])
-    func aLeapSecondHoldsUpNobody(rate: Int) throws {
+    func aLeapSecondDoesNotBlock(rate: Int) throws {
         try withTemporaryFolder { folder in
             try Data(Self.leapSecond(rate: rate)).write(to: URL(fileURLWithPath: folder + "/leap.nmea"))
             let seat = try Seat(NavigationConfiguration())

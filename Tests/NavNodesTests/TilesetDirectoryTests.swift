@@ -10,7 +10,7 @@ import Testing
 
 /// Tiles on disk, whole and spoiled.
 struct TilesetDirectoryTests {
-    @Test func whatWasBuiltIsLoaded() throws {
+    @Test func aBuiltTilesetIsLoaded() throws {
         try withTemporaryFolder { folder in
             let directory = try TilesetDirectory(path: try Helsinki.buildTiles(in: folder))
             let tiles = try directory.loadTiles()
@@ -48,7 +48,7 @@ struct TilesetDirectoryTests {
     }
 
     /// A mapped file would be a signal here, which ends the whole process.
-    @Test func whatHappensToTheFilesOfTilesInUseLeavesThemAsTheyAre() throws {
+    @Test func changesToFilesDoNotReachTilesInUse() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let directory = try TilesetDirectory(path: path)
@@ -73,7 +73,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    @Test func aTileThatChangesOnDiskIsToldUntilItIsWholeAgain() throws {
+    @Test func aTileThatChangesOnDiskIsReportedUntilItIsWholeAgain() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             var supply = try TileSupply(path: path)

@@ -66,7 +66,7 @@ struct TraceInputTests {
         }
     }
 
-    @Test func whatHoldsNoFixesSaysWhatItHolds() throws {
+    @Test func aFileWithoutFixesIsDescribed() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/a.mcap"
             var log = MessageLog(try BagWriter(path: path))

@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotWholeOrOfAnotherFormIsRefused() throws {
+    @Test func incompleteAndForeignTripFilesAreRefused() throws {
         let trip = try Self.keptTrip()
         let bytes = try TripFile.bytes(trip)
         #expect(try TripFile.trip(bytes, "trip") == trip)
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatIsMissingIsToldAndNothingElse() throws {
+    @Test func aMissingFolderIsReportedAndChangesNothing() throws {
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
         let file = TripFile(path: "/no/such/folder/trip", waker: waker)
         let number = file.keep(try Self.keptTrip())

@@ -2,6 +2,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestBus
 import NavTestKit
 import Testing
 
@@ -34,7 +35,7 @@ struct HealthTests {
         #expect(reasons.last?.hasPrefix("/vehicle/odometry: nothing for ") == true, "optional, but it was there")
     }
 
-    @Test func aSilentTopicTellsWhoShouldSpeak() throws {
+    @Test func aSilentTopicNamesItsPublishers() throws {
         let stage = try EchoStage()
         var monitor = HealthMonitor()
         func message(_ publishers: [String]?) -> String? {
@@ -63,7 +64,7 @@ struct HealthTests {
         #expect(topics.first { $0.topic == "/nav/route" }?.ageS == nil)
     }
 
-    @Test func anotherVersionOfASchemaIsReadToldOnceAndCounted() throws {
+    @Test func anotherSchemaVersionIsReadReportedOnceAndCounted() throws {
         let stage = try EchoStage()
         let publication = try stage.peer.advertise(
             TopicDescription(
@@ -162,7 +163,7 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 1)
     }
 
-    @Test func aRateIsWhatCameBetweenTwoLooks() {
+    @Test func aRateIsMeasuredBetweenTwoReports() {
         var memory = HealthMemory()
         #expect(memory.rate("a", count: 100, at: 0) == nil)
         #expect(memory.rate("a", count: 120, at: 2 * second) == 10)

@@ -76,7 +76,7 @@ struct TypedServiceTests {
     }
 
     @Test(arguments: Medium.allCases)
-    func whatIsThrownIsTheStatus(_ medium: Medium) throws {
+    func aThrownStatusIsTheStatusOfTheCall(_ medium: Medium) throws {
         try withPair(medium, { Cache() }) { client in
             let refused = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.purge, PurgeRequest(), options: options)
