@@ -20,7 +20,8 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+    .testTarget(
+        name: name, dependencies: dependencies + ["NavTestKit"], exclude: exclude, swiftSettings: strict)
 }
 
 // What --version tells besides the version: the commit, where the builder says it (launch/.prepare does). SwiftPM keeps what it read of
@@ -166,14 +167,14 @@ let package = Package(
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
-        // Alternating rounds of ours and a peer's, and what is said of them.
-        library("NavBench", ["CSpawn"]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
         executable("gnss-node", ["GNSSNode", "NavKit"]),
         executable("tile-cache-node", ["TileCacheNode", "NavKit"]),
         // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
-        executable("policy-node-example", ["NavKit", "NavConfig", "NavMessages", "NavGeo"]),
+        .executableTarget(
+            name: "policy-node-example", dependencies: ["NavKit", "NavConfig", "NavMessages", "NavGeo"],
+            path: "launch/policy", exclude: ["policy_node.py"], swiftSettings: strict),
         executable(
             "navbus",
             [
@@ -184,32 +185,41 @@ let package = Package(
                 "NavSimulation", "NavTileCache", argumentParser,
             ]),
 
-        executable(
-            "navbus-bench",
-            [
-                "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
+        // Tests. What measures stands beside them: NavBench runs alternating rounds of our code and a peer's, and reports them.
+        .target(name: "NavBench", dependencies: ["CSpawn"], path: "Tests/NavBench", swiftSettings: strict),
+        .executableTarget(
+            name: "navbus-bench",
+            dependencies: [
+                "NavBench", "NavTestBus", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording",
+                "NavReplay",
                 "NavStorage",
                 "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
-            ]),
+            ],
+            path: "Tests/navbus-bench", swiftSettings: strict),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
         .executableTarget(
             name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",
             linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("pthread")]),
 
-        // Tests. NavTestSupport draws maps and drives; it has no sockets and no processes.
+        // NavTestKit has what every test may use: folders, waits, and where the data lies.
+        .target(name: "NavTestKit", path: "Tests/NavTestKit", swiftSettings: strict),
+        // NavTestSupport draws maps and drives; it has no sockets and no processes.
         .target(
             name: "NavTestSupport",
             dependencies: [
                 "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator",
-                "NavSimulation",
+                "NavSimulation", "NavTestKit",
             ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavTestBus is a bus inside one process that behaves as the one between processes does.
+        .target(
+            name: "NavTestBus", dependencies: ["NavBus", collections], path: "Tests/NavTestBus", swiftSettings: strict),
         // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
         .target(
-            name: "NavTestSystem", dependencies: ["NavBench", "CZlib", "CZstd"], path: "Tests/NavTestSystem",
-            swiftSettings: strict),
+            name: "NavTestSystem", dependencies: ["NavBag", "NavBench", "NavTestKit", "CZlib", "CZstd"],
+            path: "Tests/NavTestSystem", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
@@ -262,10 +272,15 @@ let package = Package(
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
-        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavBench", "NavTestSystem"], exclude: ["Corpus"]),
+        tests(
+            "NavBusTests",
+            ["NavBus", "CZeroMQ", "NavBusProbe", "NavBench", "NavSimulation", "NavTestBus", "NavTestSystem"],
+            exclude: ["Corpus"]),
         tests("NavBagTests", ["NavBag", "NavSimulation", "NavTestSystem"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages", "NavSimulation"]),
-        tests("NavBagFormatsTests", ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavTestSystem", grdb]),
+        tests(
+            "NavBagFormatsTests",
+            ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavSimulation", "NavTestSystem", grdb]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(
@@ -275,7 +290,7 @@ let package = Package(
                 "NavStorage",
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation",
-                "NavTileCache", "NavTileStore", "NavDigest", "NavTestSupport", "NavTestSystem", logging,
+                "NavTileCache", "NavTileStore", "NavDigest", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(
@@ -295,7 +310,7 @@ let package = Package(
             ]),
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
-        tests("EndToEndTests", ["NavBench", "NavTestSystem"]),
+        tests("EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"]),
     ],
     swiftLanguageModes: [.v6]
 )

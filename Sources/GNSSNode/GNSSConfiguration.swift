@@ -4,7 +4,6 @@ package import NavConfig
 package struct GNSSConfiguration: NodeConfiguration {
     /// The origin of fixes.
     package enum Source: Sendable, Equatable {
-        /// gpsd on a host.
         case gpsd(host: String, port: Int)
         /// A file, or a device that sends NMEA 0183.
         case path(String)
@@ -18,18 +17,15 @@ package struct GNSSConfiguration: NodeConfiguration {
     package var rate = 1.0
     /// Whether a file starts over at its end.
     package var loop = false
-    /// The receiver's name in the fixes.
     package var receiver = ""
     /// Longest pause between two attempts to reach gpsd or a device, seconds.
     package var retryMaximum = 30.0
 
-    /// The defaults.
     package init() {}
 
     /// Speeds that serial devices have.
     static let bauds = [4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800]
 
-    /// Every key.
     package static var keys: [ConfigKey<GNSSConfiguration>] {
         [
             .text(
@@ -74,7 +70,6 @@ extension GNSSConfiguration.Source {
         self = .gpsd(host: String(address[..<colon]), port: port)
     }
 
-    /// The text that gives this source.
     var text: String {
         switch self {
         case .gpsd(let host, let port): "gpsd://\(host):\(port)"

@@ -9,7 +9,6 @@ package import NavRecording
 package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
-    /// The purpose of the node.
     package static let summary =
         "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
 
@@ -100,7 +99,6 @@ package final class GNSSNode: Node {
         self.reader = reader
     }
 
-    /// Ceases to read.
     package func deactivate() {
         reader?.stop()
         (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
@@ -154,7 +152,6 @@ package final class GNSSNode: Node {
         return findings
     }
 
-    /// Stops the reader.
     package func finish() {
         reader?.stop()
         context.log.info("\(published) fixes published")

@@ -11,7 +11,6 @@ package struct Playback {
         case publish(Int)
         /// A stretch of so many nanoseconds without a fix is left out.
         case jump(Int64)
-        /// All is done.
         case end
     }
 

@@ -62,7 +62,6 @@ final class SourceReader: Sendable {
     /// Changes the longest pause between two attempts, s.
     func setLongestPause(_ seconds: Double) { state.withLock { $0.longestPause = seconds } }
 
-    /// Takes what has come.
     func take() -> News {
         state.withLock { state in
             defer { state.waiting.removeAll(keepingCapacity: true) }

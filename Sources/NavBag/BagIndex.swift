@@ -2,7 +2,6 @@
 public struct BagIndex: Hashable, Sendable {
     /// The origin of the index.
     public enum Origin: Hashable, Sendable {
-        /// The summary at the end of the bag.
         case summary
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)

@@ -2,7 +2,6 @@
 public struct BagSpan: Hashable, Sendable {
     /// The kind of stretch.
     public enum Kind: Hashable, Sendable {
-        /// A chunk record.
         case chunk
         /// A chunk record that the end of the file cuts off; its beginning is readable.
         case partialChunk
@@ -142,7 +141,8 @@ struct BlockLoader {
             let length = try cursor.length64()
             let partial = span.kind == .partialChunk
             guard opcode == Opcode.chunk, partial || length == cursor.remaining else {
-                throw BagError(.malformed, "the summary points at a chunk where there is none", offset: span.offset)
+                throw BagError(
+                    .malformed, "the summary lists a chunk at an offset that holds none", offset: span.offset)
             }
             let content = try cursor.take(cursor.remaining)
             return Block(

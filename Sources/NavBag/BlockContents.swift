@@ -159,7 +159,6 @@ struct BlockContents {
     /// The log time of the next message; there is one.
     var nextTime: UInt64 { entries[position].logTime }
 
-    /// The next message.
     mutating func next() -> BagMessage? {
         guard position < entries.count else { return nil }
         let entry = entries[position]

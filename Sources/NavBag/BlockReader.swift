@@ -162,7 +162,7 @@ struct BlockReader<Source: ByteSource> {
             }
             if let place { return first + place }
             guard size < available else { break }
-            // What the end of this piece cuts off is whole in the next.
+            // A record that the end of this piece cuts off is whole in the next.
             first += size - ChunkHeader.longestBeginning
         }
         let footer = source.count - Layout.magic.count - Layout.footerContent - Layout.recordHeader
@@ -191,7 +191,7 @@ struct BlockReader<Source: ByteSource> {
     }
 
     private mutating func chunk(at start: Int, size claimed: Int, whole: Bool) throws(BagError) -> Item? {
-        // What claims more than there is was cut off by the end of the file, or has a damaged length.
+        // A record that claims more bytes than there are was truncated, or its length is damaged.
         let next = whole ? nil : try resumption(after: start)
         let size = next.map { $0 - start } ?? claimed
         let content = start + Layout.recordHeader

@@ -189,7 +189,6 @@ struct IndexedMessage: Equatable {
 }
 
 extension BlockContents {
-    /// The message indexes that this block must have.
     fileprivate var entriesByChannel: [UInt16: [IndexedMessage]] {
         var result: [UInt16: [IndexedMessage]] = [:]
         for entry in entries {

@@ -77,7 +77,7 @@ public struct MCAPWriter<Sink: ByteSink> {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
-        // What may fail comes first: a definition that is known is in the bag.
+        // Steps that may fail come first: a definition that is known is in the bag.
         if options.chunkSize > 0 { try makeRoom(data.count) }
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)

@@ -135,7 +135,6 @@ private struct Summary {
 }
 
 extension BagSpan {
-    /// A ChunkIndex record.
     fileprivate init(_ cursor: inout ByteCursor) throws(BagError) {
         kind = .chunk
         startTime = try cursor.u64()

@@ -4,7 +4,6 @@ import NavMessages
 /// A recording with what map panels draw beside its own messages: `foxglove.LocationFix` for fixes and matched positions,
 /// and the route as `foxglove.GeoJSON`, which comes when its line changes.
 package struct FoxgloveRecords: RecordSource {
-    /// The recording.
     package private(set) var base: any RecordSource
     private var ready: Record?
     private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
@@ -12,7 +11,6 @@ package struct FoxgloveRecords: RecordSource {
     private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
     private var route: Polyline?
 
-    /// Wraps a recording of messages of navbus.
     package init(_ base: any RecordSource) { self.base = base }
 
     /// The share that has been read.
@@ -76,7 +74,6 @@ enum GeoJSON {
     /// A position: longitude, latitude.
     static func position(_ latitude: Double, _ longitude: Double) -> String { "[\(longitude),\(latitude)]" }
 
-    /// A line as a feature.
     static func feature(_ line: Polyline, properties: String) -> String {
         let positions = line.coordinates().map { position($0.latitude, $0.longitude) }
         return lineHead + positions.joined(separator: ",") + lineEnd(properties)

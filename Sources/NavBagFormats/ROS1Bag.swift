@@ -27,7 +27,6 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
     /// Whether bytes are the beginning of such a bag.
     package static func begins(_ head: [UInt8]) -> Bool { head.starts(with: version) }
 
-    /// Begins to read.
     package init(_ source: Source) throws(BagError) {
         self.source = source
         position = Self.version.count
@@ -60,12 +59,13 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
 
     /// Returns the range of the bytes that follow a 32-bit length.
     private func extent(at offset: Int) throws(BagError) -> Range<Int> {
-        guard source.count - offset >= 4 else { throw BagError(.truncated, "the bag is broken off", offset: offset) }
+        guard source.count - offset >= 4 else { throw BagError(.truncated, "the bag is truncated", offset: offset) }
         let length = try source.withBytes(at: offset, count: 4) { (bytes) throws(BagError) in
             Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
         }
         guard length <= source.count - offset - 4 else {
-            throw BagError(.truncated, "a record claims \(length) bytes, and the bag is broken off", offset: offset)
+            throw BagError(
+                .truncated, "a record claims \(length) bytes, more than the truncated bag has", offset: offset)
         }
         return offset + 4..<offset + 4 + length
     }

@@ -27,7 +27,6 @@ package struct ROS2Export {
         writer = try BagWriter(path: folder + "/" + fileName, durable: true, options: options)
     }
 
-    /// Messages so far.
     package var messageCount: UInt64 { writer.statistics.messageCount }
 
     /// Adds a message of navbus; false for one that has no counterpart.
@@ -92,7 +91,6 @@ package struct ROS2Export {
             data: data)
     }
 
-    /// Completes the bag.
     package mutating func close() throws(BagError) {
         try writer.close()
         let statistics = writer.statistics

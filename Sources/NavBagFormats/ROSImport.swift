@@ -30,13 +30,11 @@ package struct ROSImport: RecordSource {
     /// The number of messages left out, by topic and type.
     package private(set) var leftOut: [String: Int] = [:]
 
-    /// Wraps a source.
     package init(_ base: any RecordSource) { self.base = base }
 
     /// The share that has been read.
     package var progress: Double { base.progress }
 
-    /// The next message.
     package mutating func next() throws(BagError) -> Record? {
         while ready.isEmpty {
             guard !isAtEnd else { return nil }
@@ -140,7 +138,6 @@ package struct ROSImport: RecordSource {
 }
 
 extension RecordChannel {
-    /// A channel of a type of navbus.
     static func protobuf(_ topic: String, _ type: any Message.Type, metadata: [String: String] = [:]) -> RecordChannel {
         RecordChannel(
             topic: topic, messageEncoding: "protobuf", schemaName: type.fullName, schemaEncoding: "protobuf",

@@ -19,7 +19,6 @@ package struct SQLiteBag: RecordSource {
     /// Whether bytes are the beginning of an SQLite database.
     package static func begins(_ head: [UInt8]) -> Bool { head.starts(with: magic) }
 
-    /// Opens the file.
     package init(path: String) throws(BagError) {
         var configuration = Configuration()
         configuration.readonly = true
@@ -41,7 +40,8 @@ package struct SQLiteBag: RecordSource {
                     database,
                     sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
                 guard tables.contains("topics"), tables.contains("messages") else {
-                    throw BagError(.malformed, "the database has no tables 'topics' and 'messages': it is no ROS 2 bag")
+                    throw BagError(
+                        .malformed, "the database has no tables 'topics' and 'messages': it is not a ROS 2 bag")
                 }
                 let rows = try Row.fetchCursor(database, sql: "SELECT id, name, type, serialization_format FROM topics")
                 var channels: [Int64: RecordChannel] = [:]

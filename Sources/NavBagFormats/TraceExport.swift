@@ -8,7 +8,6 @@ package struct TraceExport {
         case csv, gpx, geojson
     }
 
-    /// The number of messages written.
     package private(set) var count = 0
     private let write: (String) throws(BagError) -> Void
 

@@ -38,7 +38,7 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
     /// One line: what, where, and what to do.
     public let description: String
 
-    init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

@@ -1,12 +1,9 @@
 /// The kind of a key's values.
 public enum ConfigValueKind: Sendable, Hashable {
-    /// A number.
     case number
-    /// A whole number.
     case integer
     /// `true` or `false`.
     case flag
-    /// Text.
     case text
 }
 
@@ -141,7 +138,6 @@ func shortest(_ value: Double) -> String {
 
 /// A configuration that describes its own keys.
 public protocol NodeConfiguration: Sendable {
-    /// The defaults.
     init()
     /// Every key, in the order in which it is shown.
     static var keys: [ConfigKey<Self>] { get }

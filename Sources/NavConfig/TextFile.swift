@@ -122,7 +122,6 @@ private struct OpenFile: ~Copyable {
         try self.init(path, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY))
     }
 
-    /// Takes an open descriptor over.
     init(_ path: String, _ descriptor: Int32) throws(ConfigError) {
         self.path = path
         self.descriptor = descriptor
@@ -145,7 +144,7 @@ private struct OpenFile: ~Copyable {
                 used = max(0, count)
             }
             if count < 0, errno == EINTR { continue }
-            // Whoever shares a terminal or a pipe with this process may have made it non-blocking.
+            // Another process that shares the terminal or pipe may have made it non-blocking.
             if count < 0, errno == EAGAIN {
                 var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 _ = poll(&input, 1, -1)

@@ -50,7 +50,6 @@ struct DirectionsClient: Sendable {
         }
     }
 
-    /// Ends all connections.
     func shutdown() async { await http.close() }
 }
 

@@ -2,11 +2,9 @@ package import Foundation
 
 /// An answer of the provider.
 package struct DirectionsReply: Sendable {
-    /// HTTP status.
     var status: Int
     /// Seconds that the provider asks to be left alone; nil when it does not say.
     var retryAfter: Double?
-    /// The body.
     var body: Data
 
     package init(status: Int, body: Data, retryAfter: Double? = nil) {
@@ -21,7 +19,7 @@ package struct DirectionsReply: Sendable {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text
         if let code = document?.code, let failure = Self.failure(code, said) {
-            // Whoever is told to slow down is told by the status.
+            // Rate limiting is signalled by the status.
             if status != 429 { return failure }
         }
         switch status {

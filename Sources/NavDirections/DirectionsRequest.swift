@@ -12,7 +12,6 @@ package struct DirectionsRequest: Sendable, Equatable {
     /// Sent as `Authorization: Bearer`; nil for none.
     package var bearer: String?
 
-    /// The request in the configured dialect.
     package init(
         _ request: RouteRequest, vehicle: VehicleProfile, _ configuration: DirectionsConfiguration, token: AccessToken?
     ) throws(DirectionsError) {

@@ -10,7 +10,6 @@ public final class OnlineCall: Sendable {
     private let finished = DispatchSemaphore(value: 0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Asks.
     fileprivate init(_ provider: OnlineRouteProvider, _ request: RouteRequest, on router: Router, deadline: Double?) {
         task.withLock { task in
             task = Task {

@@ -4,7 +4,6 @@ package import NavRouting
 
 /// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
 package struct ResponseDecoder {
-    /// The request.
     let request: RouteRequest
 
     package init(request: RouteRequest) { self.request = request }
@@ -58,7 +57,7 @@ package struct ResponseDecoder {
         _ route: DirectionsDocument.Route, _ waypoints: [DirectionsDocument.Waypoint?]
     ) throws(DirectionsError) -> ProvidedRoute {
         guard let points = EncodedPolyline.decode(route.geometry, maximumPoints: Self.maximumPoints), points.count >= 2
-        else { throw malformed("its geometry is no line") }
+        else { throw malformed("its geometry is not a line") }
         let stops = stopCount
         guard route.legs.count == stops else {
             throw malformed("it has \(route.legs.count) legs for \(stops) stops after the start")

@@ -3,58 +3,15 @@
 typealias Bytes = ArraySlice<UInt8>
 
 package enum Decimal {
-    private static let powers: [Double] = [
-        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-        1e20, 1e21, 1e22,
-    ]
-
     /// A decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, also for
     /// a number that no finite double holds.
     package static func double(_ text: ArraySlice<UInt8>) -> Double? {
-        var at = text.startIndex
-        let end = text.endIndex
-        var negative = false
-        if at < end, text[at] == .plus || text[at] == .minus {
-            negative = text[at] == .minus
-            at += 1
+        // `Double` reads hexadecimal numbers, infinities and NaN as well.
+        let isDecimal = text.allSatisfy { byte in
+            byte.decimalDigit != nil || byte == .point || byte == .plus || byte == .minus
+                || byte | 0x20 == UInt8(ascii: "e")
         }
-        var mantissa: UInt64 = 0
-        var digits = 0
-        var significant = 0
-        var scale = 0
-        var seenPoint = false
-        while at < end {
-            let byte = text[at]
-            if byte == .point, !seenPoint {
-                seenPoint = true
-            } else if let digit = byte.decimalDigit {
-                digits += 1
-                if seenPoint { scale -= 1 }
-                if significant > 0 || digit > 0 { significant += 1 }
-                if significant <= 18 { mantissa = mantissa * 10 + UInt64(digit) }
-            } else {
-                break
-            }
-            at += 1
-        }
-        guard digits > 0 else { return nil }
-        if at < end {
-            guard text[at] == UInt8(ascii: "e") || text[at] == UInt8(ascii: "E") else { return nil }
-            at += 1
-            var exponentSign = 1
-            if at < end, text[at] == .plus || text[at] == .minus {
-                exponentSign = text[at] == .minus ? -1 : 1
-                at += 1
-            }
-            guard at < end, end - at <= 4, let exponent = natural(text[at..<end]) else { return nil }
-            scale += exponentSign * exponent
-        }
-        // Both factors are exact below 2^53 and 10^22, so one operation rounds once (Clinger 1990).
-        if significant <= 15, (-22...22).contains(scale) {
-            let value = scale < 0 ? Double(mantissa) / powers[-scale] : Double(mantissa) * powers[scale]
-            return negative ? -value : value
-        }
-        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+        guard isDecimal, let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
         return value
     }
 

@@ -51,7 +51,6 @@ struct GPSDDevice: Sendable {
         heading = report.number("heading").flatMap(bearingRadians(degrees:))
     }
 
-    /// The fix of a TPV report.
     mutating func fix(
         _ report: JSONValue, _ estimates: GPSDParser.ErrorEstimates, _ rejections: inout RejectionCounts
     ) -> GnssFix {

@@ -34,7 +34,6 @@ public enum Rejection: String, CaseIterable, Sendable {
     case notJSON = "not_json"
     /// A JSON line without a class that is known.
     case unknownClass = "unknown_class"
-    /// An error that the server reported.
     case serverError = "server_error"
     /// A row with a number of fields that is not the header's.
     case fieldCount = "field_count"
@@ -45,9 +44,6 @@ public enum Rejection: String, CaseIterable, Sendable {
 /// The number of rejections for each reason.
 public struct RejectionCounts: Sendable, Equatable {
     private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
-
-    /// Nothing rejected yet.
-    public init() {}
 
     /// Occurrences of one reason.
     public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }

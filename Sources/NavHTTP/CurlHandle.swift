@@ -6,7 +6,6 @@ import Glibc
 /// libcurl calls back with its address, only while its owner lets libcurl work on it.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
-    /// The exchange under way.
     private(set) var exchange: HTTPExchange?
     /// The buffer for libcurl's texts of errors.
     private let reason: UnsafeMutablePointer<CChar>
@@ -41,7 +40,7 @@ final class CurlHandle {
             (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
             // The path is requested as messages show it.
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 32_768), (CURLOPT_NETRC, 0),
-            // What a proxy says is not the server's answer.
+            // The response of a proxy to CONNECT is not the server's.
             (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
         ]
         let secure: [(CURLoption, Int)] = [
@@ -147,7 +146,6 @@ final class CurlHandle {
         }
     }
 
-    /// Gives its exchange back.
     func leave() -> HTTPExchange? { exchange.take() }
 
     /// Continues after a pause; returns an error when what was paused is not taken.

@@ -3,7 +3,6 @@ import Glibc
 
 /// The capabilities of a libcurl. A client that needs more fails when it is made, since no later attempt would succeed.
 package struct CurlLibrary: Sendable {
-    /// Its version.
     package var version: String
     /// Whether it was built with TLS.
     package var hasTLS: Bool

@@ -65,12 +65,10 @@ final class CurlLoop {
         }
     }
 
-    /// Ends those that were cancelled.
     func endCancelled() {
         end(.cancelled) { $0.isCancelled }
     }
 
-    /// Ends all.
     func endAll() { end(.closed) { _ in true } }
 
     private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {
@@ -116,7 +114,7 @@ final class CurlLoop {
 
     /// Waits for sockets, or for ``CurlMulti/wake()``.
     func wait(_ milliseconds: Int32) {
-        // Where that fails, as for want of memory, it fails at once: not again and again without a pause.
+        // A failure, such as a lack of memory, is immediate and must not be retried without a pause.
         if curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK { usleep(10_000) }
     }
 
@@ -181,7 +179,7 @@ final class CurlLoop {
             if code != CURLE_OK {
                 breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
             } else {
-                // What arrived at once may have to wait again.
+                // Bytes that arrived together may have to wait again.
                 _ = isHeld(exchange)
             }
         }

@@ -122,7 +122,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Anything else fails with ``HTTPError/Code/redirected``.
     package func redirected(to location: String, allowedHosts: [String]) throws(HTTPError) -> HTTPAddress {
         guard var next = resolving(location) else {
-            throw HTTPError(.redirected, "'\(self)' leads to no address of HTTP: not followed")
+            throw HTTPError(.redirected, "'\(self)' redirects to an address that is not HTTP: not followed")
         }
         // A user and a password that a server puts there are not ours.
         next.basic = nil

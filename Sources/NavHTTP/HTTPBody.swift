@@ -35,7 +35,7 @@ struct HTTPBody {
         packing = encoding.first.flatMap(Packing.init(contentEncoding:))
         isKept = packing == nil || (request.keepsPacked && packing != .deflate)
         hasher = request.hashes && isKept ? ContentHasher() : nil
-        // What cannot be packed smaller grows a little, in every format.
+        // Incompressible data grows slightly in every format.
         most = isKept ? request.limit : request.limit + request.limit / 64 + 1_024
         if let length, length > most { throw Self.tooLarge(request, "\(length) bytes") }
         stored.reserveCapacity(min(max((isKept ? request.expected : nil) ?? length ?? 0, 0), Self.greatestRoom))

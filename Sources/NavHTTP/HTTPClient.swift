@@ -17,12 +17,10 @@ package struct HTTPConfiguration: Sendable {
     package var allowedHosts: [String] = []
     /// The wall clock, for ``HTTPResponse/received``.
     package var now = HTTPConfiguration.wallClock
-    /// The libcurl that is used.
     package var library = CurlLibrary.present
 
     package init() {}
 
-    /// The machine's wall clock.
     package static let wallClock: @Sendable () -> Timestamp = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -151,7 +149,7 @@ package final class HTTPClient: Sendable {
     }
 
     private func closed(_ request: HTTPRequest) -> HTTPError {
-        HTTPError(.closed, "'\(request.label)' is not asked: its client is closed")
+        HTTPError(.closed, "the request for '\(request.label)' was not sent: its client is closed")
     }
 
     private func answer(
@@ -191,7 +189,7 @@ package final class HTTPClient: Sendable {
         let label = request.label
         switch code {
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
-            return HTTPError(.system, "'\(label)' cannot be asked, libcurl says: \(reason)")
+            return HTTPError(.system, "libcurl cannot send the request for '\(label)': \(reason)")
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPError(.timedOut, "'\(label)' has not answered in time: \(reason)")
         case CURLE_PARTIAL_FILE:
@@ -199,14 +197,14 @@ package final class HTTPClient: Sendable {
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return HTTPError(.unreachable, "the server of '\(label)' closed the connection: \(reason)")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
-            return HTTPError(.malformed, "the answer of '\(label)' is no HTTP: \(reason)")
+            return HTTPError(.malformed, "the answer of '\(label)' is not HTTP: \(reason)")
         case CURLE_SSL_CACERT_BADFILE:
             return HTTPError(
                 .configuration,
                 "the certificates in '\(configuration.authorities ?? "the machine's store")' cannot be read: are they there, in PEM?"
             )
         case CURLE_PEER_FAILED_VERIFICATION:
-            return HTTPError(.unreachable, "the server of '\(label)' cannot show who it is: \(reason)")
+            return HTTPError(.unreachable, "the certificate of the server of '\(label)' cannot be verified: \(reason)")
         default:
             return HTTPError(.unreachable, "the server of '\(label)' cannot be reached: \(reason)")
         }

@@ -22,21 +22,17 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case system
         /// The caller cancelled the request.
         case cancelled
-        /// The client is closed.
         case closed
     }
 
-    /// The kind.
     package var code: Code
     /// A description of what failed, where, and what to do. It never holds a credential or a query.
     package var message: String
 
-    /// A failure.
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    /// The message.
     package var description: String { message }
 }

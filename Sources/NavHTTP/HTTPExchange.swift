@@ -57,10 +57,8 @@ final class HTTPExchange: @unchecked Sendable {
         self.pace.noteWaiting()
     }
 
-    /// Whether the caller has cancelled it.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// Marks it as cancelled.
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
     /// Takes a line of the head, or of what follows the body; returns false to break off.

@@ -42,7 +42,6 @@ package struct TransferPace: Sendable {
     /// Notes that it waits for a connection: at first, or after a redirect.
     package mutating func noteWaiting() { stage = .waiting }
 
-    /// Notes that the request was sent.
     package mutating func noteSent(at now: Duration) {
         (sent, lastPart) = (now, now)
         stage = .sent

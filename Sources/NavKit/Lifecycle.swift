@@ -10,7 +10,6 @@ public struct Lifecycle: Sendable, Equatable {
         case inactive
         /// It does what it is for.
         case active
-        /// On its way out.
         case finalized
     }
 
@@ -53,7 +52,6 @@ public struct Lifecycle: Sendable, Equatable {
 }
 
 extension LifecycleState {
-    /// The schema's form.
     init(_ state: Lifecycle.State) {
         switch state {
         case .unconfigured: self = .unconfigured

@@ -152,7 +152,6 @@ public final class NodeContext {
 
     // MARK: For the runner
 
-    /// Subscribes to what the node hears.
     func open(_ now: Int64) throws(NodeError) {
         activeSince = now
         for input in inputs { try open(input) }

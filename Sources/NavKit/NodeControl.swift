@@ -117,7 +117,7 @@ extension NodeRunner: NodeServiceProvider {
 
     /// Stops the node as SIGTERM does.
     public func shutdown(_ request: ShutdownRequest, _ call: UnaryCall<ShutdownResponse>) throws {
-        log.info("told to shut down", request.reason.map { ["reason": $0] } ?? [:])
+        log.info("shutdown requested", request.reason.map { ["reason": $0] } ?? [:])
         call.finish(ShutdownResponse())
         leave()
     }
@@ -170,7 +170,6 @@ extension Parameter {
 }
 
 extension Parameter.Value {
-    /// The value as a configuration file has it.
     package var text: String {
         switch self {
         case .boolValue(let value): String(value)

@@ -18,7 +18,6 @@ package final class NodeInput {
     static let maximumSources = 16
 
     let entry: TopicEntry
-    /// The topic's name on this bus.
     let name: String
     /// Whether the node is of no use without it.
     let isRequired: Bool

@@ -42,7 +42,6 @@ public final class NodeLink {
         participant.publications = { [unowned self] in published.map(\.publication) }
     }
 
-    /// The name of a topic on this bus.
     func name(of topic: any CatalogueTopic) -> String { remaps[topic.name] ?? topic.name }
 
     /// Announces topics, so that subscribers find them before the first message.
@@ -57,7 +56,6 @@ public final class NodeLink {
         publish(message, on: topic.entry, stamp: stamp)
     }
 
-    /// Publishes a message of a topic's type.
     func publish(_ message: any Message, on topic: TopicEntry, stamp: NavGeo.Timestamp) {
         do {
             let outlet = try outlet(topic)
@@ -127,7 +125,6 @@ final class Outlet {
     let publication: Publication
     /// The topic's row, its `<node>` replaced.
     let entry: TopicEntry
-    /// The topic's name on this bus.
     let name: String
     var count: UInt64 = 0
     var bytes: UInt64 = 0

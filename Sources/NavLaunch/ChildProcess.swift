@@ -8,7 +8,6 @@ struct ChildProcess {
         let step: String
         let error: Int32
 
-        /// Returns what went wrong and what to do.
         func text(_ node: LaunchNode) -> String {
             let reason = errorText(error)
             switch (step, error) {

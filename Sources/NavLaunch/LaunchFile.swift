@@ -6,7 +6,6 @@ public struct RestartPolicy: Sendable, Equatable {
         case never
         /// An exit status other than 0, a signal, or a start that failed.
         case onFailure = "on-failure"
-        /// Every end.
         case always
     }
 

@@ -16,7 +16,6 @@ struct LaunchID {
         return LaunchID(text: String(repeating: "0", count: 16 - digits.count) + digits)
     }
 
-    /// Returns the environment for the launch's processes.
     func added(to environment: [String: String]) -> [String: String] {
         let outer = environment[Self.variable].map { $0.utf8.count <= Self.maximumLength ? $0 + ":" : "" } ?? ""
         var environment = environment

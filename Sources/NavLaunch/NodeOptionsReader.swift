@@ -16,7 +16,6 @@ extension LaunchFileReader {
     private static let restartKeys = ["policy", "delay_s", "max_delay_s", "limit"]
     private static let readinessKeys = ["topic", "message", "service", "timeout_s", "on_timeout"]
 
-    /// The domain of the file's nodes.
     func domain(of section: YAMLSection, _ substitution: Substitution) -> String? {
         guard let domain = section.string("domain", substitution) else { return nil }
         do throws(BusError) {
@@ -95,7 +94,7 @@ extension LaunchFileReader {
         if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {
             readiness.timeout = .seconds(timeout)
         }
-        // What nobody depends on stops nobody.
+        // A node that no other depends on blocks no other.
         readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .goOn)
         return readiness
     }

@@ -75,7 +75,6 @@ struct OutputWriter {
         if let node { shares[node] += length }
     }
 
-    /// Writes what the reader takes now.
     mutating func flush() {
         var written = 0
         while written < pending.count {

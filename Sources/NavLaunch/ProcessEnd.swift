@@ -56,7 +56,6 @@ package enum ProcessEnd: Sendable, Equatable {
 package struct ProcessUsage: Sendable, Equatable {
     /// Largest resident size of one process of them, in bytes (`ru_maxrss`).
     package var peakMemory: Int64
-    /// Processor time, user and system.
     package var processorTime: Duration
 
     package init(peakMemory: Int64 = 0, processorTime: Duration = .zero) {

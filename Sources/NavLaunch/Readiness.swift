@@ -44,7 +44,6 @@ public struct Readiness: Sendable, Equatable {
 
 /// A node whose readiness is waited for.
 package struct AwaitedNode: Sendable, Hashable {
-    /// Its place in the launch.
     package let index: Int
     /// 1 for its first start, one more for each that follows: what was seen of an earlier run says nothing.
     package let run: Int

@@ -119,7 +119,6 @@ package struct SupervisorStateMachine: Sendable {
         }.min()
     }
 
-    /// The nodes to look at.
     package var awaited: [AwaitedNode] {
         processes.indices.compactMap { node in
             guard case .awaited = processes[node].state else { return nil }

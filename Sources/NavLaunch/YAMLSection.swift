@@ -129,7 +129,6 @@ struct YAMLSection {
         }
     }
 
-    /// The items of a list.
     func items(_ key: String) -> [Node] {
         guard let value = node(key) else { return [] }
         guard let sequence = value.sequence else {

@@ -11,7 +11,6 @@ package struct EdgeReading {
         record = tile.edges[local]
     }
 
-    /// The tile-bound name of the edge.
     package var key: EdgeKey { EdgeKey(tile: tile.id, index: local) }
     /// OSM way id.
     package var wayID: Int64 { record.wayID }

@@ -1,15 +1,13 @@
 /// A fixed number of plain values at one address: what the searches' inner loops run over, without checks, copies or
 /// reference counts.
 ///
-/// Whoever holds the array sees to it that indices are in range and that nobody writes what others read.
+/// The owner of the array ensures that indices are in range and that nothing is written while it is read.
 @usableFromInline
 package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
-    /// The number of values.
     @usableFromInline package let count: Int
     /// The first value.
     @usableFromInline package let base: UnsafeMutablePointer<Element>
 
-    /// As many values.
     @inlinable package init(repeating value: Element, count: Int) {
         self.count = count
         base = .allocate(capacity: max(count, 1))
@@ -22,7 +20,6 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
         base = .allocate(capacity: max(count, 1))
     }
 
-    /// A copy.
     @inlinable package init(_ elements: ContiguousArray<Element>) {
         count = elements.count
         base = .allocate(capacity: max(count, 1))

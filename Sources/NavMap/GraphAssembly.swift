@@ -206,7 +206,6 @@ struct GraphAssembly {
         return result
     }
 
-    /// The tiles loaded.
     var loadedTiles: Set<RoadTileID> { Set(tiles.map(\.id)) }
 
     /// The tiles that hold a node's edges, by its layers and position, but are not loaded; by ascending id.

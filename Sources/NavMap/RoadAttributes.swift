@@ -106,7 +106,6 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
 
 /// The access of a vehicle to a road, from least to most.
 public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
-    /// Nothing.
     case none
     /// With the owner's permission.
     case privateGround
@@ -123,7 +122,6 @@ public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
 public struct RoadCondition: Sendable, Hashable {
     /// The change.
     public enum Effect: Sendable, Hashable {
-        /// The access of the vehicles.
         case access(AccessLevel)
         /// The speed limit, m/s.
         case speedLimit(Float)

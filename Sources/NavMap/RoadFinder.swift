@@ -7,7 +7,6 @@ package import NavGeo
 package struct RoadFinder: Sendable {
     /// The nearest point of a road, by the direction that the index holds.
     package struct Hit: Sendable {
-        /// The edge in that direction.
         package var edge: EdgeIndex
         /// The other direction, or ``RoadGraph/noEdge``.
         package var opposite: EdgeIndex
@@ -23,7 +22,6 @@ package struct RoadFinder: Sendable {
         package var along: LocalPoint
         /// The segment, as the index of its first point.
         package var segment: Int
-        /// The number of segments.
         package var segmentCount: Int
     }
 

@@ -100,7 +100,6 @@ public final class RoadTile: @unchecked Sendable {
             conditions: conditions(of: record))
     }
 
-    /// Returns the conditions of a road.
     func conditions(of record: AttributeRecord) -> [RoadCondition] {
         guard record.conditionCount > 0 else { return [] }
         let first = Int(record.firstCondition)

@@ -125,7 +125,6 @@ public struct TileJoins: Sendable {
             })
     }
 
-    /// Arrivals that are announced come.
     private mutating func checkArrivals(_ number: Int) {
         let tile = tiles[number]
         for arrival in tile.arrivals {

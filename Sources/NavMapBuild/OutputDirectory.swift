@@ -67,7 +67,6 @@ struct OutputDirectory {
     struct Staging: Sendable {
         fileprivate let path: String
 
-        /// Writes a file below the directory.
         func write(_ bytes: [UInt8], to file: String) throws(MapBuildError) {
             do {
                 let url = URL(fileURLWithPath: path + "/" + file)

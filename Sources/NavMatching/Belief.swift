@@ -72,7 +72,6 @@ struct Belief {
     /// The same for places.
     private static let negligibleProbability = exp(negligible)
 
-    /// Forgets everything.
     mutating func clear() {
         places.removeAll(keepingCapacity: true)
         offRoadProbability = 1
@@ -80,7 +79,6 @@ struct Belief {
         offRoadParent = Belief.noParent
     }
 
-    /// Gives the places their numbers.
     mutating func number() {
         for index in places.indices { places[index].node = Int32(index) }
         offRoadNode = Int32(places.count)

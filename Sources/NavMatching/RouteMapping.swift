@@ -130,7 +130,6 @@ public struct RouteMapping: Sendable {
             unmapped: agreement.unmapped)
     }
 
-    /// The roads under a leg.
     private func steps(of leg: ProvidedRoute.Leg, _ metric: Metric) -> [RoadStep] {
         if !leg.nodeIDs.isEmpty {
             return zip(leg.nodeIDs, leg.nodeIDs.dropFirst()).filter { $0 != $1 }.map { RoadStep(from: $0, to: $1) }

@@ -3,13 +3,11 @@ import NavRouting
 
 /// One way to reach a candidate by road.
 struct Reach {
-    /// The candidate's number.
     var candidate: Int
     /// Metres from the source to the start of the candidate's edge.
     var distance: Double
     /// Turns round on the way.
     var uTurns: Int
-    /// The state on the candidate's edge.
     var state: TurnState
 }
 
@@ -48,7 +46,6 @@ struct RouteSearch {
     /// The states that the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
 
-    /// Forgets all candidates.
     mutating func removeCandidates() {
         candidates.removeAll(keepingCapacity: true)
         filter = 0

@@ -60,7 +60,6 @@ struct SegmentWriter {
 
     init(includesPartialEnds: Bool) { self.includesPartialEnds = includesPartialEnds }
 
-    /// Begins a path at a place.
     mutating func begin(at edge: EdgeIndex, offset: Double, on graph: RoadGraph) {
         current = Traversal(edge, from: offset, graph: graph, beginsPath: true)
     }
@@ -93,7 +92,6 @@ struct SegmentWriter {
         }
     }
 
-    /// Gives out the segments that were passed.
     private mutating func extend(to offset: Double, _ segments: inout [DrivenSegment]) {
         guard var traversal = current else { return }
         current = nil

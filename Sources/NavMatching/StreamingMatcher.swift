@@ -134,7 +134,6 @@ public struct StreamingMatcher: Sendable {
         return held
     }
 
-    /// Takes a fix into the belief.
     private mutating func advance(_ sight: FixSight, _ routePrior: RoutePrior?, isTeleport: Bool) -> MatchedPosition {
         if hasBelief {
             transition.advance(sight, metric, routePrior)

@@ -23,7 +23,6 @@ struct WrongWayTracker {
     /// Angle between a course and a road from which it is against the road, radians.
     private static let against = 0.75 * Double.pi
 
-    /// Forgets the road.
     mutating func reset() { self = WrongWayTracker() }
 
     /// Takes in a fix with what the belief makes of it, and puts the position on the road that is driven against.

@@ -17,7 +17,7 @@ public struct MessageTextError: Error, Sendable, Equatable, CustomStringConverti
 extension SchemaPool {
     /// The bytes of a message of the named type, from the JSON that ``json(decoding:as:indent:limit:)`` writes.
     ///
-    /// What protobuf's JSON mapping allows is read as well: members named as in the .proto file or in lowerCamelCase,
+    /// Accepts what protobuf's JSON mapping allows as well: members named as in the .proto file or in lowerCamelCase,
     /// enums by name or number, 64-bit integers as strings or numbers, base64 of both alphabets, `null` for absent. An
     /// enum's value may also be named without what all of its names begin with: `TRUCK` for `VEHICLE_CLASS_TRUCK`.
     /// Fields are written in the order of their numbers.
@@ -121,7 +121,7 @@ private struct DynamicReader {
             return try list(field, depth)
         }
         let bytes = try value(field.kind, depth)
-        // What cannot be absent is not written when it is zero, as every protobuf library has it.
+        // A field without presence is omitted when it is zero, as in every protobuf library.
         if !field.hasPresence, bytes.allSatisfy({ $0 == 0 }) { return [] }
         return Self.tag(field.number, field.kind.shape ?? .bytes) + bytes
     }

@@ -338,7 +338,7 @@ private struct SchemaReader {
     private func number(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(SchemaError) -> UInt64 {
         var cursor = WireCursor(bytes, range)
         guard let value = cursor.varint() else {
-            throw SchemaError("a number of the schema at byte \(range.lowerBound) is not one")
+            throw SchemaError("a number of the schema at byte \(range.lowerBound) is not valid")
         }
         return value
     }

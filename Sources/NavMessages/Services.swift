@@ -31,7 +31,6 @@ public struct ServiceDescriptor: Sendable {
 public protocol ServiceSchema {
     /// Full name, for example `navbus.v1.Navigation`.
     static var name: String { get }
-    /// The service as the schema declares it.
     static var descriptor: ServiceDescriptor { get }
 }
 

@@ -13,7 +13,6 @@ protocol WireMessage: Message {
     ) -> UnsafeMutablePointer<CStruct>?
     /// Copies the value into a prepared struct; strings, arrays and inner messages go to the arena.
     func fill(_ c: UnsafeMutablePointer<CStruct>, _ arena: Wire.Arena)
-    /// Copies the value out of an unpacked struct.
     init(reading c: UnsafePointer<CStruct>) throws(MessageError)
 }
 

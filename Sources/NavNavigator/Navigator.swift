@@ -32,7 +32,6 @@ public struct Navigator {
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
 
-    /// The part of the trip that is kept.
     var keptMark: TripMark?
 
     /// The moment of the last position, or of what was due since.
@@ -168,7 +167,6 @@ public struct Navigator {
 
     // MARK: Effects
 
-    /// Adds an effect.
     mutating func perform(_ effect: Effect) { effects.append(effect) }
 
     /// Answers a call; nothing for 0.

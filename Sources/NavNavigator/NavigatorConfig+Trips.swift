@@ -2,7 +2,7 @@
 public struct FasterRouteConfig: Sendable, Hashable {
     /// The party that approves a faster route.
     public enum Approval: String, Sendable, Hashable, CaseIterable {
-        /// Nobody: it is taken.
+        /// None is required: the route is taken.
         case automatic = "auto"
         /// The owner's policy; no, when it is silent.
         case policy
@@ -28,9 +28,6 @@ public struct FasterRouteConfig: Sendable, Hashable {
     public var approval = Approval.automatic
     /// The time that a user has to approve it, seconds. 30: judgement; less than the time to the first maneuver.
     public var acceptFor = 30.0
-
-    /// The defaults.
-    public init() {}
 }
 
 /// When alternatives are looked for, and which are shown.
@@ -61,9 +58,6 @@ public struct AlternativesConfig: Sendable, Hashable {
     public var takingFixes = 2
     /// Probability of the alternative's road from which a fix counts.
     public var takingProbability = 0.6
-
-    /// The defaults.
-    public init() {}
 }
 
 /// When the route's durations are brought up to date.
@@ -74,7 +68,4 @@ public struct RefreshConfig: Sendable, Hashable {
     public var interval = 120.0
     /// Shortest time between two refreshes for new traffic, seconds. 5: traffic may be told every second, and a route is a large message.
     public var minimumInterval = 5.0
-
-    /// The defaults.
-    public init() {}
 }

@@ -154,7 +154,7 @@ public struct HealthJudge: Sendable {
             reasons.insert(PositionHealth.Reasons(rawValue: 1 << UInt16(index)))
             level = max(level, worst[index])
         }
-        // Where nothing carries the position on either, there is none.
+        // Without dead reckoning there is no position either.
         let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= HealthJudge.lostAfter } ?? false
         if !hasPosition, reasons.isDisjoint(with: [.noFix, .tunnel]) {
             reasons.insert(.noFix)

@@ -69,7 +69,6 @@ public struct Positioning: Sendable {
     private var aid = RoadAid()
     private var judge = HealthJudge()
     private var odometryGate = OdometryGate()
-    /// Whether a fix has come yet.
     private var hasHeardFix = false
     /// One bit for each receiver: whether the receiver in use was heard since that one's last fix.
     private var followed: UInt64 = 0

@@ -91,7 +91,6 @@ package final class BagPlayer {
     private var nextTimer: SimulatedTime?
     private var isStepping = false
 
-    /// Messages played so far.
     package private(set) var messageCount = 0
     /// The share of the time from the playback's start to its end that has been played, 0 ... 1; of a loop, this time through.
     package var progress: Double {
@@ -102,7 +101,6 @@ package final class BagPlayer {
     package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
     /// Seconds that are played in one time through.
     package var duration: Double { (span.upperBound - span.lowerBound).inSeconds }
-    /// The part of the bag that is played.
     private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
 
     /// Opens a bag and announces its topics.

@@ -34,7 +34,6 @@ package final class BagRecorder {
         package var snapshotSeconds: Double?
         /// Bytes of memory that they may take.
         package var snapshotBytes = 256 << 20
-        /// Files that are attached to the recording.
         package var attachments: [String] = []
         /// Facts about the recording that are written into it, by name.
         package var facts: [String: String] = [:]
@@ -73,9 +72,7 @@ package final class BagRecorder {
     private static let largest = 64 << 20
     /// How often a node is asked for its configuration.
     private static let mostAttempts = 3
-    /// Snapshots that are written at a time.
     private static let mostSnapshots = 4
-    /// The largest file that is attached.
     private static let largestAttachment = 16 << 20
 
     /// A bag that is written of the last seconds, and who waits for it.
@@ -124,9 +121,7 @@ package final class BagRecorder {
     private var heldBytes = 0
     private var heldDropped: UInt64 = 0
 
-    /// Messages written so far.
     package var messageCount: UInt64 { thread?.report.written ?? snapshotMessages }
-    /// The files so far.
     package var paths: [String] { thread?.report.paths ?? snapshotPaths }
 
     /// Creates the bag and subscribes.
@@ -245,7 +240,6 @@ package final class BagRecorder {
         return losses
     }
 
-    /// The losses so far.
     package var losses: Losses {
         let report = thread?.report ?? RecordingThread.Report()
         var losses = Losses(dropped: heldDropped, refused: report.tooLarge, unwritten: report.unwritten)

@@ -68,7 +68,6 @@ struct BagSeries {
         return "\(first[..<dot])_\(number)\(first[dot...])"
     }
 
-    /// Creates the next file.
     mutating func create() throws(BagError) -> (bag: BagWriter, path: String) {
         // What is no recording was named by mistake.
         if !overwrite, access(first, F_OK) == 0, !Self.isBag(first) {

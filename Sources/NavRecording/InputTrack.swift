@@ -17,7 +17,6 @@ package struct InputTrack: Sendable {
     package let channels: [UInt16: String]
     /// Messages before the first fix, between each fix and the next, and after the last.
     package private(set) var counts: [UInt32] = [0]
-    /// Messages in the track.
     package private(set) var count = 0
     /// Those of `/vehicle/odometry`.
     package private(set) var odometryCount = 0
@@ -26,7 +25,6 @@ package struct InputTrack: Sendable {
     /// The decisions of the owner's policy, in order.
     package private(set) var decisions: [PolicyDecision] = []
 
-    /// Whether there is nothing.
     package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty }
 
     package init(path: String, _ reader: BagReader) {
@@ -64,7 +62,6 @@ package struct InputTrack: Sendable {
         }
     }
 
-    /// Takes note of a fix.
     package mutating func addFix() { counts.append(0) }
 
     /// Reads the track from its start.

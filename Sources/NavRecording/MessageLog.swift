@@ -17,10 +17,8 @@ package struct MessageLog<Sink: ByteSink> {
         var sequence: UInt32
     }
 
-    /// A log into a bag. One owner writes it.
     package init(_ writer: MCAPWriter<Sink>) { self.writer = writer }
 
-    /// Messages written so far.
     package var messageCount: UInt64 { writer.statistics.messageCount }
     /// Bytes of the bag so far.
     package var byteCount: Int { writer.byteCount }
@@ -59,7 +57,6 @@ package struct MessageLog<Sink: ByteSink> {
         }
     }
 
-    /// Adds a message.
     package mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64)
         throws(BagError)
     {
@@ -68,12 +65,10 @@ package struct MessageLog<Sink: ByteSink> {
             publishTime: publishTime)
     }
 
-    /// Adds named values about the bag as a whole.
     package mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
         try writer.addMetadata(name: name, entries)
     }
 
-    /// Adds a file.
     package mutating func addAttachment(
         name: String, mediaType: String, logTime: UInt64, data: [UInt8]
     ) throws(BagError) {
@@ -86,7 +81,6 @@ package struct MessageLog<Sink: ByteSink> {
     /// Tries again what the sink has refused.
     package mutating func retry() throws(BagError) { try writer.retry() }
 
-    /// Completes the bag.
     package mutating func close() throws(BagError) { try writer.close() }
 
     private mutating func channel(_ source: Source, type: String, node: String?, isLatched: Bool) throws(BagError)

@@ -50,7 +50,6 @@ package final class PlayerControl: Sendable {
         set { state.withLock { $0.isAttended = newValue } }
     }
 
-    /// Pauses or goes on.
     package func togglePause() {
         change { state in
             state.isPaused.toggle()

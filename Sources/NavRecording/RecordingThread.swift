@@ -58,7 +58,6 @@ final class RecordingThread: Sendable {
         var tooLarge: UInt64 = 0
         /// Why nothing can be written at present.
         var failure: String?
-        /// The files so far.
         var paths: [String] = []
         /// Whether everything is written and closed.
         var isComplete = false
@@ -81,7 +80,6 @@ final class RecordingThread: Sendable {
     private static let lastTries = 10
 
     private struct State: Sendable {
-        /// The waiting entries, in batches.
         var waiting: [[Entry]] = []
         var lastBatchBytes = 0
         var bytes = 0
@@ -111,7 +109,6 @@ final class RecordingThread: Sendable {
         Thread { [self] in run(recording) }.start()
     }
 
-    /// The state of the recording.
     var report: Report { state.withLock { $0.report } }
 
     /// Takes a message, or counts it when there is no room.

@@ -18,7 +18,6 @@ package struct TraceInput: Sendable {
     /// The largest file that is no bag, bytes.
     private static let greatestSize = 1 << 30
 
-    /// Reads a file.
     package init(path: String) throws(NodeError) {
         let bytes: [UInt8]?
         do throws(ConfigError) {

@@ -12,9 +12,7 @@ package struct BagDiff: Sendable {
     package struct Event: Sendable, Hashable, Codable {
         /// Seconds since the first of the events of both bags.
         package var time: Double
-        /// The topic.
         package var topic: String
-        /// A description of the event.
         package var text: String
 
         package init(time: Double, topic: String, text: String) {
@@ -54,7 +52,6 @@ package struct BagDiff: Sendable {
     /// Events that both have, at whatever time.
     package let commonCount: Int
 
-    /// Compares two bags.
     package init(_ first: String, _ second: String) throws(NodeError) {
         let (before, after) = (try Self.events(first), try Self.events(second))
         let start = min(before.first?.stamp ?? .max, after.first?.stamp ?? .max)

@@ -16,21 +16,15 @@ package import NavigationNode
 package struct Replay {
     /// The summary of a replay.
     package struct Summary: Sendable, Equatable, Codable {
-        /// Fixes that entered the core.
         package var fixes = 0
         /// Reports of the vehicle's own motion that entered the core.
         package var odometry = 0
         /// Commands that were given to the node when it was recorded.
         package var commands = 0
-        /// Messages in the new bag.
         package var messages = 0
-        /// Routes that were found.
         package var routes = 0
-        /// Reroutes that came into force.
         package var reroutes = 0
-        /// Waypoints that were reached.
         package var arrivals = 0
-        /// Fixes that were rejected.
         package var rejected = 0
         /// Why the last route that was asked for was not found, one line; nil when it was, or none was asked for.
         package var failure: String?

@@ -143,7 +143,7 @@ public final class Metric: Sendable {
     }
 
     /// Cost of the part of an edge between two distances from its start, ms.
-    func cost(of edge: EdgeIndex, from start: Double, to end: Double) -> UInt32 {
+    package func cost(of edge: EdgeIndex, from start: Double, to end: Double) -> UInt32 {
         let length = Double(turns.graph.edgeLengths[edge.index])
         guard length > 0 else { return 0 }
         return UInt32((Double(edgeCosts[edge.index]) * min(max((end - start) / length, 0), 1)).rounded())

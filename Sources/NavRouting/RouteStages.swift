@@ -1,49 +1,14 @@
 public import NavMap
 
-/// The fastest way between two or more waypoints, before it is drawn: what a matrix, a matcher or a measurement needs.
-public struct RoutePath: Sendable, Equatable {
-    /// The edges in travel order, of all legs; where legs meet inside an edge it comes twice.
-    public var edges: [EdgeIndex]
-    /// Metres from the start of the first edge at which it is entered.
-    public var startOffset: Double
-    /// Metres from the start of the last edge at which it is left.
-    public var endOffset: Double
-    /// The cost of the way, ms: as ``Route/cost``.
-    public var cost: UInt64
-}
-
-/// The answer to a request for a ``RoutePath``.
-public enum RoutePathOutcome: Sendable, Equatable {
-    /// The fastest way.
-    case found(RoutePath)
-    /// There is none; the outcome says why and is never `found`.
-    case failed(RouteOutcome)
-}
-
+/// The stages of a request, for measurements.
 extension Router {
-    /// The edges of the fastest route through all waypoints, the same as those of ``route(_:workspace:)``.
-    public func path(_ request: RouteRequest, workspace: SearchWorkspace) -> RoutePathOutcome {
-        switch solve(request, workspace) {
-        case .failed(let outcome): return .failed(outcome)
-        case .found(var solution):
-            guard let start = solution.legs.first?.start, let end = solution.legs.last?.end else {
-                return .failed(.invalid("a route needs a start and a destination"))
-            }
-            var cost: UInt64 = 0
-            for leg in solution.legs {
-                cost += leg.cost + (leg.turnsRound ? UInt64(CostModel.uTurnDuration * 1_000) : 0)
-            }
-            let edges: [EdgeIndex]
-            if solution.legs.count == 1 {
-                edges = solution.legs.removeLast().edges
-            } else {
-                edges = solution.legs.flatMap(\.edges)
-            }
-            return .found(RoutePath(edges: edges, startOffset: start.offset, endOffset: end.offset, cost: cost))
-        }
+    /// Returns the number of edges of the fastest route through all waypoints, before it is drawn; nil when there is none.
+    package func edgeCount(of request: RouteRequest, workspace: SearchWorkspace) -> Int? {
+        guard case .found(let solution) = solve(request, workspace) else { return nil }
+        return solution.legs.reduce(0) { $0 + $1.edges.count }
     }
 
-    /// Returns the number of places on roads that a waypoint may stand for: the first stage of a request, for measurements.
+    /// Returns the number of places on roads that a waypoint may stand for.
     package func placeCount(of waypoint: Waypoint, radius: Double) -> Int {
         Snapper(metric: metric).nearest(waypoint, radius: radius).count
     }
@@ -65,11 +30,4 @@ extension Router {
 
     /// The hierarchy with the costs in force; nil for plain searches.
     package var hierarchyMetric: HierarchyMetric? { hierarchy }
-}
-
-extension Metric {
-    /// The cost of driving an edge between two distances from its start, ms.
-    package func cost(ofPart edge: EdgeIndex, from start: Double, to end: Double) -> UInt32 {
-        cost(of: edge, from: start, to: end)
-    }
 }

@@ -123,7 +123,7 @@ extension Router {
         func departure(_ candidate: Int, at waypoint: Int) -> (Arrival, turned: Bool)? {
             let straight = arrivals[candidate].map { ($0, turned: false) }
             let place = places[waypoint][candidate]
-            // Who turned round has come from nowhere but the road itself.
+            // A vehicle that turned round came from the road itself.
             guard waypoint > 0, mayTurn(at: waypoint), place.state ?? place.edge.rawValue == place.edge.rawValue,
                 let opposite = metric.turns.graph.opposite(place.edge)
             else { return straight }

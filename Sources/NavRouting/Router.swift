@@ -87,7 +87,6 @@ public struct Router: Sendable {
             hierarchy.map { HierarchyMetric($0.hierarchy, live, forEach: forEach) })
     }
 
-    /// The costs in some traffic, if any is known.
     static func metric(_ freeFlow: Metric, in traffic: Traffic?, _ forEach: HierarchyMetric.ForEach) -> Metric {
         guard let traffic else { return freeFlow }
         return Metric(freeFlow, traffic: traffic.overlay, at: traffic.now, forEach: forEach)

@@ -117,7 +117,6 @@ extension NavMessages.VehicleProfile {
         return measures.first { $0.1.map { !($0 > 0) } ?? false }.map { "\($0.0) is not above 0" }
     }
 
-    /// The message of a vehicle.
     package init(_ vehicle: NavRouting.VehicleProfile) {
         self.init(
             vehicleClass: vehicle.kind == .truck ? .truck : .car, heightM: vehicle.height.map(Double.init),
@@ -133,13 +132,11 @@ extension Avoidance {
         (.tolls, .tolls), (.motorways, .motorways), (.ferries, .ferries), (.unpaved, .unpaved), (.tunnels, .tunnels),
     ]
 
-    /// The core's form of the features to avoid.
     package init(_ features: [AvoidFeature]) {
         self = []
         for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }
     }
 
-    /// The message's form.
     package var features: [AvoidFeature] { Avoidance.pairs.filter { contains($0.1) }.map(\.0) }
 }
 

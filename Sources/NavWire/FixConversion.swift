@@ -5,7 +5,7 @@ package import NavMessages
 extension Fix {
     /// The core's fix from a message; nil when the message has no time.
     ///
-    /// What is no number, or none that the quantity can have, is unknown, as is what is absent.
+    /// An absent value, a NaN and a value out of the quantity's range are unknown.
     ///
     /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else the message's radius as it is. Of errors that
     /// are Gaussian a radius of 68 % is 1.5 σ; receivers' radii are too small by about as much, as drives with a reference show.

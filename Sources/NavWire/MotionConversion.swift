@@ -19,7 +19,6 @@ extension Odometry {
 }
 
 extension VehicleOdometry {
-    /// The message of the core's odometry.
     package init(_ odometry: Odometry) {
         self.init(
             stampNs: odometry.stamp.nanoseconds, speedMps: odometry.speed.map { abs($0) },

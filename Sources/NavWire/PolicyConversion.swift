@@ -15,7 +15,6 @@ package struct PolicySurroundings {
     var guidance: RouteGuidance?
     var rejected: NavMessages.GnssFix?
 
-    /// Makes the context of a request.
     package init(
         context: EventContext, position: NavMessages.MatchedPosition?, progress: NavMessages.RouteProgress?,
         guidance: RouteGuidance?, rejected: NavMessages.GnssFix?
@@ -26,7 +25,6 @@ package struct PolicySurroundings {
 }
 
 extension NavMessages.PolicyRequest {
-    /// The message of a question.
     package init(_ request: NavNavigator.PolicyRequest, _ around: PolicySurroundings) {
         let standard: PolicyVerdict = request.standard ? .yes : .no
         let context = PolicyContext(
@@ -109,7 +107,6 @@ extension ReviseInstructionRequest.Instruction {
 }
 
 extension NavMessages.PolicyDecision {
-    /// The message of a decision.
     package init(_ decision: NavNavigator.PolicyDecision, context: EventContext) {
         let answer = decision.answer
         self.init(

@@ -54,7 +54,6 @@ extension Pose {
             heading: fix.heading)
     }
 
-    /// The place on the road.
     package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: VehiclePosition) {
         self.init(
             latitude: road.coordinate.latitude, longitude: road.coordinate.longitude, course: road.bearing,

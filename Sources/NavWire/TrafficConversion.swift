@@ -6,7 +6,6 @@ package import NavRouting
 package struct TrafficUpdate: Sendable {
     /// The message without its speeds.
     package var header: TrafficSpeeds
-    /// The speeds of segments.
     package var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
     /// Speeds without two nodes, or neither closed nor above 0.
     package var unusableCount = 0
@@ -20,7 +19,6 @@ package struct TrafficUpdate: Sendable {
         return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now
     }
 
-    /// The provider of a file's speeds.
     private static let fileProvider = "file"
 
     /// Reads a message's bytes: some milliseconds for a city.
@@ -36,7 +34,6 @@ package struct TrafficUpdate: Sendable {
         unusableCount = unusable
     }
 
-    /// The speeds of a message.
     package init(_ message: TrafficSpeeds) {
         header = message
         header.speeds = []

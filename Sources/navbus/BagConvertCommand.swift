@@ -5,7 +5,7 @@ import NavBagFormats
 import NavBus
 import NavKit
 
-/// What a recording is converted to.
+/// The target format of a conversion.
 enum BagTarget: String, ExpressibleByArgument, CaseIterable {
     case mcap, rosbag2, csv, gpx, geojson
 }

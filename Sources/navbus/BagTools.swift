@@ -55,7 +55,6 @@ struct BagInputs {
         self.readers = readers
     }
 
-    /// The topics of the bags that match patterns.
     func topics(_ filter: TopicFilter) -> [String] {
         Set(readers.flatMap(\.index.channels).map(\.topic).filter(filter.matches)).sorted()
     }
@@ -264,7 +263,7 @@ struct BagCat: ParsableCommand {
         let wanted = topics.isEmpty ? nil : inputs.topics(TopicFilter(include: topics))
         if let wanted, wanted.isEmpty {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
-            throw NodeError(.usage, "no topic of '\(bag)' is meant; it holds: \(all)")
+            throw NodeError(.usage, "no topic of '\(bag)' matches; it holds: \(all)")
         }
         var records = inputs.records(range.query(inputs, topics: wanted))
         let path = field.flatMap { FieldPath($0) }

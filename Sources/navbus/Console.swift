@@ -4,7 +4,6 @@ import NavKit
 
 /// The output for people: colours on a terminal, aligned columns, notes on standard error.
 enum Console {
-    /// Whether standard output is a terminal.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
     /// Columns of the terminal, or of `COLUMNS` where that is set; nil in a pipe.

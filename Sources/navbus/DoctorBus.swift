@@ -192,7 +192,7 @@ enum BusChecks {
         let published = Set(snapshot.topics.map(\.topic.name))
         var findings: [Finding] = []
         for (topic, nodes) in survey.subscribers.sorted(by: { $0.key < $1.key }) where !published.contains(topic) {
-            // What the catalogue has may have no publisher on purpose: odometry, traffic.
+            // A topic of the catalogue may have no publisher on purpose: odometry, traffic.
             let isKnown = TopicCatalogue.topic(named: topic) != nil
             let near = nearestName(to: topic, among: published.sorted()).map { "; did you mean \($0)?" } ?? ""
             findings.append(

@@ -115,7 +115,7 @@ struct IntegrityCommand: ParsableCommand {
             table.add(estimate, raw: fix.coordinate, truth: place, course: course)
         }
         guard table.count > 0 else {
-            throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: no error can be told")
+            throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: the error cannot be computed")
         }
         for (signal, name) in Self.names where contradicting.contains(signal) {
             Console.note("'\(trace)': \(name) contradicts the positions and was left out: look at units and signs")

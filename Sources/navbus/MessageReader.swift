@@ -46,7 +46,6 @@ final class MessageReader {
         return publishers[bootID]
     }
 
-    /// A message as JSON.
     func json(_ delivery: Delivery, indent: Bool) throws -> Result<String, NodeError> {
         switch try schema(delivery) {
         case .none(let reason): return .failure(.told(.missing, reason))

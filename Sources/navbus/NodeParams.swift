@@ -30,7 +30,8 @@ struct NodeParams: ParsableCommand {
     func run() throws {
         let found = try ToolBus.registry().node(named: node)
         guard found.services.contains(where: { $0.name == ToolBus.nodeService }) else {
-            throw NodeError(.missing, "node '\(node)' does not serve \(ToolBus.nodeService), so it tells no parameters")
+            throw NodeError(
+                .missing, "node '\(node)' does not serve \(ToolBus.nodeService), so its parameters cannot be read")
         }
         let tool = try ToolBus("node")
         defer { tool.close() }

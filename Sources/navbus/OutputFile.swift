@@ -27,7 +27,7 @@ final class OutputFile {
             partial = path + ".partial-\(getpid())"
             return
         }
-        // What is no file, /dev/null for one, is written to as it is.
+        // A path that is not a regular file, such as /dev/null, is written to directly.
         guard status.st_mode & S_IFMT == S_IFREG else {
             partial = path
             return

@@ -24,7 +24,6 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Clears the line.
     func finish() {
         shown.withLock { shown in
             guard !shown.isEmpty else { return }
@@ -38,7 +37,6 @@ final class ProgressBar: Sendable {
 struct Output {
     private var buffer: [UInt8] = []
 
-    /// Adds a line.
     mutating func line(_ text: String) {
         buffer.append(contentsOf: text.utf8)
         buffer.append(10)

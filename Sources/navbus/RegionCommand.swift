@@ -52,7 +52,6 @@ struct RegionBusOptions: ParsableArguments {
         return try ToolBus("region")
     }
 
-    /// Asks the cache.
     func ask<Request, Response>(
         _ method: UnaryMethod<Request, Response>, _ request: Request, seconds: Double = 30
     ) throws -> Response {
@@ -123,7 +122,6 @@ struct RegionAreaOptions: ParsableArguments {
         }
     }
 
-    /// The area.
     func area() throws -> RegionArea {
         do throws(RegionFault) {
             if let circle, let (centre, radius) = Self.place(circle) {

@@ -66,7 +66,6 @@ struct RegionList: ParsableCommand {
         }
     }
 
-    /// Regions that are asked for at a time.
     private static let pageSize: UInt32 = 100
 
     /// All regions, page by page: there is no bound to how many there are.

@@ -90,7 +90,7 @@ struct ServiceLookup {
             if let service = pool.service(named: name) { return ServiceLookup(pool: pool, service: service) }
         }
         guard let server else {
-            throw NodeError(.missing, "nobody serves '\(name)' now (navbus service list)")
+            throw NodeError(.missing, "no node serves '\(name)' now (navbus service list)")
         }
         let pool: SchemaPool
         do {

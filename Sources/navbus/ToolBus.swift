@@ -7,7 +7,6 @@ import NavMessages
 
 /// A tool's place on the bus under a name of its own, and what tools ask other nodes.
 final class ToolBus {
-    /// The service that every node has.
     static let nodeService = "navbus.v1.Node"
     /// The largest answer that tools take, in bytes.
     static let maximumResponseSize = 64 << 20
@@ -43,7 +42,6 @@ final class ToolBus {
         return snapshot
     }
 
-    /// The names of the nodes of this host.
     private func snapshotOfHost() throws -> [String] {
         try Self.attempt { () throws(BusError) in try directory.inspect().nodes.map(\.node) }
     }
@@ -161,7 +159,6 @@ extension StatusCode {
         "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
     ]
 
-    /// gRPC's name of the code.
     var name: String { Self.names.indices.contains(Int(rawValue)) ? Self.names[Int(rawValue)] : "UNKNOWN" }
 }
 
@@ -192,7 +189,6 @@ extension RegistrySnapshot {
         nodes.flatMap { node in node.topics.filter { $0.name == topic }.map { (node, $0) } }
     }
 
-    /// Nodes that serve a service.
     func servers(of service: String) -> [Announcement] {
         nodes.filter { node in node.services.contains { $0.name == service } }
     }
@@ -206,7 +202,6 @@ extension RegistrySnapshot {
 }
 
 extension QoS {
-    /// The catalogue's word.
     var word: String {
         switch self {
         case .latched: "latched"

@@ -115,7 +115,6 @@ struct Measurement {
     let options: MeasureOptions
     /// A publisher's line in columns, without its name.
     let columns: (TopicMeter) -> [String]
-    /// A publisher's figures.
     let figures: (TopicMeter) -> [String: Double]
 
     func run() throws {

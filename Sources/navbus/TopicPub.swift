@@ -72,7 +72,7 @@ struct TopicPub: ParsableCommand {
         } catch {
             throw NodeError(.missing, error.description)
         }
-        // What is wrong with the first message is told before anybody waits.
+        // An error in the first message is reported before any waiting.
         guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
             throw NodeError(.invalid, "\(file ?? "-"): no message in it")
         }
@@ -183,7 +183,7 @@ struct TopicPub: ParsableCommand {
 
     private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: wait)
-        // Where one subscriber is there are others, a recorder for one: they are given a moment as well.
+        // Where there is one subscriber there are others, such as a recorder: they get a moment to connect as well.
         var (known, settled) = (0, MonotonicClock.now())
         while !stop.isStopped {
             let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }

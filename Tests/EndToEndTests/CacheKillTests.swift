@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import NavSimulation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -47,7 +49,7 @@ private struct KillDrill {
     private let box: Sandbox
     private let roads: MadeUpRoads
     private let server: Nginx
-    private var random: Generator
+    private var random: SeededRandom
     private var newest = 1
     /// The edition that was seen in use last; 0 before the town was whole for the first time.
     private var inUse = 0
@@ -66,7 +68,7 @@ private struct KillDrill {
 
     init(_ box: Sandbox, _ roads: MadeUpRoads, _ server: Nginx, seed: UInt64) {
         (self.box, self.roads, self.server) = (box, roads, server)
-        random = Generator(state: seed)
+        random = SeededRandom(seed: seed)
     }
 
     // MARK: One kill
@@ -293,18 +295,5 @@ private struct KillDrill {
         return "killed \(kills.values.reduce(0, +)) times (\(moments)), \(unfinished) of them with a load unfinished; "
             + "\(switches) times an edition came into use; \(finds) tiles served without a network; "
             + "\(sent) files fetched, \(lostCount) of them in vain, at most \(greatestLoss) at a kill"
-    }
-}
-
-/// SplitMix64.
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavTestKit
 import NavTestSystem
 import Testing
 

@@ -33,8 +33,21 @@ struct DemoTests {
             // What three processes did together is done again by one.
             let again = try await box.succeed("navbus", ["replay", bag, "--journal", "--tiles", "tiles"])
             #expect(again.output.contains("reproduced bit for bit"), "\(again.output)")
+        }
+    }
 
-            guard Project.hasPython else { return }
+    @Test(.enabled(if: Project.hasPython, "needs Python with google.protobuf, mcap, mcap_protobuf and zmq"))
+    func aReplaysBagIsDecodedByTheReferenceImplementation() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let bag = box.path + "/replay.mcap"
+            try await box.succeed(
+                "navbus",
+                [
+                    "replay", try await Town.shared.drive, "--tiles", tiles, "--to", Town.to, "--out", bag,
+                ])
+            let counts = try topicCounts(of: try await box.succeed("navbus", ["bag", "info", bag, "--json"]).output)
+            #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
             let decoded = try await box.succeed(Project.python, ["-c", Self.decodeEverything, bag])
             let lines = decoded.outputLines.map { $0.split(separator: " ") }
             let found = Dictionary(uniqueKeysWithValues: lines.map { (String($0[0]), Int($0[1])) })

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 

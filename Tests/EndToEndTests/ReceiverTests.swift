@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -40,9 +41,9 @@ struct ReceiverTests {
         "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
     }
 
-    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
     func gpsdIsAskedAndItsReportsArrive() async throws {
-        let data = try #require(Project.data)
+        let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
         let server = try GPSDServer(reports)
         defer { server.stop() }
@@ -58,9 +59,9 @@ struct ReceiverTests {
         }
     }
 
-    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
     func aDaemonThatDiesAndComesBackIsFoundAgain() async throws {
-        let data = try #require(Project.data)
+        let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
         let first = try GPSDServer(reports)
         defer { first.stop() }
@@ -212,9 +213,9 @@ struct ReceiverTests {
         }
     }
 
-    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
     func recordedFilesOfARealDriveArePlayed() async throws {
-        let folder = try #require(Project.data) + "/gnss/wire/nagoya"
+        let folder = TestData.gnss("wire/nagoya")
         try await withSandbox { box in
             for name in ["nmea.txt", "gpsd.jsonl", "track.gpx"] {
                 let (node, echo) = try await start("\(folder)/\(name)", count: 20, in: box, ["file.rate=50"])

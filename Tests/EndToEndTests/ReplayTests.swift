@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -103,10 +104,10 @@ struct ReplayTests {
         }
     }
 
-    @Test(.enabled(if: Project.data != nil, "needs the maps: set NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss"), "needs the maps: set NAVBUS_TEST_DATA"))
     func aMappedTunnelIsAnOutageWhereTheReceiverErrsAtAll() async throws {
         try await withSandbox { box in
-            let data = try #require(Project.data)
+            let data = TestData.directory
             try await box.succeed("navbus", ["map", "build", data + "/osm/andorra.osm.pbf", "--out", "tiles"])
             func simulate(_ name: String, _ options: [String]) async throws -> [String: Any] {
                 let places = ["--from", "42.5532044,1.5896371", "--to", "42.5085268,1.5354605"]
@@ -132,10 +133,10 @@ struct ReplayTests {
     }
 
     /// Needs the recorded drives beside the project.
-    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
     func aRealDriveGivesTheSameBytesTwice() async throws {
         try await withSandbox { box in
-            let data = try #require(Project.data) + "/gnss"
+            let data = TestData.directory + "/gnss"
             try await box.succeed("navbus", ["map", "build", data + "/hof/network.osm.pbf", "--out", "tiles"])
             let trace = data + "/hof/open/000/trace.csv"
             let first = try await replay(trace, tiles: "tiles", in: box, as: "1")

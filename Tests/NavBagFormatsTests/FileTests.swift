@@ -4,6 +4,8 @@ import NavBag
 import NavBagFormats
 import NavGNSS
 import NavMessages
+import NavSimulation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -55,7 +57,7 @@ struct FileTests {
         let (records, failures) = drain(ROSImport(try ROS1Bag(MemorySource(bytes))))
         #expect(failures == 0 && records.count == 20)
         // The packed bytes are damaged one by one: an error, or the same messages.
-        var random = Random(state: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<300 {
             var damaged = bytes
             damaged[13 + random.below(bytes.count - 13)] ^= UInt8(1 + random.below(255))
@@ -104,14 +106,14 @@ struct FileTests {
     }
 
     @Test func anSQLiteBagIsReadAndADamagedOneIsAnError() throws {
-        try withTemporaryDirectory { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/drive_0.db3"
             try writeSQLite(path, messages: 50)
             let (records, failures) = drain(ROSImport(try RecordingFile.open(path)))
             #expect(failures == 0 && records.map(\.logTime) == (0..<50).map { $0 * 100 })
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["drive_0.db3"])
             let whole = try Data(contentsOf: URL(fileURLWithPath: path))
-            var random = Random(state: 5)
+            var random = SeededRandom(seed: 5)
             for round in 0..<150 {
                 var damaged = whole
                 for _ in 0..<4 { damaged[16 + random.below(whole.count - 16)] = UInt8(random.below(256)) }
@@ -124,7 +126,7 @@ struct FileTests {
     }
 
     @Test func aViewThatComputesForEverIsNotAsked() throws {
-        try withTemporaryDirectory { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/trap.db3"
             let database = try DatabaseQueue(path: path)
             try database.write { database in
@@ -141,12 +143,12 @@ struct FileTests {
     }
 
     @Test(
-        .enabled(if: gnssData != nil, "needs ../shared/data or NAVBUS_TEST_DATA"),
+        .enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"),
         arguments: [
             ("nagoya", "nagoya"), ("hof_000", "hof/open/000"),
         ])
     func everyWireFileGivesTheFixesOfItsTrace(name: String, folder: String) throws {
-        let root = try #require(gnssData)
+        let root = TestData.gnss("")
         let trace = try fixes("\(root)/\(folder)/trace.csv")
         #expect(!trace.isEmpty)
         let files = try FileManager.default.contentsOfDirectory(atPath: "\(root)/wire/\(name)").sorted()
@@ -169,9 +171,9 @@ struct FileTests {
         }
     }
 
-    @Test(.enabled(if: gnssData != nil, "needs ../shared/data or NAVBUS_TEST_DATA"))
+    @Test(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
     func everyBagOfOtherToolsIsRead() throws {
-        let root = try #require(gnssData)
+        let root = TestData.gnss("")
         var messages = 0
         for folder in ["ingest/mcap_ros2", "ingest/sqlite3_ros2"] {
             for file in try FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)") {

@@ -73,7 +73,7 @@ struct ImportTests {
         #expect(found[2].yawRateSigmaRadps == 0.3)
     }
 
-    @Test func whatIsNotUnderstoodIsCountedByTopic() throws {
+    @Test func messagesOfUnknownTypesAreCountedByTopic() throws {
         var importing = ROSImport(
             Listed((0..<5).map { _ in ("/chatter", "std_msgs/msg/String", [0, 1, 0, 0, 0] as [UInt8]) }))
         #expect(try importing.next() == nil)

@@ -5,38 +5,6 @@ import NavGNSS
 import NavMessages
 import NavTestSystem
 
-/// A repeatable source of chance (SplitMix64).
-struct Random {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-}
-
-/// The recordings beside the project; tests that need them are skipped where they are absent.
-let gnssData: String? = {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    let named = ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"].map { [$0] } ?? []
-    return (named + [root.appendingPathComponent("../shared/data").standardizedFileURL.path]).map { $0 + "/gnss" }
-        .first { FileManager.default.fileExists(atPath: $0 + "/wire") }
-}()
-
-/// Runs `body` with the path of a new directory, which is removed afterwards.
-func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("navformats-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    return try body(directory.path)
-}
-
 /// Everything of a source, and how often it failed; a source that does not end fails the test.
 func drain(_ source: any RecordSource) -> (records: [Record], failures: Int) {
     var source = source

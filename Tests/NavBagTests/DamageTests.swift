@@ -1,6 +1,7 @@
 import Foundation
 import NavBag
 import NavSimulation
+import NavTestSystem
 import Testing
 
 /// Bags that are broken off, damaged, or made to hurt.

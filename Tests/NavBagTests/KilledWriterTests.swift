@@ -1,12 +1,14 @@
 import Foundation
 import NavBag
+import NavTestKit
+import NavTestSystem
 import Testing
 
 /// Bags whose writer ended in the middle, whose disk was full, or that were damaged later.
 @Suite struct KilledWriterTests {
     @Test(arguments: [0, 1024])
     func aFileIsCompleteAfterEveryWrite(chunkSize: Int) throws {
-        try withTemporaryDirectory { directory in
+        try withTemporaryFolder { directory in
             let path = directory + "/bag.mcap"
             let written = samples(60)
             var writer = try BagWriter(path: path, options: BagWriteOptions(compression: .none, chunkSize: chunkSize))
@@ -35,7 +37,7 @@ import Testing
 
     /// The steps of a write come in an order that leaves a bag after each of them.
     @Test func aFileIsCompleteWithinAWrite() throws {
-        try withTemporaryDirectory { directory in
+        try withTemporaryFolder { directory in
             let path = directory + "/bag.mcap"
             var writer = try BagWriter(path: path, options: BagWriteOptions(compression: .none))
             for sample in samples(30) { try writer.add(sample) }
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whatASinkRefusedIsTriedAgain() throws {
+    @Test func bytesThatASinkRefusedAreWrittenAgain() throws {
         struct DiskFull: Error {}
         let written = samples(900)
         let options = BagWriteOptions(compression: .none, chunkSize: 1024)

@@ -1,5 +1,6 @@
 import Foundation
 import NavBag
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -31,7 +32,7 @@ struct PythonPeerTests {
     func referenceReaderReadsOurBagsWithEveryChecksum(compression: BagCompression, chunkSize: Int) throws {
         let written = samples(700)
         let options = BagWriteOptions(compression: compression, chunkSize: chunkSize)
-        let text = try withTemporaryDirectory { directory in
+        let text = try withTemporaryFolder { directory in
             let path = directory + "/bag.mcap"
             try Data(bag(written, options)).write(to: URL(fileURLWithPath: path))
             return try Python.run(["-c", Self.dump, path])
@@ -69,7 +70,7 @@ struct PythonPeerTests {
                     writer.add_attachment(1, 2, "att", "text/plain", b"hello")
                     writer.finish()
             """
-        try withTemporaryDirectory { directory in
+        try withTemporaryFolder { directory in
             _ = try Python.run(["-c", script, directory])
             for name in ["NONE", "LZ4", "ZSTD"] {
                 let reader = try BagReader(path: directory + "/" + name)

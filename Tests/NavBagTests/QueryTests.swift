@@ -1,5 +1,6 @@
 import NavBag
 import NavSimulation
+import NavTestSystem
 import Testing
 
 @Suite struct QueryTests {

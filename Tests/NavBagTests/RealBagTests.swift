@@ -1,10 +1,12 @@
 import Foundation
 import NavBag
+import NavTestKit
+import NavTestSystem
 import Testing
 
-@Suite(.enabled(if: testData != nil, "needs the shared test data: set NAVBUS_TEST_DATA or put it at ../shared/data"))
+@Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
 struct RealBagTests {
-    private func path(_ name: String) -> String { (testData ?? "") + "/gnss/" + name }
+    private func path(_ name: String) -> String { TestData.gnss(name) }
 
     /// Recorded by rosbag2; the counts were taken with the reference reader in Python.
     @Test(arguments: [

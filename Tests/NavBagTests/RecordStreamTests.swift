@@ -1,5 +1,6 @@
 import NavBag
 import NavSimulation
+import NavTestSystem
 import Testing
 
 /// Bags as sequences of records, merged and looked back into.

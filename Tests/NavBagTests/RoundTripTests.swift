@@ -1,4 +1,6 @@
 import NavBag
+import NavTestKit
+import NavTestSystem
 import Testing
 
 @Suite struct RoundTripTests {
@@ -77,7 +79,7 @@ import Testing
     }
 
     @Test func fileRoundTripThroughMapping() throws {
-        try withTemporaryDirectory { directory in
+        try withTemporaryFolder { directory in
             let path = directory + "/drive.mcap"
             var writer = try BagWriter(path: path, durable: true)
             for sample in samples(500) { try writer.add(sample) }

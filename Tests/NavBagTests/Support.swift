@@ -1,5 +1,6 @@
 import Foundation
 import NavBag
+import NavTestSystem
 import Testing
 
 /// A message as a test writes it and expects it back.
@@ -124,21 +125,3 @@ struct RawBag {
 func le<T: FixedWidthInteger>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
 func string(_ text: String) -> [UInt8] { le(UInt32(text.utf8.count)) + Array(text.utf8) }
-
-/// The shared test data, from NAVBUS_TEST_DATA or beside the project; nil where it is absent.
-let testData: String? = {
-    var candidates: [String] = []
-    if let named = ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"] { candidates.append(named) }
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    candidates.append(root.appendingPathComponent("../shared/data").standardizedFileURL.path)
-    return candidates.first { FileManager.default.fileExists(atPath: $0 + "/gnss/wire") }
-}()
-
-/// Runs `body` with the path of a new directory, which is removed afterwards.
-func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("navbag-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    return try body(directory.path)
-}

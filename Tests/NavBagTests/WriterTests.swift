@@ -1,4 +1,5 @@
 import NavBag
+import NavTestSystem
 import Testing
 
 @Suite struct WriterTests {

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -69,7 +70,8 @@ struct BusSuiteTests {
         let run = try Programs.run(
             Python.path,
             [
-                Fixtures.tests + "/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq", "--bench", "",
+                TestData.project + "/Tests/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq",
+                "--bench", "",
                 "--json",
             ])
         try #require(run.status == 0, "\(run.errors)")

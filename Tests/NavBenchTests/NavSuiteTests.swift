@@ -1,12 +1,13 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
 /// The suite of the navigation node as a program: a node of its own guides and answers. Never how long anything took.
 struct NavSuiteTests {
     @Test func eachFixHasItsProgress() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let home = try TemporaryFolder()
+        let folder = home.path + "/tiles"
         let built = try Programs.run("navbus", ["map", "build", Fixtures.helsinki, "--out", folder])
         try #require(built.status == 0)
         let bench = try Programs.run("navbus-bench", ["nav", "--tiles", folder, "--length", "10", "--quick", "--json"])

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -38,12 +39,10 @@ struct RouteSuiteTests {
     }
 
     @Test func pairsOfOneRunAreThoseOfAnother() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         var files: [String] = []
         for (number, seed) in ["7", "7", "8"].enumerated() {
-            let file = "\(folder)/\(number).csv"
+            let file = "\(folder.path)/\(number).csv"
             let run = try bench([
                 "--map", map, "--quick", "--json", "--only", "queries", "--match", "route.snap", "--seed", seed,
                 "--save-pairs", file,
@@ -55,7 +54,7 @@ struct RouteSuiteTests {
         #expect(files[0].split(separator: "\n").count == 41)
         let run = try bench([
             "--map", map, "--quick", "--json", "--only", "queries", "--match", "route.local", "--pairs",
-            folder + "/0.csv",
+            folder.path + "/0.csv",
         ])
         #expect(run.status == 0 && run.errors.contains("20 local, 20 random"), "\(run.errors)")
     }
@@ -74,11 +73,10 @@ struct RouteSuiteTests {
 
     @Test(arguments: ["from_lat\n1,2,3,4\n", "kind,from_lat,from_lon,to_lat,to_lon\nlocal,1,2,3\n"])
     func aFileThatIsNoListOfPairsIsRefused(content: String) throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
-        try Data(content.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let run = try bench(["--map", map, "--quick", "--only", "queries", "--pairs", file.path])
-        #expect(run.status == 1 && run.errors.contains(file.path), "\(run)")
+        let folder = try TemporaryFolder()
+        let file = try folder.write("pairs.csv", content.utf8)
+        let run = try bench(["--map", map, "--quick", "--only", "queries", "--pairs", file])
+        #expect(run.status == 1 && run.errors.contains(file), "\(run)")
     }
 
     @Test func aMapThatIsNotThereIsNamed() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -35,8 +36,8 @@ struct TilesSuiteTests {
             if: Nginx.program != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"),
             "nginx, which NAVBUS_NGINX may name, and curl are not installed"))
     func aDriveHasItsTilesAndADownloadIsWhole() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let home = try TemporaryFolder()
+        let folder = home.path + "/tiles"
         let nginx = try #require(Nginx.program)
         let built = try Programs.run("navbus", ["map", "build", Fixtures.helsinki, "--out", folder])
         try #require(built.status == 0)

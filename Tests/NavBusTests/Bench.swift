@@ -1,6 +1,8 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestBus
+import NavTestKit
 import Testing
 
 /// The two implementations that must behave alike.
@@ -10,29 +12,16 @@ enum Implementation: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A directory of its own in the temporary directory, short enough for sockets, removed with the object.
-final class TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/nb-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
-        path = template.withUnsafeBufferPointer { buffer in buffer.baseAddress.map { String(cString: $0) } ?? "" }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
 /// A bus of its own for one test, and foreign publishers on it.
 final class Bench {
     let implementation: Implementation
     let directory: BusDirectory
-    private let temporary: TemporaryDirectory
+    private let temporary: TemporaryFolder
     private let network = InProcessNetwork(pipeDepth: 8)
 
     init(_ implementation: Implementation) throws {
         self.implementation = implementation
-        temporary = try TemporaryDirectory()
+        temporary = try TemporaryFolder()
         directory = try BusDirectory(path: temporary.path)
     }
 
@@ -108,19 +97,6 @@ final class RawPublisher {
             if let error = frame.withUnsafeBytes({ socket.send($0, more: index < frames.count - 1) }) { throw error }
         }
     }
-}
-
-/// Repeats `step` until it is true; a test that waits for what never comes fails instead of hanging.
-func until(_ what: String, _ step: () throws -> Bool) throws {
-    let deadline = Date().addingTimeInterval(60)
-    while Date() < deadline {
-        if try step() { return }
-    }
-    throw Timeout(what: what)
-}
-
-struct Timeout: Error {
-    let what: String
 }
 
 /// Waits until `publication` has `count` subscriptions, while `others` poll; they have no messages waiting.

@@ -1,4 +1,5 @@
 import NavBus
+import NavTestKit
 import Testing
 
 /// What every bus does, run on the one between processes and on its in-process double.

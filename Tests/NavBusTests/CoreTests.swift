@@ -1,4 +1,5 @@
 import NavBus
+import NavTestBus
 import Testing
 
 /// The parts that decide, without a transport.

@@ -1,4 +1,5 @@
 import NavBus
+import NavTestKit
 import Testing
 
 /// A publisher that sends more than a subscriber takes.

@@ -1,6 +1,8 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavSimulation
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -58,7 +60,7 @@ import Testing
             }
             try goodCallIsServed("after \(name)")
         }
-        var chance = Chance(seed: 1)
+        var chance = SeededRandom(seed: 1)
         let valid = try Corpus.stream("zmtp-subscriptions.hex") + Corpus.stream("zmtp-lone-more.hex")
         for round in 0..<300 {
             for path in [bench.directory.servicePath("server"), bench.directory.publisherPath("server")] {
@@ -82,7 +84,7 @@ import Testing
             for _ in 0..<2 { try send(try #require(messages.last), through: foreign) }
             try goodCallIsServed("after \(name)")
         }
-        var chance = Chance(seed: 2)
+        var chance = SeededRandom(seed: 2)
         for round in 0..<5000 {
             var frames = messages[chance.below(messages.count)].map { chance.mutated($0) }
             if chance.below(10) == 0 { frames = (0...chance.below(10)).map { _ in chance.bytes(chance.below(60)) } }
@@ -104,7 +106,7 @@ import Testing
         let before = try residentBytes()
         let raw = try ZeroMQSocket(.subscriber, in: ZeroMQContext())
         try raw.connect("ipc://" + bench.directory.publisherPath("server"))
-        var chance = Chance(seed: 3)
+        var chance = SeededRandom(seed: 3)
         for _ in 0..<20_000 { try raw.set(ZMQ_SUBSCRIBE, chance.bytes(1 + chance.below(40))) }
         try goodCallIsServed("after the subscriptions")
         #expect(try residentBytes() - before < 64 << 20)
@@ -195,7 +197,7 @@ import Testing
         let pair = try Pair(.zeroMQ)
         let liar = try LyingServer("liar", in: pair.bench.directory, streams: true)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
-        var chance = Chance(seed: 4)
+        var chance = SeededRandom(seed: 4)
         var ended = 0
         for _ in 0..<200 {
             _ = try pair.client.call("liar.Echo", "Say", [], options: CallOptions(timeout: .milliseconds(1500))) {

@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// Strangers at the ports: they are kept out and counted, and those who may come in notice nothing.
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aPeerThatSaysNonsenseOfItselfIsCountedAndReportedOnce() throws {
+    @Test func anInvalidPeerAnnouncementIsCountedAndReportedOnce() throws {
         let desk = try TestHost()
         let router = try ZeroMQSocket(.router, in: ZeroMQContext())
         try router.bind("tcp://127.0.0.1:*")

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// Decisions between hosts, without sockets and with time by hand.
@@ -74,7 +75,7 @@ import Testing
 
     // MARK: Who follows
 
-    @Test func aFollowerIsSentWhatItLacksAndRepetitionsAreFew() {
+    @Test func aFollowerIsSentMissingAnnouncementsWithFewRepetitions() {
         var board = AnnouncementBoard(bootID: 5)
         let one = ClientAddress("1")
         #expect(board.changed(0).isEmpty)
@@ -222,7 +223,7 @@ import Testing
     }
 
     @Test func keysSurviveTheirFilesAndTheSecretIsNeverShown() throws {
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryFolder()
         let (secret, open) = (folder.path + "/a.key", folder.path + "/a.pub")
         let pair = try CurveKeyPair.generate()
         try pair.write(secretTo: secret, publicTo: open, replacing: false)
@@ -252,7 +253,7 @@ import Testing
     }
 
     @Test func aListOfKeysHasNamesAndCommentsAndIsProtected() throws {
-        let folder = try TemporaryDirectory()
+        let folder = try TemporaryFolder()
         let path = folder.path + "/allowed"
         let keys = try (0..<3).map { _ in try CurveKeyPair.generate().publicKey }
         try "# those who may\n\(keys[0]) desk\n\n\(keys[1])\t# second\r\n#\n\(keys[2])".write(

@@ -2,6 +2,7 @@ import CZeroMQ
 import Foundation
 import NavBench
 import NavBus
+import NavTestKit
 import NavTestSystem
 import Synchronization
 import Testing
@@ -30,10 +31,10 @@ final class TestHost {
     let directory: BusDirectory
     let keys: CurveKeyPair
     let events = EventLog()
-    private let temporary: TemporaryDirectory
+    private let temporary: TemporaryFolder
 
     init() throws {
-        temporary = try TemporaryDirectory()
+        temporary = try TemporaryFolder()
         directory = try BusDirectory(path: temporary.path)
         keys = try CurveKeyPair.generate()
     }

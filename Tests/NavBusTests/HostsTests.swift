@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// Nodes of two hosts, over loopback: each has a directory of its own, so they only meet over TCP.

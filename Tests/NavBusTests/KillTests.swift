@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import NavTestSystem
 import Testing
 

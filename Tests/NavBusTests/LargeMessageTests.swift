@@ -1,6 +1,8 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestBus
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -162,7 +164,7 @@ import Testing
         #expect(subscriber.statistics.unattributedRejections == 0)
     }
 
-    @Test func whoeverIsHeardOrAnswersIsLeftAlone() {
+    @Test func publishersThatSendOrAnswerAreNotReconnected() {
         var monitor = SilenceMonitor(interval: 5 * second)
         #expect(monitor.next == .max)
         monitor.arm(0)

@@ -1,3 +1,4 @@
+import NavTestKit
 import NavTestSystem
 
 extension Probe {
@@ -6,7 +7,7 @@ extension Probe {
         try until("the probe's '\(line)'") {
             if output.contains(line + "\n") { return true }
             try turn()
-            if hasEnded(within: 20) { throw Timeout(what: "the probe, which ended: \(output)") }
+            if hasEnded(within: 20) { throw NeverHappened("the probe, which ended: \(output)") }
             return false
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -13,8 +14,7 @@ import Testing
         let bench = try Bench(.zeroMQ)
         let server = try Probe("NavBusProbe", ["server", bench.directory.path, "server"])
         try server.says("ready")
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Peers/service_client.py").path
+        let script = TestData.project + "/Tests/Peers/service_client.py"
         let output = try Python.run(
             [script, "server", "1000"],
             variables: ["NAVBUS_DIR": bench.directory.path, "NAVBUS_DOMAIN": bench.directory.domain])

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// The file system as the registry: names, leftovers, and files that anybody may have written.
@@ -52,7 +53,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
-    @Test func whatAKilledNodeLeftIsIgnoredSweptAndItsNameFree() throws {
+    @Test func leftoversOfAKilledNodeAreIgnoredAndSweptAndItsNameIsFree() throws {
         let bench = try Bench(.zeroMQ)
         let other = try bench.node("other")
         for name in ["gnss", "lost"] {
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test func aPathTooLongForASocketIsRefusedBeforeAnythingIsMade() throws {
-        let temporary = try TemporaryDirectory()
+        let temporary = try TemporaryFolder()
         let long = temporary.path + "/" + String(repeating: "d", count: 100)
         let configuration = BusConfiguration(directory: try BusDirectory(path: long))
         let error = busError { _ = try BusNode(name: "gnss", configuration: configuration) }
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test func theLongestPathThatFitsWorks() throws {
-        let temporary = try TemporaryDirectory()
+        let temporary = try TemporaryFolder()
         let rest = 107 - temporary.path.utf8.count - "/".count - "/0/gnss/pub".count
         let path = temporary.path + "/" + String(repeating: "d", count: rest)
         let configuration = BusConfiguration(directory: try BusDirectory(path: path))
@@ -135,7 +136,7 @@ import Testing
 
     @Test func aFileOrLinkWhereADirectoryShouldBeIsRefused() throws {
         let bench = try Bench(.zeroMQ)
-        let elsewhere = try TemporaryDirectory()
+        let elsewhere = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
             atPath: bench.directory.domainPath, withDestinationPath: elsewhere.path)
         #expect(busError { _ = try bench.node("n") }?.code == .unsafeDirectory)

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// What a node does while nothing happens, and how little it reads when something does.
@@ -8,7 +9,7 @@ import Testing
 
     // MARK: The schedule of looks
 
-    @Test func aScheduleReadsEverythingAtFirstAndThenWhatEventsName() {
+    @Test func aScheduleReadsEverythingOnceAndThenChangedNodes() {
         var schedule = RegistrySchedule(interval: 30 * second)
         expect(schedule.take(second), .everything)
         #expect(schedule.next == 31 * second)

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// What every bus does with calls, run on the one between processes and on its in-process double.
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func whoServesIsKnownBeforeACall(_ implementation: Implementation) throws {
+    func serversAreKnownBeforeACall(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         #expect(try !pair.client.isServed("test.Echo", by: nil))
         try pair.server.serve(Self.service) { $0.finish([]) }
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aCancelledCallEndsAtOnceAndTheServerHears(_ implementation: Implementation) throws {
+    func aCancelledCallEndsAtOnceAlsoAtTheServer(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var (isHeld, wasCancelled, status) = (false, false, CallStatus?.none)
         try pair.server.serve(Self.service) { call in
@@ -135,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aServerThatAnswersAndLeavesIsHeardToItsEnd(_ implementation: Implementation) throws {
+    func responsesOfALeavingServerAreDelivered(_ implementation: Implementation) throws {
         for _ in 0..<20 {
             let pair = try Pair(implementation)
             var (status, answer) = (CallStatus?.none, [UInt8]())

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestBus
 import Testing
 
 /// What services promise beyond a good call, on both buses.

@@ -1,5 +1,7 @@
 import Foundation
 import NavBus
+import NavTestBus
+import NavTestKit
 import Testing
 
 /// The calls' decisions, with time moved by hand and no socket, and frames that anybody may have written.

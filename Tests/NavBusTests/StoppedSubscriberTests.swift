@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestKit
 import NavTestSystem
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
         #expect(report["lost", default: 0] > 10_000)
     }
 
-    @Test func whatWaitsForItIsBoundedInBytesToo() throws {
+    @Test func itsQueueIsBoundedInBytesToo() throws {
         let report = try publishWhileStopped(count: 3000, size: 100_000) {
             ($0.sendHighWaterMark, $0.maximumQueuedBytes) = (1000, 4 << 20)
         }

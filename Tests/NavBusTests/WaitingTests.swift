@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestKit
 import Testing
 
 /// How a wait ends, and what crosses threads.

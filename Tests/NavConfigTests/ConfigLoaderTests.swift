@@ -1,5 +1,6 @@
 import Foundation
 import NavConfig
+import NavTestKit
 import Testing
 
 private struct Sample: NodeConfiguration, Equatable {
@@ -20,16 +21,12 @@ private struct Sample: NodeConfiguration, Equatable {
 }
 
 @Suite final class ConfigLoaderTests {
-    private let folder = FileManager.default.temporaryDirectory
-        .appendingPathComponent("navbus-config-\(UUID().uuidString)", isDirectory: true)
+    private let folder: TemporaryFolder
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func file(_ text: String) throws -> String {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let path = folder.appendingPathComponent("\(UUID().uuidString).yaml").path
-        try text.write(toFile: path, atomically: true, encoding: .utf8)
-        return path
+        try folder.write("\(UUID().uuidString).yaml", text.utf8)
     }
 
     private func failure(
@@ -66,7 +63,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(message.contains("it takes"))
     }
 
-    @Test func whatIsNoConfigurationSaysSo() throws {
+    @Test func invalidConfigurationFilesAreReported() throws {
         #expect(try #require(failure("/nonexistent/x.yaml")).contains("cannot be read"))
         #expect(try #require(failure(try file("a: [1"))).contains("is not YAML"))
         #expect(try #require(failure(try file("- a\n- b\n"))).contains("keys and values"))

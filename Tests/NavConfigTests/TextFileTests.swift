@@ -1,18 +1,16 @@
 import Foundation
 import NavConfig
+import NavTestKit
 import Testing
 
 /// Files that are read, and how much of them.
 @Suite final class TextFileTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-\(UUID().uuidString)")
+    private let folder: TemporaryFolder
 
-    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    init() throws { folder = try TemporaryFolder() }
 
     private func file(_ bytes: [UInt8]) throws -> String {
-        let path = folder.appendingPathComponent(UUID().uuidString).path
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        return path
+        try folder.write(UUID().uuidString, bytes)
     }
 
     private func error(_ body: () throws -> Void) -> String? {

@@ -3,6 +3,7 @@ import NavDirections
 import NavGeo
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import Testing
 
@@ -62,15 +63,15 @@ struct AnswerTests {
         ("osrm-invalid-query", 400, .invalidInput), ("valhalla-no-segment", 400, .noSegment),
         ("valhalla-no-json", 400, .invalidInput),
     ])
-    func whatProvidersRefuseIsTold(name: String, status: Int, code: DirectionsError.Code) throws {
+    func refusalsOfProvidersAreReported(name: String, status: Int, code: DirectionsError.Code) throws {
         let failure = try #require(try Recorded.failure(name, status: status))
         #expect(failure.code == code && !failure.isRetryable, "\(failure)")
     }
 
-    @Test func mapboxsAnswersOfMapLibresTestsAreRead() throws {
+    @Test(.enabled(if: TestData.has("gnss/ingest/directions"), "needs the shared data (NAVBUS_TEST_DATA)"))
+    func mapboxsAnswersOfMapLibresTestsAreRead() throws {
         // Traffic without durations, in five decimals: the points lie elsewhere, the counts hold.
-        let path = "\(TestData.directory)/gnss/ingest/directions/straight-line.json"
-        guard FileManager.default.fileExists(atPath: path) else { return }
+        let path = TestData.gnss("ingest/directions/straight-line.json")
         let body = try Data(contentsOf: URL(fileURLWithPath: path))
         let request = RouteRequest(waypoints: [Waypoint(Recorded.start), Waypoint(Recorded.end)])
         let routes = try ResponseDecoder(request: request).routes(DirectionsReply(status: 200, body: body))
@@ -109,7 +110,7 @@ struct AnswerTests {
         #expect(failure?.code == .rateLimited && failure?.retryAfter == believed)
     }
 
-    @Test func whatAProviderSaysCannotBreakALog() {
+    @Test func aProvidersTextCannotBreakALog() {
         let said = #"{"message":"line one\nline two\u001b[31m"# + String(repeating: "x", count: 10_000) + #""}"#
         let message = failure(500, said)?.message ?? ""
         #expect(message.count < 300 && !message.contains("\n") && !message.contains("\u{1b}"))
@@ -149,7 +150,7 @@ struct AnswerTests {
     ]
 
     @Test(arguments: hostile.indices)
-    func whatIsNoAnswerIsMalformed(index: Int) {
+    func invalidAnswersAreMalformed(index: Int) {
         guard case .failure(let error) = decode(Self.hostile[index].utf8) else {
             Issue.record("taken: \(Self.hostile[index].prefix(80))")
             return

@@ -4,6 +4,7 @@ import NavHTTP
 import NavMatching
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 import Testing
@@ -100,7 +101,7 @@ struct MisbehaviourTests {
             ("a portal's page", good + Array("Content-Length: 13\r\n\r\n<html></html>".utf8), [.malformed]),
             ("more than is read", good + Array("Content-Length: 99999999999\r\n\r\n{".utf8), [.tooLarge]),
         ] as [(String, [UInt8], [DirectionsError.Code])])
-    func whatIsNoAnswerEndsInAFailure(name: String, bytes: [UInt8], codes: [DirectionsError.Code]) async throws {
+    func invalidAnswersFail(name: String, bytes: [UInt8], codes: [DirectionsError.Code]) async throws {
         let server = try LoopbackServer(.bytes(bytes))
         let code = try #require(code(try await ask(configuration(server.url))))
         #expect(codes.contains(code), "\(name): \(code)")
@@ -115,7 +116,7 @@ struct MisbehaviourTests {
     }
 
     @Test(arguments: [301, 302, 307, 308])
-    func aRedirectionIsToldNotFollowed(status: Int) async throws {
+    func aRedirectIsReportedNotFollowed(status: Int) async throws {
         let other = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         let server = try LoopbackServer(.answer(status: status, headers: ["Location: \(other.url)/elsewhere"]))
         let result = try await ask(configuration(server.url), token: AccessToken("secret"))
@@ -236,7 +237,7 @@ struct MisbehaviourTests {
 
     // MARK: Taking back
 
-    @Test func aQuestionThatIsTakenBackEndsAndBlamesNobody() async throws {
+    @Test func aCancelledRequestEndsWithoutAFailure() async throws {
         let server = try LoopbackServer(.silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))
@@ -258,7 +259,7 @@ struct MisbehaviourTests {
         await provider.shutdown()
     }
 
-    @Test func aThreadWaitsForItsAnswerAndMayTakeTheQuestionBack() async throws {
+    @Test func aThreadWaitsForItsAnswerAndMayCancelTheRequest() async throws {
         let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")), .silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))

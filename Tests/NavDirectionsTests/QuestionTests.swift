@@ -3,6 +3,7 @@ import NavDirections
 import NavGeo
 import NavMap
 import NavRouting
+import NavTestKit
 import Testing
 
 /// What providers are asked, word for word.
@@ -141,20 +142,19 @@ struct QuestionTests {
         }
     }
 
-    @Test func aTokenIsReadFromAFileOrTheEnvironmentAndShownToNobody() throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data("  pk.secret\n".utf8).write(to: file)
+    @Test func aTokenIsReadFromAFileOrTheEnvironmentAndNeverPrinted() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("token", "  pk.secret\n".utf8)
         let environment = ["NAVBUS_DIRECTIONS_TOKEN": "other"]
-        #expect(try AccessToken.read(file: file.path, environment: environment) == AccessToken("pk.secret"))
+        #expect(try AccessToken.read(file: file, environment: environment) == AccessToken("pk.secret"))
         #expect(try AccessToken.read(file: "", environment: environment) == AccessToken("other"))
         #expect(try AccessToken.read(file: "", environment: [:]) == nil)
         #expect(
             "\(try AccessToken("pk.secret"))\(String(reflecting: try AccessToken("pk.secret")))".contains("pk.")
                 == false)
         for text in ["", " \n", "a b", "a\r\nX-Header: b", "ä", String(repeating: "x", count: 5_000)] {
-            try Data(text.utf8).write(to: file)
-            #expect(throws: DirectionsError.self) { try AccessToken.read(file: file.path, environment: [:]) }
+            try folder.write("token", text.utf8)
+            #expect(throws: DirectionsError.self) { try AccessToken.read(file: file, environment: [:]) }
         }
         #expect(throws: DirectionsError.self) { try AccessToken.read(file: "/nowhere", environment: [:]) }
     }

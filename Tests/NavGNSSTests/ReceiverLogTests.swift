@@ -1,8 +1,9 @@
 import NavGNSS
 import NavMessages
+import NavTestKit
 import Testing
 
-@Suite(.enabled(if: TestData.isPresent, "needs ../shared/data or NAVBUS_TEST_DATA"))
+@Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
 struct ReceiverLogTests {
     // Differences that are gpsd's own way: bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of
     // the same time; gpsd lets the last one win. garmin17n: a binary packet between the sentences corrects gpsd's
@@ -33,7 +34,7 @@ struct ReceiverLogTests {
     func everyLog() throws {
         var fixes = 0
         for name in try TestData.names(in: "ingest/gpsd_logs", ending: ".log") {
-            let bytes = try TestData.bytes("ingest/gpsd_logs/" + name).prefix(20_000)
+            let bytes = try TestData.recording("ingest/gpsd_logs/" + name).prefix(20_000)
             var whole = NMEAParser()
             let expected = whole.consume(Array(bytes)) + whole.finish()
             var single = NMEAParser()
@@ -75,9 +76,9 @@ struct Comparison {
         // gpsd takes dates before its own release for a lost rollover; the oldest log that it believes is of 2017.
         var parser = NMEAParser(
             configuration: .init(acceptsMissingChecksum: true, rolloverPivotNs: 1_483_228_800_000_000_000))
-        nmea = parser.consume(try TestData.bytes(path)) + parser.finish()
+        nmea = parser.consume(try TestData.recording(path)) + parser.finish()
         var oracle = GPSDParser()
-        let reports = oracle.consume(try TestData.bytes(path + ".chk")) + oracle.finish()
+        let reports = oracle.consume(try TestData.recording(path + ".chk")) + oracle.finish()
         // gpsd reports an epoch again as it learns more of it: the last one holds.
         var last: [Int64: GnssFix] = [:]
         for fix in reports { if let stamp = fix.stampNs, fix.latitude != nil { last[stamp] = fix } }

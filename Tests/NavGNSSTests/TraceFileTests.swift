@@ -1,17 +1,18 @@
 import NavGNSS
 import NavMessages
+import NavTestKit
 import Testing
 
-@Suite(.enabled(if: TestData.isPresent, "needs ../shared/data or NAVBUS_TEST_DATA"))
+@Suite(.enabled(if: TestData.has("gnss/wire"), "needs ../shared/data or NAVBUS_TEST_DATA"))
 struct TraceFileTests {
     @Test(
         "one drive as CSV, NMEA, gpsd JSON and GPX is the same drive",
         arguments: [("nagoya", "nagoya"), ("hof_000", "hof/open/000")])
     func wire(name: String, folder: String) throws {
-        let trace = try TraceReader.read(TestData.bytes("\(folder)/trace.csv"))
+        let trace = try TraceReader.read(TestData.recording("\(folder)/trace.csv"))
         #expect(trace.format == .csv && trace.rejections.total == 0 && !trace.fixes.isEmpty)
         for (file, format) in [("nmea.txt", TraceFormat.nmea), ("gpsd.jsonl", .gpsd), ("track.gpx", .gpx)] {
-            let other = try TraceReader.read(TestData.bytes("wire/\(name)/\(file)"))
+            let other = try TraceReader.read(TestData.recording("wire/\(name)/\(file)"))
             #expect(other.format == format && other.rejections.total == 0)
             #expect(other.fixes.count == trace.fixes.count, "\(file)")
             for (got, want) in zip(other.fixes, trace.fixes) {
@@ -36,7 +37,7 @@ struct TraceFileTests {
         let names = try TestData.names(in: "ingest/gpx", ending: ".gpx")
         #expect(names.count > 40)
         for name in names {
-            let bytes = try TestData.bytes("ingest/gpx/" + name)
+            let bytes = try TestData.recording("ingest/gpx/" + name)
             let trace = try TraceReader.read(bytes, name: name)
             let points = String(decoding: bytes, as: UTF8.self).components(separatedBy: "<trkpt")
             #expect(trace.fixes.count + trace.rejections[.outOfRange] == points - 1, "\(name)")
@@ -46,7 +47,7 @@ struct TraceFileTests {
 
     @Test("a trace in arrival order keeps it, with faults and labels")
     func csv() throws {
-        let trace = try TraceReader.read(TestData.bytes("synth/liechtenstein/03/gnss/urban_1hz/trace.csv"))
+        let trace = try TraceReader.read(TestData.recording("synth/liechtenstein/03/gnss/urban_1hz/trace.csv"))
         #expect(trace.fixes.count > 100 && trace.rejections.total == 0)
     }
 }

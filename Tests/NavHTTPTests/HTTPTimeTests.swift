@@ -36,5 +36,5 @@ struct HTTPTimeTests {
     func datesAreThoseOfTheCalendar(text: String) { #expect(HTTPTime.moment(text) == 1_709_164_800) }
 
     @Test(arguments: ["", "GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "a b c d e f"])
-    func whatIsNoDateIsNone(text: String) { #expect(HTTPTime.moment(text) == nil) }
+    func invalidDatesAreNil(text: String) { #expect(HTTPTime.moment(text) == nil) }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import NavLaunch
+import NavTestKit
 import Testing
 
 /// Real processes: shell scripts of a line or two.
@@ -340,50 +341,42 @@ import Testing
 
     /// The process ids that a script wrote into a file, once they are all there.
     func readPIDs(_ name: String, count: Int) throws -> [pid_t] {
-        for _ in 0..<60_000 {
-            if let text = scratch.read(name), text.hasSuffix("\n") {
-                let pids = text.split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
-                if pids.count == count { return pids }
-            }
-            usleep(1_000)
+        var pids: [pid_t] = []
+        try until("\(count) process ids in \(name)", pause: 1) {
+            guard let text = scratch.read(name), text.hasSuffix("\n") else { return false }
+            pids = text.split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
+            return pids.count == count
         }
-        throw NeverHappened(what: "\(count) process ids in \(name)")
+        return pids
     }
 
     /// The content of a file, once it is there.
     func readPath(_ name: String) throws -> String {
-        for _ in 0..<60_000 {
-            if let text = scratch.read(name) { return text }
-            usleep(1_000)
+        var text: String?
+        try until(name, pause: 1) {
+            text = scratch.read(name)
+            return text != nil
         }
-        throw NeverHappened(what: name)
+        return try #require(text)
     }
 
     /// No process has these words in its environment any more, several looks in a row.
     func waitUntilNobodyHas(_ words: String) throws {
         var quietLooks = 0
-        for _ in 0..<6_000 {
+        try until("the end of every process with \(words)", pause: 5) {
             quietLooks = runShell("grep -lsF '\(words)' /proc/[0-9]*/environ > /dev/null") == 0 ? 0 : quietLooks + 1
-            if quietLooks == 3 { return }
-            usleep(5_000)
+            return quietLooks == 3
         }
-        throw NeverHappened(what: "the end of every process with \(words)")
     }
 
     /// Gone, or a zombie that its new parent has not collected yet.
     func waitUntilGone(_ pid: pid_t) throws {
-        for _ in 0..<60_000 {
-            guard let status = readAll(open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)),
-                let state = status.split(separator: ")").last?.split(separator: " ").first, state != "Z"
-            else { return }
-            usleep(1_000)
+        try until("the end of process \(pid)", pause: 1) {
+            guard let status = readAll(open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)) else { return true }
+            let state = status.split(separator: ")").last?.split(separator: " ").first
+            return state == nil || state == "Z"
         }
-        throw NeverHappened(what: "the end of process \(pid)")
     }
-}
-
-struct NeverHappened: Error {
-    let what: String
 }
 
 /// Blocking work on a thread of its own, for a test that blocks as well.

@@ -41,7 +41,7 @@ extension LauncherTests {
     }
 
     // Root may do all of this.
-    @Test(.enabled(if: geteuid() != 0)) func whatNeedsRightsSaysWhich() {
+    @Test(.enabled(if: geteuid() != 0)) func missingPrivilegesAreNamed() {
         let (_, nice) = run([shell("echo never", settings: ProcessSettings(nice: -20))])
         #expect(nice.contains { $0.contains("nice: ") && $0.contains("CAP_SYS_NICE") }, "\(nice)")
         let (_, fifo) = run([shell("echo never", settings: ProcessSettings(scheduler: .fifo(99)))])

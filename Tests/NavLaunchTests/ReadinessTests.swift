@@ -1,6 +1,7 @@
 import Glibc
 import NavBus
 import NavLaunch
+import NavTestKit
 import Testing
 
 /// The probe against real nodes of the bus, which live in this process.
@@ -47,7 +48,7 @@ import Testing
         #expect(there.missing(first()) == [nil])
     }
 
-    @Test func whatAnEarlierRunAnnouncedDoesNotCount() throws {
+    @Test func announcementsOfAnEarlierRunDoNotCount() throws {
         var probe = probe([.topic("/nav/state")])
         let bus = try join()
         _ = try bus.advertise(Self.topic)
@@ -78,7 +79,7 @@ import Testing
             _ = try bus.poll(timeout: .milliseconds(1))
             #expect(probe.missing(first()) == ["a message on /nav/state"])
         }
-        try eventually("the message") {
+        try until("the message", pause: 1) {
             try bus.publish([1], on: publications[1], stampNanoseconds: 0)
             _ = try bus.poll(timeout: .milliseconds(1))
             return probe.missing(first()) == [nil]
@@ -99,12 +100,12 @@ import Testing
                 call.finish(CallStatus(.unavailable, "not yet"))
             }
         }
-        try eventually("the refusal") {
+        try until("the refusal", pause: 1) {
             try bus.runServices(timeout: .milliseconds(1))
             return probe.missing(first())[0]?.contains("not yet") == true
         }
         isRight = true
-        try eventually("the answer") {
+        try until("the answer", pause: 1) {
             try bus.runServices(timeout: .milliseconds(1))
             return probe.missing(first()) == ["the service navbus.v1.Navigation"]
         }
@@ -115,15 +116,6 @@ import Testing
     @Test func aDirectoryThatCannotBeOneIsNamed() {
         var probe = BusReadinessProbe([node([.topic("/a")])], environment: ["NAVBUS_DIR": "relative"])
         #expect(probe.missing(first())[0]?.contains("relative") == true)
-    }
-
-    /// Bounded by a minute, to fail rather than hang.
-    func eventually(_ what: String, _ isTrue: () throws -> Bool) throws {
-        for _ in 0..<60_000 {
-            if try isTrue() { return }
-            usleep(1_000)
-        }
-        throw NeverHappened(what: what)
     }
 }
 

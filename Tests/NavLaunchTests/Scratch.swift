@@ -1,17 +1,15 @@
 import Glibc
 import NavLaunch
+import NavTestKit
 
 /// A folder of one test, removed with it.
 final class Scratch {
-    let path: String
+    private let folder: TemporaryFolder
+    var path: String { folder.path }
 
     init() {
-        var template = Array("/tmp/navlaunch-XXXXXX".utf8CString)
-        path = mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
-    }
-
-    deinit {
-        _ = runShell("rm -rf '\(path)'")
+        guard let folder = try? TemporaryFolder() else { preconditionFailure("no temporary folder can be made") }
+        self.folder = folder
     }
 
     /// Writes a file and returns its path.

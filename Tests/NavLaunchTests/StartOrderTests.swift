@@ -30,7 +30,7 @@ import Testing
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    @Test func theTimeUntilReadyIsTold() {
+    @Test func theTimeUntilReadyIsReported() {
         var bench = Bench([Self.node("a", topic: "/a")])
         bench.startAll(1)
         bench.now = bench.now + .milliseconds(1_250)
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.machine.summary[3].contains("it comes after b, which was never ready"))
     }
 
-    @Test func anOptionalNodeThatFailsBeforeItIsReadyHoldsUpNobody() {
+    @Test func anOptionalNodeThatFailsBeforeItIsReadyBlocksNoOther() {
         let restart = RestartPolicy(mode: .onFailure, delay: .seconds(1))
         var bench = Bench([
             Self.node("a", topic: "/a", onTimeout: .goOn, restart: restart), Self.node("b", after: ["a"]),
@@ -100,7 +100,7 @@ import Testing
         #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
     }
 
-    @Test func anOptionalNodeThatCannotBeStartedHoldsUpNobody() {
+    @Test func anOptionalNodeThatCannotBeStartedBlocksNoOther() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"])])
         #expect(bench.send(.start) == [.spawn(node: 0)])
         #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [.spawn(node: 1)])

@@ -1,6 +1,7 @@
 import NavGeo
 import NavMap
 import NavMatching
+import NavSimulation
 import Testing
 
 @Suite("Fixes that are wrong, missing or far from roads")
@@ -89,11 +90,11 @@ struct BadFixTests {
         let map = try road()
         let drive = map.drive("AB", noise: 1).prefix(20)
         let stop = try #require(drive.last)
-        var random = SeededNoise(seed: 5)
+        var random = SeededRandom(seed: 5)
         let fixes =
             drive
             + (1...200).map { index in
-                let place = Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.next())
+                let place = Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.gaussian())
                 return map.fix(19 + Double(index) * interval, place, speed: 0.1)
             }
         let answers = MatchedDrive(map, fixes).positions
@@ -111,13 +112,13 @@ struct BadFixTests {
         let map = try road()
         let drive = map.drive("AB", noise: 1, senses: false).prefix(20)
         let stop = try #require(drive.last)
-        var random = SeededNoise(seed: 9)
+        var random = SeededRandom(seed: 9)
         let fixes =
             drive
             + (1...300).map { index in
                 map.fix(
                     19 + Double(index),
-                    Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.next()))
+                    Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.gaussian()))
             }
         #expect(MatchedDrive(map, fixes).visited == ["AB"])
     }

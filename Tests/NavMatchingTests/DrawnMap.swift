@@ -3,6 +3,8 @@ import NavGeo
 import NavMap
 import NavMatching
 import NavRouting
+import NavSimulation
+import NavTestSupport
 
 /// A road network drawn with letters: each letter is an OSM node, each road a way over some of them.
 ///
@@ -27,10 +29,8 @@ struct DrawnMap {
         skipping: Set<Character> = []
     ) throws {
         var points: [Character: LocalPoint] = [:]
-        for (row, line) in drawing.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            for (column, character) in line.enumerated() where character.isLetter {
-                points[character] = LocalPoint(east: Double(column) * scale, north: Double(-row) * scale * 2)
-            }
+        for cell in try ASCIIMap.cells(of: drawing) {
+            points[cell.node] = LocalPoint(east: Double(cell.column) * scale, north: Double(-cell.line) * scale * 2)
         }
         self.points = points
         var tile = TileContent(id: RoadTileID(layer: .local, containing: DrawnMap.origin))
@@ -129,7 +129,7 @@ struct DrawnMap {
         seed: UInt64 = 1, sideways: Double = 0, senses: Bool = true
     ) -> [Fix] {
         let route = Array(letters).map { points[$0] ?? LocalPoint(east: 0, north: 0) }
-        var random = SeededNoise(seed: seed)
+        var random = SeededRandom(seed: seed)
         var fixes: [Fix] = []
         var carried = 0.0
         for (from, to) in zip(route, route.dropFirst()) {
@@ -140,8 +140,10 @@ struct DrawnMap {
             while along < length || isLast && along < length + speed * interval {
                 let share = min(along / length, 1)
                 let point = LocalPoint(
-                    east: from.east + (to.east - from.east) * share + sideways * cos(course) + noise * random.next(),
-                    north: from.north + (to.north - from.north) * share - sideways * sin(course) + noise * random.next()
+                    east: from.east + (to.east - from.east) * share + sideways * cos(course) + noise
+                        * random.gaussian(),
+                    north: from.north + (to.north - from.north) * share - sideways * sin(course) + noise
+                        * random.gaussian()
                 )
                 fixes.append(
                     fix(
@@ -159,20 +161,6 @@ struct DrawnMap {
         Fix(
             stamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000).advanced(bySeconds: seconds),
             coordinate: coordinate, horizontalSigma: 4, speed: speed, course: course)
-    }
-}
-
-/// Normal numbers from a seed: the sum of twelve uniform ones of a linear congruential generator (Knuth's MMIX constants).
-struct SeededNoise {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> Double {
-        (0..<12).reduce(-6) { sum, _ in
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return sum + Double(state >> 11) / Double(1 << 53)
-        }
     }
 }
 

@@ -2,6 +2,7 @@ import NavGeo
 import NavMap
 import NavMatching
 import NavRouting
+import NavSimulation
 import Testing
 
 @Suite("The driven path, and new tiles on the way")
@@ -100,20 +101,21 @@ struct PathTests {
             try DrawnMap(drawing, scale: 20, roads: roads, skipping: ["F"]),
             try DrawnMap(drawing, scale: 20, roads: roads, mapVersion: "next"),
         ]
-        var random = SeededNoise(seed: seed)
+        var random = SeededRandom(seed: seed)
         var matcher = StreamingMatcher(metric: maps[0].metric, recordsPath: true)
         var tracker = PathTracker(lag: 8)
         var segments: [DrivenSegment] = []
         var seconds = 0.0
         for count in 0..<2_000 {
             if count % 97 == 96 { matcher.adopt(maps[(count / 97) % 3].metric) }
-            seconds += random.next() * 2 + 1.5
-            let reach = abs(random.next()) > 2.2 ? 3_000.0 : 60
+            seconds += random.gaussian() * 2 + 1.5
+            let reach = abs(random.gaussian()) > 2.2 ? 3_000.0 : 60
             var fix = maps[0].fix(
-                seconds, maps[0].coordinate("G", east: random.next() * reach, north: random.next() * reach),
-                speed: random.next() > 0 ? random.next() * 10 : nil, course: random.next() > 0 ? random.next() * 4 : nil
+                seconds, maps[0].coordinate("G", east: random.gaussian() * reach, north: random.gaussian() * reach),
+                speed: random.gaussian() > 0 ? random.gaussian() * 10 : nil,
+                course: random.gaussian() > 0 ? random.gaussian() * 4 : nil
             )
-            fix.horizontalSigma = random.next() > 0 ? random.next() * 20 : nil
+            fix.horizontalSigma = random.gaussian() > 0 ? random.gaussian() * 20 : nil
             let answer = matcher.match(fix)
             if let step = matcher.step { segments += tracker.append(step) }
             guard answer.state != .unusable else { continue }

@@ -4,21 +4,11 @@ import NavMap
 import NavMapBuild
 import NavMatching
 import NavRouting
+import NavTestKit
 import Testing
 
-/// Real and generated drives with known truth, beside the project or where `NAVBUS_TEST_DATA` says.
+/// Real and generated drives with known truth.
 private enum DriveData {
-    static let root: URL = {
-        if let path = ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"] { return URL(fileURLWithPath: path) }
-        return URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "shared/data")
-    }()
-
-    static func exists(_ path: String) -> Bool {
-        FileManager.default.fileExists(atPath: root.appending(path: path).path)
-    }
-
     /// The cells of a CSV file by column, empty ones left out.
     static func rows(_ url: URL) throws -> [[String: Double]] {
         let lines = try String(contentsOf: url, encoding: .utf8).split(whereSeparator: \.isNewline)
@@ -50,7 +40,7 @@ private struct ScoredMap {
     private var positions: [Int64: Coordinate] = [:]
 
     init(_ path: String) throws {
-        let data = try OSMPBFReader.read(path: DriveData.root.appending(path: path).path, jobs: 1)
+        let data = try OSMPBFReader.read(path: "\(TestData.directory)/\(path)", jobs: 1)
         let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data)
         let tiles = try built.tiles.map { try $0.roadTile }
         let graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
@@ -103,10 +93,10 @@ private struct ScoredMap {
 struct RealDriveTests {
     @Test(
         "158 real drives with a fix every five seconds and nothing but positions",
-        .enabled(if: DriveData.exists("gnss/hof"), "needs ../shared/data/gnss/hof"), arguments: [false, true])
+        .enabled(if: TestData.has("gnss/hof"), "needs ../shared/data/gnss/hof"), arguments: [false, true])
     func sparseFleet(isSmoothed: Bool) throws {
         let map = try ScoredMap("gnss/hof/network.osm.pbf")
-        let folder = DriveData.root.appending(path: "gnss/hof/open")
+        let folder = URL(fileURLWithPath: TestData.gnss("hof/open"))
         var wrong = 0.0
         var length = 0.0
         var fractions: [Double] = []
@@ -127,12 +117,12 @@ struct RealDriveTests {
 
     @Test(
         "clean drives through towns are followed without a wrong road",
-        .enabled(if: DriveData.exists("gnss/synth/liechtenstein"), "needs ../shared/data/gnss/synth"),
+        .enabled(if: TestData.has("gnss/synth/liechtenstein"), "needs ../shared/data/gnss/synth"),
         arguments: ["suburban_1hz", "suburban_10hz"])
     func clean(profile: String) throws {
         let map = try ScoredMap("osm/liechtenstein.osm.pbf")
         for drive in 0..<5 {
-            let folder = DriveData.root.appending(path: "gnss/synth/liechtenstein/0\(drive)")
+            let folder = URL(fileURLWithPath: TestData.gnss("synth/liechtenstein/0\(drive)"))
             let fixes = try DriveData.fixes(folder.appending(path: "gnss/\(profile)/trace.csv"))
             let truth = try DriveData.rows(folder.appending(path: "driven_edges.csv"))
             // The segments of which the drive's ends are part are worth some 0.005.

@@ -4,6 +4,7 @@ import NavMatching
 import NavNavigator
 import NavPositioning
 import NavRouting
+import NavTestKit
 import NavTestSupport
 import Testing
 

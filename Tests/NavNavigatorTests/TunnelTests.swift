@@ -5,6 +5,7 @@ import NavMatching
 import NavNavigator
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -23,7 +24,7 @@ struct BagDiffTests {
     }
 
     @Test func eventsAreAddedRemovedAndMoved() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let (before, after) = (folder + "/a.mcap", folder + "/b.mcap")
             try Self.bag(before, [(0, "Drive on"), (5, "Turn left"), (9, "Turn right"), (12, "You have arrived")])
             try Self.bag(after, [(0, "Drive on"), (6, "Turn left"), (8, "Make a U-turn"), (12.01, "You have arrived")])
@@ -45,7 +46,7 @@ struct BagDiffTests {
     }
 
     @Test func routesAreComparedWithoutTheirNumbers() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             func bag(_ name: String, _ id: UInt64, _ metres: Double) throws -> String {
                 var log = MessageLog(try BagWriter(path: folder + name, overwrite: true))
                 let route = Route(stampNs: 1, routeId: id, summary: RouteSummary(distanceM: metres, durationS: 60))
@@ -60,7 +61,7 @@ struct BagDiffTests {
     }
 
     @Test func aBagWithoutEventsIsRefused() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             var log = MessageLog(try BagWriter(path: folder + "/a.mcap", overwrite: true))
             try log.write(RouteProgress(stampNs: 1), topic: "/nav/progress", logTime: 1, publishTime: 1)
             try log.close()

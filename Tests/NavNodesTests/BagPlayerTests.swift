@@ -6,6 +6,8 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestBus
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -72,7 +74,7 @@ struct BagPlayerTests {
     }
 
     @Test func everythingIsPlayedInOrderWithItsStamps() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder))
             #expect(try fixes(heard) == (0..<10).map(Double.init))
             #expect(heard.map(\.topic).filter { $0 == "/nav/state" }.count == 2)
@@ -83,7 +85,7 @@ struct BagPlayerTests {
     }
 
     @Test func startAndEndCutTheBag() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
             let middle = try play(bag) { ($0.start, $0.end) = (3, 6.5) }
             #expect(try fixes(middle) == [3, 4, 5, 6])
@@ -94,7 +96,7 @@ struct BagPlayerTests {
 
     /// At ten times its pace the bag would take a year.
     @Test(.timeLimit(.minutes(2))) func yearsWithoutAMessageAreJumped() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let years = 10 * 365 * 86_400 * Self.second
             let moments = [0, 1, 2, years, years + Self.second].map { Self.start + $0 }
             let heard = try play(try makeBag(in: folder, at: moments)) {
@@ -108,8 +110,8 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aPlayerThatWasHeldUpGoesOnWhereItStood() throws {
-        try withFolder { folder in
+    @Test func aDelayedPlayerContinuesWhereItWas() throws {
+        try withTemporaryFolder { folder in
             let moments = (0..<200).map { Self.start + UInt64($0) * Self.second / 10 }
             var before: Int?
             var after: Int?
@@ -129,7 +131,7 @@ struct BagPlayerTests {
     }
 
     @Test func everyPublisherOfATopicIsPlayedOnOneTopic() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/two.mcap"
             var log = MessageLog(try BagWriter(path: path))
             for index in 0..<6 {
@@ -146,7 +148,7 @@ struct BagPlayerTests {
     }
 
     @Test func topicsAreChosenAndRenamed() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
             let heard = try play(bag) {
                 $0.topics = ["/gnss/*"]
@@ -160,7 +162,7 @@ struct BagPlayerTests {
     }
 
     @Test func theClockRunsAheadOfEveryMessage() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder)) {
                 $0.clock = true
                 $0.rate = 50
@@ -183,7 +185,7 @@ struct BagPlayerTests {
     }
 
     @Test func aLoopGoesOnUntilItIsStopped() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 30) { $0.loop = true }
             let places = try fixes(heard)
             #expect(places.count > 20)
@@ -192,7 +194,7 @@ struct BagPlayerTests {
     }
 
     @Test func eachLoopIsAnEpochThatIsAnnouncedBeforeItsMessages() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 30) {
                 $0.loop = true
                 $0.clock = true
@@ -215,8 +217,8 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func whatWasLatchedIsTakenBackAtALoop() throws {
-        try withFolder { folder in
+    @Test func latchedMessagesAreClearedAtALoop() throws {
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 15) {
                 $0.loop = true
                 $0.clock = true
@@ -229,7 +231,7 @@ struct BagPlayerTests {
     }
 
     @Test func aStartInTheMiddleFindsTheLatchedValueThatHeldThen() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder)) { ($0.start, $0.end) = (7, 9) }
             #expect(heard.map(\.topic) == ["/nav/state", "/gnss/fix", "/gnss/fix"])
             #expect(try NavigationState(decoding: heard[0].payload.bytes).stampNs == 5)
@@ -237,7 +239,7 @@ struct BagPlayerTests {
     }
 
     @Test func aPausedPlayerPlaysItsStepsAndNoMore() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let control = PlayerControl(isPaused: true, steps: 3)
             func pause(_ heard: [Delivery]) -> Int? {
                 heard.firstIndex { delivery in
@@ -272,7 +274,7 @@ struct BagPlayerTests {
     }
 
     @Test func aSeekIsAnotherEpochWithTheLatchedValuesOfItsPlace() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let heard = try play(folder, after: 8) { $0.seek(by: -1e6) }
             let places = try fixes(heard)
             #expect(Array(places.suffix(10)) == (0..<10).map(Double.init), "\(places)")
@@ -280,7 +282,7 @@ struct BagPlayerTests {
             let epochs = try heard.filter { $0.topic == "/clock" }.map { try Clock(decoding: $0.payload.bytes).epoch }
             #expect(Set(epochs) == [0, 1])
         }
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
             #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
             // The state of second 5 held where it goes on.
@@ -292,7 +294,7 @@ struct BagPlayerTests {
     }
 
     @Test func aStepBackPlaysTheMomentBefore() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let control = PlayerControl(isPaused: true, steps: 6)
             var backward = 0
             let heard = try play(try makeBag(in: folder), control: control) {
@@ -311,7 +313,7 @@ struct BagPlayerTests {
     }
 
     @Test func theRateChangesWhilePlaying() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             // At its own pace the bag would take nine seconds; the clock tells the rate.
             let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
             let rates = try heard.filter { $0.topic == "/clock" }.compactMap {
@@ -323,7 +325,7 @@ struct BagPlayerTests {
     }
 
     @Test func progressIsTheShareOfTheTimeAlsoAfterASeek() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let control = PlayerControl()
             var shares: [(place: Double, share: Double)] = []
             let network = InProcessNetwork(pipeDepth: 100_000)
@@ -347,7 +349,7 @@ struct BagPlayerTests {
     }
 
     @Test func asTheInputOfANodeItsOwnTopicsAreLeftOut() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
             // The bag does not tell who published what: the node has its usual topics.
             #expect(try Set(play(bag) { $0.inputOf = "navigation-node" }.map(\.topic)) == ["/gnss/fix"])
@@ -371,7 +373,7 @@ struct BagPlayerTests {
     }
 
     @Test func timesAtTheEndOfTimeAreNoTrap() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let moments: [UInt64] = [.max - 1, .max]
             let path = folder + "/end.mcap"
             var writer = try BagWriter(path: path)
@@ -389,7 +391,7 @@ struct BagPlayerTests {
 
     @Test(arguments: [0, -1, .nan, .infinity, 1e-300, 1e300])
     func aRateOutOfRangeIsRefused(rate: Double) throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
             let error = #expect(throws: NodeError.self) { try play(bag) { $0.rate = rate } }
             #expect(error?.code == .usage)

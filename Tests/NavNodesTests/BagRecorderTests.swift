@@ -6,6 +6,8 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestBus
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -45,7 +47,7 @@ struct BagRecorderTests {
     }
 
     @Test func aMessageThatIsTooLargeIsCountedAndTheRestIsRecorded() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/large.mcap"
             let (losses, _) = try record(path) { publish in
                 for (index, size) in [10, 40 << 20, (64 << 20) + 1, 64 << 20, 20].enumerated() {
@@ -59,7 +61,7 @@ struct BagRecorderTests {
 
     /// The catalogue keeps 1,024 entries of the journal for a subscriber that is slow.
     @Test func everyEntryOfTheJournalIsRecordedAfterAStall() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/stall.mcap"
             let (losses, _) = try record(path, isStalled: true) { publish in
                 for index in 0..<20_000 as Range<Int64> {
@@ -71,7 +73,7 @@ struct BagRecorderTests {
     }
 
     @Test func aDiskThatHangsHoldsNothingUpAndIsReported() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             // A pipe that nobody reads takes 64 KiB and then nothing. Its reader stays, for the writer would be killed.
             let pipe = folder + "/hangs.mcap"
             try #require(mkfifo(pipe, 0o600) == 0 && open(pipe, O_RDONLY | O_NONBLOCK) >= 0)
@@ -88,7 +90,7 @@ struct BagRecorderTests {
     }
 
     @Test func aRecordingThatIsThereIsContinuedInTheNextFile() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/drive.mcap"
             for round in 0..<3 {
                 let (_, paths) = try record(path) { publish in
@@ -108,7 +110,7 @@ struct BagRecorderTests {
     }
 
     @Test func aFurtherFileBeginsWithTheLatchedValues() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/long.mcap"
             let (losses, paths) = try record(path, { ($0.simTime, $0.splitSeconds) = (true, 10) }) { publish in
                 for second in 0..<25 as Range<Int64> {
@@ -131,7 +133,7 @@ struct BagRecorderTests {
     }
 
     @Test func filesAreSplitByTheirSize() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             var random = SystemRandomNumberGenerator()
             let (losses, paths) = try record(folder + "/x.mcap", { $0.splitBytes = 2_000_000 }) { publish in
                 for index in 0..<60 as Range<Int64> {
@@ -146,7 +148,7 @@ struct BagRecorderTests {
     }
 
     @Test func theOldestFilesGoWhenTheQuotaIsReached() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             var random = SystemRandomNumberGenerator()
             func record(_ count: Int64, at path: String) throws -> [String] {
                 try self.record(path, { $0.quotaBytes = 2_000_000 }) { publish in
@@ -176,7 +178,7 @@ struct BagRecorderTests {
     }
 
     @Test func eachFileHasTheAttachmentsAndFacts() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let file = folder + "/vehicle.yaml"
             try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
             let (_, paths) = try record(
@@ -201,7 +203,7 @@ struct BagRecorderTests {
     }
 
     @Test func aSnapshotHasTheLastSecondsAndTheLatchedValues() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let network = InProcessNetwork(pipeDepth: 100_000)
             network.now.utcNanoseconds = Self.recorded
             let speaker = try InProcessBus(name: "speaker", network: network)
@@ -268,7 +270,7 @@ struct BagRecorderTests {
     private func le(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
     @Test func aRecordingByTheClockHasNothingOfTheMachinesTime() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/sim.mcap"
             let wall = Int64(Date().timeIntervalSince1970 * 1e9)
             let (losses, _) = try record(path, { $0.simTime = true }) { publish in
@@ -295,7 +297,7 @@ struct BagRecorderTests {
     }
 
     @Test func withoutAClockTheRecordingIsByTheMachine() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/none.mcap"
             _ = try record(path, { $0.simTime = true }) { publish in
                 for index in 0..<3 as Range<Int64> { try publish("/gnss/fix", GnssFix.fullName, index, []) }

@@ -113,7 +113,7 @@ struct ConfigurationTests {
         #expect(Coordinate(text: place.text) == place)
     }
 
-    @Test func whatIsAvoidedIsNamed() {
+    @Test func avoidedFeaturesAreNamed() {
         #expect(Avoidance(names: "") == [])
         #expect(Avoidance(names: "tolls,ferries") == [.tolls, .ferries])
         #expect(Avoidance(names: Avoidance.names.map(\.name).joined(separator: ",")) != nil)

@@ -157,7 +157,7 @@ import Testing
         #expect(loop.positions.suffix(30).allSatisfy { $0.source != .predicted })
     }
 
-    @Test func whatWasTakenInByArrivalsIsReproduced() throws {
+    @Test func fixesStampedByArrivalAreReproduced() throws {
         var loop = try Loop()
         var fixes = try Self.fixes(60)
         fixes[15].stampNs? += 10 * Self.second

@@ -10,7 +10,7 @@ import Testing
 
 /// Fixes between the bus and the core.
 struct FixConversionTests {
-    @Test func whatTheCoreKnowsComesBack() throws {
+    @Test func fixesOfTheCoreSurviveTheRoundTrip() throws {
         for type in FixType.allCases where type != .noFix {
             let fix = Fix(
                 stamp: Timestamp(nanoseconds: 1_767_258_000_123_456_789),
@@ -20,7 +20,7 @@ struct FixConversionTests {
         }
     }
 
-    @Test func whatIsUnknownStaysAbsent() throws {
+    @Test func unknownValuesStayAbsent() throws {
         let bare = Fix(
             stamp: Timestamp(nanoseconds: 5), coordinate: Coordinate(latitude: .nan, longitude: .nan), type: .noFix)
         let message = GnssFix(bare)
@@ -38,7 +38,7 @@ struct FixConversionTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, -1e9, 1e300])
-    func whatIsNoNumberOfItsKindIsUnknown(value: Double) throws {
+    func valuesOutOfRangeAreUnknown(value: Double) throws {
         let fix = try #require(
             Fix(
                 GnssFix(

@@ -9,6 +9,7 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -16,17 +17,14 @@ import Testing
 /// A drive with new traffic on the way, recorded in a folder of its own.
 private final class RecordedDrive {
     private let tiles: Tiles
-    private let folder: String
-    private var bag: String { folder + "/drive.mcap" }
+    private let folder: TemporaryFolder
+    private var bag: String { folder.path + "/drive.mcap" }
 
     init() throws {
         tiles = try Tiles()
-        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        folder = try TemporaryFolder()
         try Self.record(bag, tiles: tiles.path)
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// A replay of the drive in Helsinki with new traffic on the way, as a bag.
     private static func record(_ path: String, tiles: String) throws {
@@ -68,7 +66,7 @@ private final class RecordedDrive {
     ///
     /// - Parameter change: what becomes of a message of a topic and these bytes; nil leaves it out.
     func execute(_ change: (String, [UInt8]) throws -> [UInt8]?) throws -> JournalReplay.Summary {
-        let copy = folder + "/copy.mcap"
+        let copy = folder.path + "/copy.mcap"
         let reader = try BagReader(path: bag)
         var log = MessageLog(try BagWriter(path: copy, overwrite: true))
         var cursor = reader.messages(BagQuery(order: .file))
@@ -129,7 +127,7 @@ struct JournalReplayTests {
         #expect(difference.contains("/nav/position") || difference.contains("/nav/progress"), "\(difference)")
     }
 
-    @Test func whatTheRecorderMissedIsCounted() throws {
+    @Test func messagesThatTheRecorderMissedAreCounted() throws {
         let drive = try RecordedDrive()
         var count = 0
         let summary = try drive.execute { topic, bytes in
@@ -139,7 +137,7 @@ struct JournalReplayTests {
         #expect(summary.difference == nil && summary.unrecorded == 3)
     }
 
-    @Test func aJournalThatIsIncompleteIsRefusedWithWhatIsMissing() throws {
+    @Test func anIncompleteJournalIsRefusedWithItsGaps() throws {
         let drive = try RecordedDrive()
         for (from, words) in [(0, "after the core's start"), (40, "lacks entries 41 to 42")] {
             var count = 0

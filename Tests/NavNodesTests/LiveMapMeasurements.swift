@@ -7,6 +7,7 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavTestKit
 import NavWire
 import NavigationNode
 import Synchronization
@@ -86,7 +87,7 @@ struct LiveMapMeasurements {
     @Test(arguments: [1, 2])
     func trafficAndTilesWhileRoutesAreSearched(cores: Int) throws {
         let tiles = try #require(ProcessInfo.processInfo.environment["NAVBUS_TILES"])
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/tiles"
             try FileManager.default.copyItem(atPath: tiles, toPath: path)
             var supply = try TileSupply(path: path)

@@ -11,6 +11,8 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavTestBus
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -234,7 +236,7 @@ struct LiveMapTests {
             try log.close()
             return summary
         }
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let planner = RoutePlanner()
             let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
             var route: NavMessages.Route?

@@ -3,6 +3,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -10,7 +11,7 @@ import Testing
 /// Messages into bags.
 struct MessageLogTests {
     @Test func everyTopicHasTheSchemaOfItsType() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/log.mcap"
             var log = MessageLog(try BagWriter(path: path))
             let fix = GnssFix(latitude: 1, longitude: 2)
@@ -33,7 +34,7 @@ struct MessageLogTests {
     }
 
     @Test func sequencesAreThePublishersOrCountedHere() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = folder + "/log.mcap"
             var log = MessageLog(try BagWriter(path: path))
             let fix = GnssFix(latitude: 1, longitude: 2)

@@ -6,6 +6,8 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestBus
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -183,13 +185,10 @@ struct NavigationNodeTests {
 /// Tiles of Helsinki on disk, for as long as this lives.
 final class Tiles {
     let path: String
-    private let folder: String
+    private let folder: TemporaryFolder
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        path = try Helsinki.buildTiles(in: folder)
+        folder = try TemporaryFolder()
+        path = try Helsinki.buildTiles(in: folder.path)
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 }

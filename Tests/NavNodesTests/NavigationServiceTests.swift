@@ -244,7 +244,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func theOwnerDecidesAndWhatItDoesNotDecideIsAsUsual() async throws {
+    @Test func theOwnerDecidesAndDefaultsApplyOtherwise() async throws {
         let owner = Owner([.no, .yes])
         let table = try ServiceTable(
             [

@@ -8,6 +8,7 @@ import NavNavigator
 import NavPositioning
 import NavRecording
 import NavReplay
+import NavTestSystem
 import NavWire
 import NavigationNode
 import Testing
@@ -39,7 +40,7 @@ struct NavigationSessionTests {
         messages.joined().compactMap { $0.message as? M }
     }
 
-    @Test func everyEventIsInTheJournalBeforeWhatItCauses() throws {
+    @Test func everyEventIsJournaledBeforeItsEffects() throws {
         let drive = try Helsinki.drive.get()
         let messages = try run(drive)
         for said in messages { #expect(said.first?.topic == "/nav/journal") }
@@ -85,7 +86,7 @@ struct NavigationSessionTests {
         #expect(route.edgeIds.count == route.edgeFirstPoints.count && !route.edgeIds.isEmpty)
     }
 
-    @Test func whereFixesStopPositionsArePredictedAndTheTimersAreInTheJournal() throws {
+    @Test func positionsArePredictedInAnOutageAndTimersAreJournaled() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
         let drive = try Helsinki.drive.get().prefix(40)
@@ -214,7 +215,7 @@ struct NavigationSessionTests {
         #expect(try run(fixes).count == 40)
     }
 
-    @Test func aReplaySaysWhatASessionSays() throws {
+    @Test func aReplayPublishesTheSameAsASession() throws {
         let drive = try Helsinki.drive.get()
         var log = MessageLog(try MCAPWriter(MemorySink()))
         var done: [Int] = []

@@ -4,6 +4,7 @@ import NavDirections
 import NavKit
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -32,9 +33,9 @@ struct OnlineRoutingTests {
     }
 
     @Test func keysOfAFileBecomeTheProvidersConfiguration() throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try Data(
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            "node.yaml",
             """
             directions:
               url: https://directions.example
@@ -55,9 +56,8 @@ struct OnlineRoutingTests {
               rest_first_s: 10
               rest_max_s: 60
 
-            """.utf8
-        ).write(to: file)
-        let keys = try ConfigLoader.load(OnlineRoutingKeys.self, file: file.path)
+            """.utf8)
+        let keys = try ConfigLoader.load(OnlineRoutingKeys.self, file: file)
         var wanted = DirectionsConfiguration()
         wanted.url = "https://directions.example"
         wanted.dialect = .mapbox
@@ -87,7 +87,7 @@ struct OnlineRoutingTests {
         #expect(throws: ConfigError.self) { try load(override) }
     }
 
-    @Test func whatNoKeyAloneTellsIsToldWhenTheProviderIsMade() throws {
+    @Test func contradictingKeysAreReportedWhenTheProviderIsMade() throws {
         for (overrides, word) in [
             (["directions.url=example"], "address"), (["directions.url=ftp://example"], "address"),
             (["directions.url=https://user:secret@example"], "user"),

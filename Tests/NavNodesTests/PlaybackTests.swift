@@ -38,7 +38,7 @@ struct PlaybackTests {
         #expect(times(&playback) == [0, 1, 1, 2, 2])
     }
 
-    @Test func aFileThatWasHeldUpGoesOnWhereItStood() {
+    @Test func aDelayedFileContinuesWhereItWas() {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 10, loops: false)
         #expect(playback.step(0, hasSubscriber: true) == .publish(0))

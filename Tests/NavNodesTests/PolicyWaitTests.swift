@@ -6,6 +6,7 @@ import NavMessages
 import NavNavigator
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -14,7 +15,7 @@ import Testing
 struct PolicyWaitTests {
     @Test func theNodeStartsOnceTheOwnerIsThere() throws {
         let tiles = try Tiles()
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let bus = try BusNode(name: "navigation-node", configuration: BusConfiguration(directory: directory))
             defer { bus.close() }

@@ -5,6 +5,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestBus
 import NavWire
 import NavigationNode
 import Testing

@@ -12,6 +12,7 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -31,7 +32,7 @@ struct PositioningTests {
             receiver: ReceiverModel(noise, outages: outages), rate: rate, seed: 5,
             start: NavGeo.Timestamp(nanoseconds: Helsinki.start))
         change(&plan)
-        return try withFolder { folder in
+        return try withTemporaryFolder { folder in
             let report = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
             var inputs: [RecordedInput] = []
             try TraceInput(path: folder + "/drive.mcap").forEachInput { inputs.append($0) }
@@ -271,7 +272,7 @@ struct PositioningTests {
 
     @Test func aReplayTakesTheOdometryOfABagAndIsRepeatable() throws {
         let map = try Helsinki.map.get()
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             var plan = DriveSimulator.Plan(
                 waypoints: [NavRouting.Waypoint(Helsinki.from), NavRouting.Waypoint(Helsinki.to)], deviateAt: nil,
                 receiver: ReceiverModel(.open, outages: [60...90]), rate: 1, seed: 2,
@@ -332,8 +333,8 @@ struct PositioningTests {
     }
 
     @Test(arguments: [1, 5, 10])
-    func aLeapSecondHoldsUpNobody(rate: Int) throws {
-        try withFolder { folder in
+    func aLeapSecondDoesNotBlock(rate: Int) throws {
+        try withTemporaryFolder { folder in
             try Data(Self.leapSecond(rate: rate)).write(to: URL(fileURLWithPath: folder + "/leap.nmea"))
             let seat = try Seat(NavigationConfiguration())
             try TraceInput(path: folder + "/leap.nmea").forEachInput { seat.take($0) }

@@ -10,6 +10,7 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavTestKit
 import NavTestSupport
 import NavWire
 import NavigationNode
@@ -76,7 +77,7 @@ struct RouteConditionsTests {
         let map = try town.get()
         let configuration = try configuration(map, to: place, keys)
         let snapshot = MapSnapshot(graph: map.graph, model: CostModel(profile: configuration.profile))
-        return try withFolder { folder in
+        return try withTemporaryFolder { folder in
             var input = MessageLog(try BagWriter(path: folder + "/in.mcap", overwrite: true))
             for (index, fix) in try drive(map, at: start).enumerated() {
                 let stamp = fix.stampNs ?? 0

@@ -11,17 +11,10 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavWire
 import NavigationNode
 import TileCacheNode
-
-/// Runs a test with a folder of its own.
-func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    return try body(folder)
-}
 
 /// Central Helsinki and a drive through it with a wrong turn, made once.
 enum Helsinki {
@@ -29,12 +22,12 @@ enum Helsinki {
     static let to = NavGeo.Coordinate(latitude: 60.1765, longitude: 24.9505)
 
     static let map: Result<MapSnapshot, any Error> = Result {
-        try withFolder { MapSnapshot(graph: try TilesetDirectory(path: try buildTiles(in: $0)).loadGraph()) }
+        try withTemporaryFolder { MapSnapshot(graph: try TilesetDirectory(path: try buildTiles(in: $0)).loadGraph()) }
     }
 
     static let drive: Result<[GnssFix], any Error> = Result {
         let map = try Helsinki.map.get()
-        return try withFolder { folder in
+        return try withTemporaryFolder { folder in
             let plan = DriveSimulator.Plan(
                 waypoints: [NavRouting.Waypoint(from), NavRouting.Waypoint(to)], deviateAt: 500,
                 receiver: ReceiverModel(.open), rate: 1, seed: 1, start: NavGeo.Timestamp(nanoseconds: start))
@@ -48,10 +41,8 @@ enum Helsinki {
 
     /// Builds the tiles and returns their folder; those of another country have other speeds.
     static func buildTiles(in folder: String, country: String? = nil) throws -> String {
-        let extract = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fixtures/helsinki.osm.pbf").path
         _ = try MapBuilder(MapBuilder.Options(jobs: 1, country: country)).build(
-            input: extract, output: folder + "/tiles")
+            input: TestData.fixture("helsinki.osm.pbf"), output: folder + "/tiles")
         return folder + "/tiles"
     }
 

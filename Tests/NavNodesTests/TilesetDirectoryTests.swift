@@ -3,14 +3,15 @@ import NavKit
 import NavMap
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
 
 /// Tiles on disk, whole and spoiled.
 struct TilesetDirectoryTests {
-    @Test func whatWasBuiltIsLoaded() throws {
-        try withFolder { folder in
+    @Test func aBuiltTilesetIsLoaded() throws {
+        try withTemporaryFolder { folder in
             let directory = try TilesetDirectory(path: try Helsinki.buildTiles(in: folder))
             let tiles = try directory.loadTiles()
             #expect(tiles.count == directory.tileset.tiles.count && !tiles.isEmpty)
@@ -23,7 +24,7 @@ struct TilesetDirectoryTests {
     /// A tileset names its tiles, and must not lead anywhere else.
     @Test(arguments: ["../secret", "/etc/passwd", "9/291/149.road", ""])
     func aTileAtAPlaceOfItsOwnChoiceIsRefused(file: String) throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let json = URL(fileURLWithPath: path + "/tileset.json")
             let text = try String(contentsOf: json, encoding: .utf8)
@@ -36,7 +37,7 @@ struct TilesetDirectoryTests {
     }
 
     @Test func anotherTilesContentIsRefused() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let files = try TilesetDirectory(path: path).tileset.tiles.map { "\(path)/\($0.file)" }
             let data = try Data(contentsOf: URL(fileURLWithPath: files[0]))
@@ -47,8 +48,8 @@ struct TilesetDirectoryTests {
     }
 
     /// A mapped file would be a signal here, which ends the whole process.
-    @Test func whatHappensToTheFilesOfTilesInUseLeavesThemAsTheyAre() throws {
-        try withFolder { folder in
+    @Test func changesToFilesDoNotReachTilesInUse() throws {
+        try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let directory = try TilesetDirectory(path: path)
             let graph = try directory.loadGraph()
@@ -72,8 +73,8 @@ struct TilesetDirectoryTests {
         }
     }
 
-    @Test func aTileThatChangesOnDiskIsToldUntilItIsWholeAgain() throws {
-        try withFolder { folder in
+    @Test func aTileThatChangesOnDiskIsReportedUntilItIsWholeAgain() throws {
+        try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             var supply = try TileSupply(path: path)
             func look() -> (change: TileSupply.Change?, problems: [String]) {
@@ -102,7 +103,7 @@ struct TilesetDirectoryTests {
 
     /// A tileset that is copied over another, file by file, comes into force when it is whole, and not before.
     @Test func aTilesetThatIsCopiedOverAnotherComesIntoForceAsAWhole() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let old = try Helsinki.buildTiles(in: folder + "/old")
             let new = try Helsinki.buildTiles(in: folder + "/new", country: "PT")
             var supply = try TileSupply(path: old)

@@ -5,6 +5,7 @@ import NavKit
 import NavMessages
 import NavRecording
 import NavReplay
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -35,7 +36,7 @@ struct TraceInputTests {
         ("a.csv", csv), ("a.gpx", gpx), ("a.json", gpsd), ("a.nmea", nmea), ("a.txt", nmea), ("b.txt", csv),
     ])
     func twoPlacesAreReadFromEachFormat(name: String, text: String) throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let path = "\(folder)/\(name)"
             try Self.checked(text).write(toFile: path, atomically: true, encoding: .utf8)
             let fixes = try TraceInput(path: path).fixes
@@ -46,7 +47,7 @@ struct TraceInputTests {
     }
 
     @Test func aBagGivesTheFixesThatWereWritten() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let drive = try Helsinki.drive.get()
             let path = folder + "/a.mcap"
             var log = MessageLog(try BagWriter(path: path))
@@ -65,8 +66,8 @@ struct TraceInputTests {
         }
     }
 
-    @Test func whatHoldsNoFixesSaysWhatItHolds() throws {
-        try withFolder { folder in
+    @Test func aFileWithoutFixesIsDescribed() throws {
+        try withTemporaryFolder { folder in
             let path = folder + "/a.mcap"
             var log = MessageLog(try BagWriter(path: path))
             try log.write(NavigationState(), topic: "/nav/state", logTime: 1, publishTime: 1)

@@ -9,6 +9,8 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavStorage
+import NavTestBus
+import NavTestKit
 import NavWire
 import NavigationNode
 import Testing
@@ -117,7 +119,7 @@ import Testing
     @Test func aResumedDriveIsReproducedBitForBit() throws {
         let drive = try Helsinki.drive.get()
         let kept = try Self.keptTrip()
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             var seat = try Seat(Self.configuration, resuming: kept)
             try seat.drive(drive.dropFirst(103))
             let bag = folder + "/drive.mcap"
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotWholeOrOfAnotherFormIsRefused() throws {
+    @Test func incompleteAndForeignTripFilesAreRefused() throws {
         let trip = try Self.keptTrip()
         let bytes = try TripFile.bytes(trip)
         #expect(try TripFile.trip(bytes, "trip") == trip)
@@ -165,7 +167,7 @@ import Testing
     @Test func theFileIsReplacedWholeAndRemoved() throws {
         let trip = try Self.keptTrip()
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
-        try withFolder { (folder: String) throws in
+        try withTemporaryFolder { (folder: String) throws in
             let path = folder + "/trip"
             let file = TripFile(path: path, waker: waker)
             #expect(try file.load(maximumAge: 0, now: 0) == nil)
@@ -184,7 +186,7 @@ import Testing
     @Test func aTripThatIsTooOldIsNotResumed() throws {
         let trip = try Self.keptTrip()
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
-        try withFolder { (folder: String) throws in
+        try withTemporaryFolder { (folder: String) throws in
             let path = folder + "/trip"
             let file = TripFile(path: path, waker: waker)
             _ = file.keep(trip)
@@ -200,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatIsMissingIsToldAndNothingElse() throws {
+    @Test func aMissingFolderIsReportedAndChangesNothing() throws {
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
         let file = TripFile(path: "/no/such/folder/trip", waker: waker)
         let number = file.keep(try Self.keptTrip())

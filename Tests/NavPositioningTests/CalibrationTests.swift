@@ -4,6 +4,7 @@ import NavMap
 import NavMatching
 import NavPositioning
 import NavRouting
+import NavTestKit
 import NavTestSupport
 import Testing
 

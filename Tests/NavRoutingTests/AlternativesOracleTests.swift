@@ -2,6 +2,7 @@ import NavGeo
 import NavMap
 import NavRouting
 import NavSimulation
+import NavTestKit
 import NavTestSupport
 import Testing
 

@@ -129,9 +129,8 @@ public struct ASCIIMap: Sendable {
     /// The OSM id of a node: its Unicode number.
     public static func nodeID(_ node: Character) -> Int64 { Int64(node.unicodeScalars.first?.value ?? 0) }
 
-    private static func place(
-        _ drawing: String, _ gridMetres: Double, _ placement: Placement
-    ) throws -> [Character: Coordinate] {
+    /// The nodes of a drawing with their columns and lines, from the top left.
+    public static func cells(of drawing: String) throws -> [(node: Character, column: Int, line: Int)] {
         var cells: [(node: Character, column: Int, line: Int)] = []
         for (line, text) in drawing.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             for (column, character) in text.enumerated() where character.isASCII {
@@ -141,6 +140,13 @@ public struct ASCIIMap: Sendable {
             }
         }
         guard !cells.isEmpty else { throw Mistake("the drawing has no nodes") }
+        return cells
+    }
+
+    private static func place(
+        _ drawing: String, _ gridMetres: Double, _ placement: Placement
+    ) throws -> [Character: Coordinate] {
+        let cells = try cells(of: drawing)
         let origin: Coordinate
         var (east, south) = (0.0, 0.0)
         switch placement {

@@ -2,6 +2,7 @@ import Foundation
 public import NavMap
 import NavMapBuild
 public import NavRouting
+import NavTestKit
 
 /// A real extract as tiles, graph and turns, built once per test run.
 public struct RealMap: Sendable {
@@ -13,7 +14,7 @@ public struct RealMap: Sendable {
     public let turns: TurnGraph
 
     /// Central Helsinki, part of the project.
-    public static let helsinki = Result { try RealMap(path: "\(TestData.project)/Tests/Fixtures/helsinki.osm.pbf") }
+    public static let helsinki = Result { try RealMap(path: TestData.fixture("helsinki.osm.pbf")) }
     /// Andorra, of the shared data.
     public static let andorra = Result { try RealMap(path: TestData.osm("andorra")) }
     /// Porto, of the shared data.
@@ -21,7 +22,7 @@ public struct RealMap: Sendable {
 
     /// Where an extract lies; nil when it is not there.
     public static func path(_ name: String) -> String? {
-        [TestData.osm(name), "\(TestData.project)/Tests/Fixtures/\(name).osm.pbf"].first {
+        [TestData.osm(name), TestData.fixture("\(name).osm.pbf")].first {
             FileManager.default.fileExists(atPath: $0)
         }
     }
@@ -39,22 +40,4 @@ public struct RealMap: Sendable {
     public func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
         Router(Metric(turns, model: CostModel(profile: profile)))
     }
-}
-
-/// Where test data lies.
-public enum TestData {
-    /// The project's directory.
-    public static let project: String = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().path
-
-    /// The shared data: `NAVBUS_TEST_DATA`, else `../shared/data` of the project.
-    public static let directory: String =
-        ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"]
-        ?? URL(fileURLWithPath: project).deletingLastPathComponent().appendingPathComponent("shared/data").path
-
-    /// An OpenStreetMap extract of the shared data.
-    public static func osm(_ name: String) -> String { "\(directory)/osm/\(name).osm.pbf" }
-
-    /// Whether a file of the shared data is there.
-    public static func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(directory)/\(path)") }
 }

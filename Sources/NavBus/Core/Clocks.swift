@@ -28,7 +28,7 @@ package enum Clocks {
 
 extension Duration {
     /// Whole nanoseconds, limited to 0 and about 31 years so that sums with a clock cannot overflow.
-    var boundedNanoseconds: Int64 {
+    package var boundedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }
         return min(seconds, 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -38,7 +38,6 @@ package struct Inbox {
         let maximumPayloadSize: Int
     }
 
-    /// The boot id of the node.
     package let node: UInt64
     private let maximumQueuedBytes: Int
     private var table = TopicTable()
@@ -74,7 +73,6 @@ package struct Inbox {
     /// Begins a probe whose answers have the topic frame `key`.
     package mutating func beginProbe(_ key: [UInt8]) { (probe, answers) = (key, []) }
 
-    /// Ends the probe and returns its topic frame.
     package mutating func endProbe() -> [UInt8]? {
         defer { (probe, answers) = (nil, []) }
         return probe

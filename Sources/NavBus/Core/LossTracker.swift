@@ -25,7 +25,6 @@ package struct LossTracker {
 
     package init() {}
 
-    /// The number of remembered publishers.
     package var publisherCount: Int { publishers.count }
 
     /// The last sequence of a publisher, nil when it is not remembered.

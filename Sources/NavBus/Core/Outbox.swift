@@ -43,7 +43,6 @@ package struct Outbox {
     /// The topics in the order they were advertised.
     package var descriptions: [TopicDescription] { topics.map(\.description) }
 
-    /// The figures of every topic.
     package var statistics: [TopicStatistics] {
         topics.indices.map { index in
             var statistics = topics[index].statistics
@@ -77,7 +76,7 @@ package struct Outbox {
     /// Takes back the latest ``advertise(_:)``, when it could not be announced.
     package mutating func withdrawLast() { topics.removeLast() }
 
-    static func check(qos: QoS, maximumPayloadSize: Int, _ topic: String) throws(BusError) {
+    package static func check(qos: QoS, maximumPayloadSize: Int, _ topic: String) throws(BusError) {
         guard (1...QoS.maximumDepth).contains(qos.depth) else {
             throw BusError(
                 .invalidArgument, "topic '\(topic)': a queue holds 1 to \(QoS.maximumDepth) messages, not \(qos.depth)")
@@ -129,14 +128,12 @@ package struct Outbox {
         BusError(.unknownHandle, "the publication of '\(publication.topic)' belongs to another node")
     }
 
-    /// Checks that a handle is of this node.
     package func check(_ publication: Publication) throws(BusError) {
         guard publication.node == node, topics.indices.contains(publication.index) else {
             throw unknown(publication)
         }
     }
 
-    /// The topic frame of a publication.
     package func key(_ index: Int) -> [UInt8] { topics[index].key }
 
     /// The last value of a latched topic, nil before the first.

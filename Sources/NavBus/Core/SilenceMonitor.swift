@@ -16,7 +16,6 @@ package struct SilenceMonitor {
     package enum Step: Equatable {
         /// Nothing before ``next``.
         case wait
-        /// Probe all publishers.
         case probe
         /// The probe is over; connect anew to the publishers with these boot ids.
         case finish(reconnect: [UInt64])

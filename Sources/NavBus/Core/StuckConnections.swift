@@ -31,6 +31,5 @@ package struct StuckConnections {
         return unread.filter { streaks[$0, default: 0] > Self.samples }
     }
 
-    /// Forgets all samples.
     package mutating func reset() { self = StuckConnections() }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Finds a topic's index from its terminated name in a frame, without making a String.
-struct TopicTable {
+package struct TopicTable {
     private var keys: ContiguousArray<[UInt8]> = []
     /// Open addressing over a power of two, at most half full; -1 is free.
     private var slots: ContiguousArray<Int32> = ContiguousArray(repeating: -1, count: 16)
@@ -10,7 +10,7 @@ struct TopicTable {
     var count: Int { keys.count }
 
     /// The topic's frame: its name and a NUL, so that no name is a prefix of another.
-    static func key(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
+    package static func key(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
 
     /// The index of the topic whose frame is `frame`.
     @inline(__always)

@@ -37,7 +37,6 @@ package struct AnnouncementBoard {
         return addresses
     }
 
-    /// One asks, and says which announcement it has.
     package mutating func asked(_ address: ClientAddress, boot: UInt64, revision known: UInt64, now: Int64) -> Answer {
         let isCurrent = boot == bootID && known == revision
         if let index = watchers.firstIndex(where: { $0.address == address }) {

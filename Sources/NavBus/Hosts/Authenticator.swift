@@ -44,10 +44,8 @@ package struct Authenticator {
 
     // MARK: Connections
 
-    /// Notes a new connection.
     package mutating func accepted() { statistics.connections += 1 }
 
-    /// Notes a handshake that succeeded.
     package mutating func admitted() {
         succeeded += 1
         settle()

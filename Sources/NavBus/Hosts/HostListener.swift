@@ -53,7 +53,7 @@ final class HostListener {
         self.publisher = publisher
         var allowed: Set<CurvePublicKey> = []
         if case .curve(_, let keys) = hosts.security { allowed = keys }
-        // Nobody may come in before there is someone to ask: the thread starts before the sockets are bound.
+        // No client may connect before the authenticator runs: its thread starts before the sockets are bound.
         authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
         do throws(BusError) {
@@ -100,7 +100,6 @@ final class HostListener {
         return (admission, router, publisher, monitors)
     }
 
-    /// Binds and returns the port.
     private static func bind(_ socket: ZeroMQSocket, _ listen: TCPEndpoint, _ port: UInt16) throws(BusError) -> UInt16 {
         do throws(ZeroMQError) {
             try socket.bind(listen.socketEndpoint(port))
@@ -129,7 +128,6 @@ final class HostListener {
         return wire.send(frame, payload, to: client, through: router)
     }
 
-    /// Takes what arrived.
     func run(_ now: Int64, _ budget: inout Int, _ server: ServiceServer) throws(ZeroMQError) {
         while budget > 0 {
             guard let (address, message) = try nextMessage() else {

@@ -126,7 +126,6 @@ package struct PeerStateMachine {
     /// The node took its leave.
     package mutating func left(now: Int64) -> [Effect] { lose("it shut down", now) }
 
-    /// The connection's handshake failed.
     package mutating func handshakeFailed(_ reason: String, now: Int64) -> [Effect] {
         report(.peerRefused(endpoint: endpoint.description, reason: reason), now)
     }

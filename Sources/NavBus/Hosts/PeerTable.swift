@@ -286,7 +286,6 @@ final class PeerTable {
         }
     }
 
-    /// Adds this side's figures.
     func add(to statistics: inout HostStatistics) {
         statistics.peers = entries.count
         statistics.malformed += malformedMessages

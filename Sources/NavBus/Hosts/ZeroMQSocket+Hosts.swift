@@ -12,7 +12,6 @@ extension ZeroMQSocket {
         return String(decoding: buffer.prefix(size).prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    /// Makes the socket a server of CURVE.
     func serveCurve(_ keys: CurveKeyPair) throws(ZeroMQError) {
         try set(ZMQ_CURVE_SERVER, 1)
         try set(ZMQ_CURVE_SECRETKEY, keys.secret)

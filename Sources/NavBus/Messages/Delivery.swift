@@ -21,7 +21,7 @@ public struct SubscriptionID: Sendable, Hashable {
 /// A topic that one node publishes.
 public struct Publication: Sendable, Hashable {
     let node: UInt64
-    let index: Int
+    package let index: Int
 
     /// The topic's name.
     public let topic: String

@@ -1,7 +1,7 @@
 /// A node's place on the bus: what it publishes, what it subscribes to, and what has arrived.
 ///
-/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes;
-/// ``InProcessBus`` behaves alike inside one test, without sockets, threads or waiting.
+/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have one that
+/// behaves alike inside one process, without sockets, threads or waiting.
 ///
 /// A node hears its own topics when it subscribes to them.
 public protocol Bus: AnyObject {
@@ -141,18 +141,18 @@ extension Bus {
 }
 
 extension BusError {
-    static func closed(_ node: String) -> BusError {
+    package static func closed(_ node: String) -> BusError {
         BusError(.closed, "node '\(node)' was closed: make a new one")
     }
 
-    static func unknownSubscription(_ node: String) -> BusError {
+    package static func unknownSubscription(_ node: String) -> BusError {
         BusError(.unknownHandle, "the subscription is not, or no longer, one of node '\(node)'")
     }
 }
 
 extension BusStatistics {
     /// Brings both sides' figures of each topic together, by name.
-    init(inbox: Inbox, outbox: Outbox) {
+    package init(inbox: Inbox, outbox: Outbox) {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }
         for topic in outbox.statistics {

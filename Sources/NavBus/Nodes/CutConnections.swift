@@ -27,7 +27,6 @@ struct CutConnections {
         fileDescriptor = try monitor.fileDescriptor()
     }
 
-    /// Reads what was reported.
     mutating func look(_ now: Int64) throws(ZeroMQError) {
         while let frames = try monitor.receiveFrames(limit: 2) {
             guard let report = MonitorEvent(frames) else { continue }

@@ -7,7 +7,7 @@ internal import Glibc
 public final class Waker: Sendable {
     private let file: FileDescriptor
 
-    init() throws(BusError) {
+    package init() throws(BusError) {
         // The eventfd flags EFD_CLOEXEC and EFD_NONBLOCK are these, by definition.
         let descriptor = eventfd(0, O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -26,7 +26,7 @@ public final class Waker: Sendable {
     var fileDescriptor: Int32 { file.rawValue }
 
     /// Forgets the wakes so far and tells whether there was one.
-    func reset() -> Bool {
+    package func reset() -> Bool {
         var count: UInt64 = 0
         return read(file.rawValue, &count, MemoryLayout<UInt64>.size) > 0
     }

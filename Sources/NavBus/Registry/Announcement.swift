@@ -63,7 +63,6 @@ public struct Announcement: Sendable, Hashable {
     /// The services, by name; limits are the server's own and stand at their defaults here.
     public var services: [ServiceDescription] = []
 
-    /// The file's content.
     package var json: [UInt8] {
         get throws(BusError) {
             let encoder = JSONEncoder()

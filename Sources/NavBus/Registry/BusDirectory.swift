@@ -59,22 +59,16 @@ public struct BusDirectory: Sendable, Hashable {
         return try BusDirectory(path: "\(temporary)/navbus-\(geteuid())", domain: domain, isPrivate: true)
     }
 
-    /// The directory of the domain.
     package var domainPath: String { "\(path)/\(domain)" }
 
-    /// The directory of a node.
     package func nodePath(_ node: String) -> String { "\(domainPath)/\(node)" }
 
-    /// The lock of a node.
     package func lockPath(_ node: String) -> String { nodePath(node) + "/lock" }
 
-    /// The announcement of a node.
     package func announcementPath(_ node: String) -> String { nodePath(node) + "/announcement.json" }
 
-    /// The publishing socket of a node.
     package func publisherPath(_ node: String) -> String { nodePath(node) + "/pub" }
 
-    /// The service socket of a node.
     package func servicePath(_ node: String) -> String { nodePath(node) + "/rpc" }
 
     /// Checks that a node's sockets can be bound here, before anything is created.

@@ -18,7 +18,6 @@ final class FileDescriptor: Sendable {
         }
     }
 
-    /// The file's metadata.
     var status: stat? {
         var status = stat()
         return fstat(rawValue, &status) == 0 ? status : nil

@@ -1,6 +1,6 @@
 /// The address a ROUTER gave a client, or that the client chose: 1 to 255 bytes.
 ///
-/// What ZeroMQ gives is five bytes, which are held in place; longer ones than eight cost an array.
+/// ZeroMQ's identities have five bytes, which are stored inline; more than eight need an array.
 package struct ClientAddress: Hashable, Sendable, Comparable {
     private let packed: UInt64
     private let count: UInt8

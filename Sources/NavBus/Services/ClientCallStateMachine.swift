@@ -70,7 +70,7 @@ package struct ClientCallStateMachine {
     /// The server died, left, or never took the request.
     package mutating func serverLost(now: Int64, _ status: CallStatus) -> [Effect] {
         guard case .inFlight(let received, _, _) = state else { return [] }
-        // What was delivered cannot be taken back, so a stream that has begun does not begin again.
+        // Delivered messages cannot be withdrawn, so a stream that has begun is not retried.
         let pause = Self.backOffNanoseconds << Int64(min(max(attempts - 1, 0), 5))
         guard isIdempotent, received == 0, status.code == .unavailable, now + pause < deadline else {
             return end(status)
@@ -132,7 +132,6 @@ package struct ClientCallStateMachine {
         return [.deliver] + end(status)
     }
 
-    /// The caller gave up.
     package mutating func cancel() -> [Effect] {
         guard !hasEnded else { return [] }
         let notice: [Effect] = isInFlight ? [.sendCancel] : []

@@ -26,7 +26,6 @@ package final class ServiceClient {
     /// One life of a server.
     package final class Peer: TimerEntry {
         package fileprivate(set) var info: ServerInfo
-        /// The transport's own.
         var link: AnyObject?
         fileprivate var callCount = 0
         /// The moment of the first ping that nothing has followed.
@@ -42,7 +41,6 @@ package final class ServiceClient {
 
     private struct Route {
         let peer: Peer
-        /// Each method, and whether it streams.
         var methods: [String: Bool] = [:]
     }
 

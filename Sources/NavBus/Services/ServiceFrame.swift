@@ -172,7 +172,7 @@ package struct ServiceFrame: Sendable, Hashable {
 
 extension ServiceFrame {
     /// The header, without message, details and metadata when they are too much for a reader to accept.
-    var boundedEncoding: [UInt8] {
+    package var boundedEncoding: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
             count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))
         }

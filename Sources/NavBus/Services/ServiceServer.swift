@@ -59,7 +59,7 @@ package final class ServiceServer {
     /// The time that a full transport is left alone: 2 ms.
     private static let retryNanoseconds: Int64 = 2_000_000
 
-    init(
+    package init(
         bootID: UInt64, waker: Waker, heartbeat: HeartbeatConfiguration, maximumResponseSize: Int,
         transmit: @escaping (ClientAddress, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
     ) {
@@ -76,7 +76,7 @@ package final class ServiceServer {
     /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
     package var nextTick: Int64 { min(callTimers.next, clientTimers.next) }
 
-    func serve(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) throws(BusError) {
+    package func serve(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) throws(BusError) {
         try description.check()
         guard services[description.name] == nil else {
             throw BusError(

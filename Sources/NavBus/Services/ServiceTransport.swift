@@ -107,7 +107,6 @@ final class ServiceTransport {
         return merged
     }
 
-    /// Binds the ROUTER.
     func open() throws(BusError) {
         guard router == nil else { return }
         do throws(ZeroMQError) {
@@ -190,7 +189,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.dealer, in: context)
             try configure(socket)
-            // What waits for a dead server must not reach the next of its name, nor hold up this node's end.
+            // Messages queued for a dead server must not reach its successor, nor delay the end of this node.
             try socket.set(ZMQ_LINGER, 0)
             try socket.connect("ipc://" + path)
             lastTag += 1
@@ -235,7 +234,7 @@ final class ServiceTransport {
     ///
     /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
     func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
-        // What a server said before it left is heard before its leaving is.
+        // Messages that a server sent before it left are handled before its departure.
         if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
         var budget = Self.batch
         do throws(ZeroMQError) {
@@ -362,7 +361,7 @@ final class ServiceTransport {
 
 extension ServiceStatistics {
     /// Both sides of one node.
-    init(_ client: ServiceClient, _ server: ServiceServer) {
+    package init(_ client: ServiceClient, _ server: ServiceServer) {
         self = server.statistics
         let made = client.statistics
         (callsMade, retries, violations, serversSilent) =

@@ -34,7 +34,6 @@ struct TimerHeap<Entry: TimerEntry> {
         if dueAt < before { rise(entry.heapIndex) } else { sink(entry.heapIndex) }
     }
 
-    /// Takes an entry out, if it is in.
     mutating func remove(_ entry: Entry) {
         let index = entry.heapIndex
         guard index >= 0 else { return }

@@ -228,6 +228,6 @@ public actor BusSession {
             if call.isCancelled || call.credit > 0 { break }
             await withCheckedContinuation { served.wait(number, $0) }
         }
-        throw CallStatus(.cancelled, "the call is over: nobody reads its responses")
+        throw CallStatus(.cancelled, "the call was cancelled: its responses are no longer read")
     }
 }

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The messages of one subscription, for one reader.
 ///
-/// What waits is bounded by the subscription's ``QoS``: the oldest goes first, and is counted. It ends when the session
+/// The queue is bounded by the subscription's ``QoS``: the oldest message is dropped first, and counted. It ends when the session
 /// closes or the reading task is cancelled; dropping it ends the subscription.
 public struct DeliverySequence: AsyncSequence, Sendable {
     let stream: AsyncStream<Delivery>

@@ -20,7 +20,6 @@ package struct ZeroMQError: Error, Sendable, CustomStringConvertible {
     package let code: Code
     package let operation: String
 
-    /// Takes the calling thread's current libzmq error.
     package init(_ operation: String) {
         code = Code(rawValue: zmq_errno())
         self.operation = operation
@@ -30,6 +29,5 @@ package struct ZeroMQError: Error, Sendable, CustomStringConvertible {
         "\(operation): \(String(cString: zmq_strerror(code.rawValue)))"
     }
 
-    /// The error as the bus reports it.
     package var asBusError: BusError { BusError(.transport, "ZeroMQ refused to \(description)") }
 }

@@ -6,7 +6,6 @@ package struct ProcessUsage {
     private var lastTime = Clocks.monotonic()
     private var lastProcessor = Clocks.processor()
 
-    /// Begins to measure.
     package init() {}
 
     /// Processor time per time since this was asked before; 1 is one core.

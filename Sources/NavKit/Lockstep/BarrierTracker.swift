@@ -45,7 +45,6 @@ package struct BarrierTracker<Content> {
     package enum Action {
         /// Let the node's time reach this, timers included.
         case setTime(SimulatedTime, epoch: UInt32)
-        /// Handle a message.
         case handle(Content)
         /// Answer the open request: all of it is done.
         case answer
@@ -94,7 +93,6 @@ package struct BarrierTracker<Content> {
 
     package init() {}
 
-    /// Whether a barrier waits for its answer.
     package var isOpen: Bool { request != nil }
 
     // MARK: Messages

@@ -9,7 +9,6 @@ package struct LockstepCoordinator {
     /// A node that takes part.
     package struct Participant: Sendable, Hashable {
         package var name: String
-        /// The topics it subscribes to.
         package var topics: Set<String>
 
         package init(name: String, topics: Set<String>) { (self.name, self.topics) = (name, topics) }
@@ -70,7 +69,6 @@ package struct LockstepCoordinator {
         for point in points { reached[Key(topic: point.topic, bootID: point.bootID)] = point.sequence }
     }
 
-    /// The participants' names.
     package var names: [String] { participants.map(\.name) }
 
     /// Begins a step; the one before is done.

@@ -35,7 +35,6 @@ package final class LockstepLeader {
         (self.isStopped, self.warn) = (isStopped, warn)
     }
 
-    /// The participants' names.
     package var participants: [String] { coordinator?.names ?? [] }
 
     // MARK: Begin
@@ -94,7 +93,7 @@ package final class LockstepLeader {
                             ? "'\(name)' does not serve \(NodeService.name), whose Barrier the player waits for"
                             : "'\(name)' is not on this bus"
                     }.joined(separator: ", ")
-                throw NodeError(.missing, "nobody to play to in lockstep: \(what)")
+                throw NodeError(.missing, "no node takes part in lockstep playback: \(what)")
             }
             try pause()
         }

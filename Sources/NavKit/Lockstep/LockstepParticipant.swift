@@ -20,7 +20,6 @@ package final class LockstepParticipant {
     package var subscribed: () -> Set<String> = { [] }
     /// Whether the node will hear a topic as soon as it finds its publisher: what a playback must not begin without.
     package var wants: (String) -> Bool = { _ in false }
-    /// Returns the node's publications.
     package var publications: () -> [Publication] = { [] }
     /// The live nodes of the bus, name by boot id; nil when that cannot be known.
     package var nodes: () -> [UInt64: String]? = { nil }

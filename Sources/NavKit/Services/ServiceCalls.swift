@@ -176,7 +176,6 @@ enum ServiceDispatch {
         }
     }
 
-    /// Runs a streaming method, as a unary one.
     static func run<Request, Response>(
         _ call: ServerCall, _ method: StreamingMethod<Request, Response>,
         _ body: (Request, StreamCall<Response>) throws -> Void

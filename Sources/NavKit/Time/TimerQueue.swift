@@ -34,7 +34,6 @@ package struct TimerQueue {
 
     package init() {}
 
-    /// The moment of the next timer.
     package var next: NodeTime? { entries.first?.due }
 
     /// Adds a timer that is due at `due` and, with a period, so long after each time it was.

@@ -9,7 +9,6 @@ struct CountryBorder: Sendable {
         var to: FixedCoordinate
     }
 
-    /// The country, packed.
     var country: UInt16
     /// The closed part of the border around it: a point is inside when a ray from it crosses this an odd number of
     /// times.

@@ -20,7 +20,6 @@ struct CountryMap: Sendable {
     private var near = SideIndex()
     private var neighbours: ContiguousArray<UInt16> = []
     private var openEnds: [FixedCoordinate] = []
-    /// All sides that change the country.
     private var all = SideIndex()
 
     /// The distance beyond a closed border within which its neighbour is believed, metres.

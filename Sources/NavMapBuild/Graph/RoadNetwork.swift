@@ -247,7 +247,6 @@ struct RoadNetwork: Sendable {
         nodeNumbers[Int(lineNodes[edge.isBackward ? segmentStarts[edge.segment] : segmentEnds[edge.segment]])]
     }
 
-    /// Whether an edge may be driven.
     func exists(_ edge: DirectedEdge) -> Bool { attributes(edge) != RoadTable.none }
 
     /// An edge's attributes, a place in the road table's.
@@ -255,12 +254,10 @@ struct RoadNetwork: Sendable {
         edge.isBackward ? segmentBackward[edge.segment] : segmentForward[edge.segment]
     }
 
-    /// The edges that leave a node.
     func departures(_ node: UInt32) -> ArraySlice<DirectedEdge> {
         ArraySlice(departures[Int(firstDepartures[Int(node)])..<Int(firstDepartures[Int(node) + 1])])
     }
 
-    /// The segments of a road.
     func segments(ofRoad road: Int) -> Range<Int> { firstSegments[road]..<firstSegments[road + 1] }
 
     /// The length of a segment, metres.

@@ -10,7 +10,6 @@ struct RoadTable: Sendable {
     var backward: ContiguousArray<UInt32> = []
     /// For each road, the exit number of a ramp, a text number.
     var exitReferences: ContiguousArray<UInt32> = []
-    /// Distinct attributes.
     var attributes: ContiguousArray<RoadDirection> = []
 
     /// Conditions in tags that are not understood.
@@ -19,7 +18,6 @@ struct RoadTable: Sendable {
     /// No road in this direction.
     static let none = UInt32.max
 
-    /// The country of each way and place.
     private let rules: CountryRules
     /// Roads that lead through several countries, by road: their attributes in each, along the way and against it.
     private(set) var crossings: [Int: [UInt16: (forward: UInt32, backward: UInt32)]] = [:]

@@ -72,9 +72,7 @@ public struct OSMData: Sendable {
 package struct TagLists: Sendable {
     /// The index of the first tag of each object; one more entry than objects.
     package var starts: ContiguousArray<Int> = [0]
-    /// Keys of all tags.
     package var keys: ContiguousArray<TagKey> = []
-    /// Text numbers of all values.
     package var values: ContiguousArray<UInt32> = []
 
     /// No objects.
@@ -86,7 +84,6 @@ package struct TagLists: Sendable {
         values.append(value)
     }
 
-    /// Ends the current object.
     package mutating func close() { starts.append(keys.count) }
 
     /// The value's text number of a key of object `index`, 0 without; the last one where a key is repeated.
@@ -98,13 +95,10 @@ package struct TagLists: Sendable {
 
 /// Objects with an id, tags and a list of parts (a way's nodes, a relation's members).
 package struct ElementList<Part: Sendable>: Sendable {
-    /// OSM ids.
     package var ids: ContiguousArray<Int64> = []
     /// The index of the first part of each object; one more entry than objects.
     package var partStarts: ContiguousArray<Int> = [0]
-    /// Parts of all objects.
     package var parts: ContiguousArray<Part> = []
-    /// Tags of all objects.
     package var tags = TagLists()
 
     /// No objects.

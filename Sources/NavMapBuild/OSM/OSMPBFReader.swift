@@ -2,15 +2,12 @@ internal import Synchronization
 
 /// A phase of a build.
 public enum BuildPhase: String, Sendable, CaseIterable {
-    /// Reading ways and relations.
     case readingWays = "reading ways"
-    /// Reading nodes.
     case readingNodes = "reading nodes"
     /// Interpreting tags and splitting ways at intersections.
     case splittingWays = "splitting ways"
     /// Ordering the roads for fast searches.
     case orderingRoads = "ordering roads"
-    /// Encoding tiles and writing them.
     case writingTiles = "writing tiles"
 }
 

@@ -30,7 +30,6 @@ package final class PBFFile: Sendable {
     private let descriptor: Int32
     private let size: Int
 
-    /// Opens a file.
     package init(path: String) throws(MapBuildError) {
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC)

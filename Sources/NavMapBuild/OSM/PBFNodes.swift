@@ -9,7 +9,6 @@ struct PBFNodes: Sendable {
     var tags = TagLists()
     var nodeCount = 0
     var invalidCoordinates = 0
-    /// The evidence of the block's nodes about their country.
     var countryEvidence = CountryEvidence()
 
     /// Reads the nodes of a block that are among `ids`, which ascend.

@@ -5,7 +5,6 @@ struct PBFWays: Sendable {
     var relations = ElementList<OSMData.Member>()
     var wayCount = 0
     var relationCount = 0
-    /// Whether the block holds nodes.
     var hasNodes = false
     /// The lowest and the highest id of its ways, also of those left out.
     var lowestWay = Int64.max, highestWay = Int64.min

@@ -57,7 +57,6 @@ struct XMLScanner {
         return !more.isEmpty
     }
 
-    /// The next tag.
     mutating func next() throws(MapBuildError) -> Event {
         if endsNext {
             endsNext = false
@@ -209,7 +208,7 @@ struct XMLScanner {
                 throw malformed("has a character reference without an end")
             }
             guard let character = XMLScanner.character(raw[(at + 1)..<end]) else {
-                throw malformed("has a character reference that names none")
+                throw malformed("has a reference to a character that does not exist")
             }
             result.append(contentsOf: String(character).utf8)
             at = end + 1
@@ -237,7 +236,7 @@ struct XMLScanner {
     func number(_ name: StaticString) throws(MapBuildError) -> Int64? {
         guard let bytes = try attribute(name) else { return nil }
         guard let value = Int64(String(decoding: bytes, as: UTF8.self)) else {
-            throw malformed("has a number that is none")
+            throw malformed("has a value that is not a number")
         }
         return value
     }

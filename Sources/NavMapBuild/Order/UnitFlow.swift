@@ -25,7 +25,6 @@ final class UnitFlow {
     /// A division of the nodes in two.
     struct Cut {
         var size: Int
-        /// The number of nodes on the smaller side.
         var smallerSide: Int
         /// For each node whether it lies on the side of the sources.
         var isFirst: FlatArray<Bool>

@@ -226,7 +226,6 @@ struct ConditionalRoad {
 }
 
 extension AccessTags.Level {
-    /// The level as tiles have it.
     var published: AccessLevel {
         switch self {
         case .no: .none

@@ -9,7 +9,6 @@ package enum Countries {
         table[country] ?? table[String(country.prefix(2))] ?? (50, 90, 110, 130)
     }
 
-    /// Whether the general limits of a country are known.
     package static func isKnown(_ country: String) -> Bool { table[String(country.prefix(2))] != nil }
 
     /// The limit in living streets, km/h: walking pace in Germany and Austria, 15 in the Netherlands, 20 elsewhere.

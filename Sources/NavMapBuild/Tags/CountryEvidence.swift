@@ -4,7 +4,6 @@ package struct CountryEvidence: Sendable, Equatable {
     /// The number of times that each country is named, by its packed code.
     package private(set) var counts: [UInt16: Int] = [:]
 
-    /// Nothing said.
     package init() {}
 
     /// Counts a value; one that is no country's code does not count.

@@ -27,7 +27,6 @@ public enum NodeTags {
         return interpret(set, data.strings).flags
     }
 
-    /// The meaning of a node's tags.
     package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Meaning {
         var result = Meaning()
         switch tags.word(.highway) {

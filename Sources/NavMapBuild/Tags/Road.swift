@@ -27,7 +27,6 @@ package struct RoadDirection: Sendable, Hashable {
     package var maximumHeight: Float = 0, maximumWidth: Float = 0, maximumLength: Float = 0, maximumWeight: Float = 0
     /// Seconds for the whole way, 0 unknown.
     package var crossingTime: Float = 0
-    /// Text numbers.
     package var name: UInt32 = 0, reference: UInt32 = 0, destination: UInt32 = 0, destinationReference: UInt32 = 0
     package var turnLanes: UInt32 = 0, destinationReferenceTo: UInt32 = 0, destinationLanes: UInt32 = 0
     /// m/s, 0 where none is posted for goods vehicles.

@@ -118,7 +118,6 @@ private enum Spelling {
 
 /// Finds keys and words by their bytes; made once and shared by all readers.
 package struct Vocabulary: Sendable {
-    /// The one vocabulary.
     package static let shared = Vocabulary()
 
     private let keys: KeyTable

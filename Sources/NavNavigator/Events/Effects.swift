@@ -21,19 +21,16 @@ public struct EventContext: Sendable, Hashable {
 
 /// An action for the shell after an event; they are done in order.
 public enum Effect: Sendable {
-    /// Publish something.
     case publish(EventContext, Publication)
     /// Find routes and answer with the id.
     case requestRoute(RouteQuery)
-    /// Nobody waits for this route any more.
+    /// The route is no longer needed.
     case cancelRoute(requestID: UInt64)
-    /// Roads in these tiles are needed.
     case needTiles([RoadTileID])
     /// Ask the owner's policy and answer with the id.
     case askPolicy(PolicyRequest)
-    /// Nobody waits for this decision any more.
+    /// The decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
-    /// Answer a command.
     case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it comes before all else that follows from the fix.
     case judged(Fix, FixVerdict)
@@ -45,17 +42,14 @@ public enum Effect: Sendable {
 public enum Publication: Sendable {
     /// Phase of the trip.
     case state(NavigatorState)
-    /// The vehicle's position.
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
     case progress(RouteProgress)
     /// The route in force; nil when there is none any more.
     case route(RoutePlan?, RouteChange)
-    /// A step of rerouting.
     case reroute(RerouteEvent)
     /// The instruction on the screen; nil clears it.
     case visual(VisualInstruction?, distance: Double, duration: Double)
-    /// An instruction to be spoken.
     case spoken(SpokenInstruction, distance: Double, duration: Double)
     /// A step of arriving.
     case arrival(ArrivalEvent)
@@ -71,11 +65,9 @@ public enum Publication: Sendable {
     case alternatives(AlternativesUpdate)
     /// A step of going on along an alternative.
     case alternativeSwitch(AlternativeSwitch)
-    /// A step of taking a faster route.
     case fasterRoute(FasterRouteEvent)
     /// The route's durations were brought up to date.
     case refresh(RefreshEvent)
-    /// A question to the owner's policy.
     case policyRequest(PolicyRequest)
     /// A decision of the owner's policy, or in its place.
     case policyDecision(PolicyDecision)

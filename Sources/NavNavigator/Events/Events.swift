@@ -14,9 +14,8 @@ public struct NavigatorEvent: Sendable {
         case timer
         /// A user asked for something; `call` is that of the answer, 0 when nobody waits for one.
         case command(NavigatorCommand, call: UInt64)
-        /// Nobody waits for the answer to a command any more: the caller went away or its deadline passed.
+        /// The answer to a command is no longer needed: the caller went away or its deadline passed.
         case callEnded(UInt64)
-        /// A requested route arrived.
         case routeAnswer(requestID: UInt64, RouteAnswer)
         /// A question was decided, or nobody decided it in time.
         case policyAnswer(requestID: UInt64, PolicyAnswer)

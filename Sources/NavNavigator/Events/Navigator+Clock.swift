@@ -28,7 +28,7 @@ extension Navigator {
         simulation?.due.move(by: nanoseconds)
         trip?.reachedSince?.move(by: nanoseconds)
         trip?.standsSince?.move(by: nanoseconds)
-        // What spoke against the route was measured by a filter that has started over.
+        // The evidence against the route came from a filter that has restarted.
         trip?.restartDeviation(at: stamp)
         self.now = stamp
     }

@@ -12,7 +12,7 @@ struct PendingRequests<Purpose> {
         let purpose: Purpose
         /// When it was made.
         fileprivate(set) var stamp: Timestamp
-        /// How long the answer is waited for, seconds.
+        /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
         /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, or from the lack of one.
         let cause: UInt64
@@ -41,7 +41,6 @@ struct PendingRequests<Purpose> {
     /// Returns a request, which goes on waiting.
     subscript(id: UInt64) -> Request? { all.first { $0.id == id } }
 
-    /// Whether a request waits.
     func contains(_ isMeant: (Purpose) -> Bool) -> Bool { all.contains { isMeant($0.purpose) } }
 
     /// Ends a request; nil when there is none.
@@ -50,7 +49,6 @@ struct PendingRequests<Purpose> {
     /// Ends the requests whose deadlines have passed.
     mutating func takeOverdue(at stamp: Timestamp) -> [Request] { take { $0.deadline <= stamp } }
 
-    /// Ends the requests of some purposes.
     mutating func take(for isMeant: (Purpose) -> Bool) -> [Request] { take { isMeant($0.purpose) } }
 
     private mutating func take(where isTaken: (Request) -> Bool) -> [Request] {
@@ -70,11 +68,10 @@ struct PendingRequests<Purpose> {
     }
 }
 
-/// What a route is waited for.
+/// The purpose of a requested route.
 enum PendingRoute {
     /// The trip that is to start, or another way for the trip under way: see ``RouteSearch/pending``.
     case search
-    /// Alternatives to the route in force.
     case alternatives
     /// A faster route, from where the vehicle was.
     case fasterRoute(from: VehiclePosition)
@@ -89,7 +86,7 @@ enum PendingRoute {
 
 /// Requests for routes: made, cancelled, answered, and failed once their deadline has passed.
 extension Navigator {
-    /// How long the routes of a calculation are waited for, seconds.
+    /// The longest wait for the routes of a calculation, seconds.
     private static let calculationPatience = 30.0
 
     /// Has routes found under a number of ``PendingRequests/nextID()``.

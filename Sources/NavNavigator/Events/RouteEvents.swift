@@ -16,7 +16,6 @@ public struct RerouteEvent: Sendable, Equatable {
 
     /// Why a found route was not taken.
     public enum Rejection: Sendable, Hashable, CaseIterable {
-        /// The vehicle is back on its route.
         case backOnRoute
         /// Another route or command came first.
         case superseded
@@ -35,7 +34,6 @@ public struct RerouteEvent: Sendable, Equatable {
         case routeInvalidated
         /// A faster route was found while the vehicle follows its own.
         case fasterRoute
-        /// A waypoint is left out.
         case waypoint
     }
 
@@ -142,7 +140,7 @@ public struct FasterRouteEvent: Sendable, Equatable {
     public enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it.
         case refused
-        /// Nobody approved it in time.
+        /// The approval did not come in time.
         case notApproved
         /// The vehicle came too near to where the routes part, or has left its route.
         case tooLate

@@ -66,11 +66,9 @@ public enum RouteProvider: Sendable, Hashable, CaseIterable {
 public enum RoutePurpose: Sendable, Hashable, CaseIterable {
     /// To be shown, before the start.
     case calculate
-    /// To start a trip.
     case start
     /// To go on from where the vehicle is.
     case reroute
-    /// To see whether there is a faster one.
     case fasterRoute
     /// To show others than the one that is being driven.
     case alternatives
@@ -141,7 +139,6 @@ public struct FoundRoutes: Sendable, Equatable {
 
 /// The answer to ``Effect/requestRoute(_:)``.
 public enum RouteAnswer: Sendable, Equatable {
-    /// Routes.
     case found(FoundRoutes)
     /// There is none.
     case failed(RouteFailure)
@@ -159,7 +156,6 @@ public struct RouteFailure: Sendable, Equatable, Error {
         case wrongState
         /// A thing that the command names does not exist, or not any more.
         case notFound
-        /// The owner's policy forbids it.
         case deniedByPolicy
     }
 

@@ -104,7 +104,7 @@ extension Navigator {
         _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
         _ event: NavigatorEvent
     ) {
-        // What was right when it was asked is not told once the vehicle has left the route.
+        // An instruction that was right when the policy was asked is dropped once the vehicle has left the route.
         guard let trip, trip.isThere || trip.deviation.state != .offRoute && trip.deviation.state != .wrongWay else {
             return
         }

@@ -83,13 +83,13 @@ public struct PolicyRequest: Sendable, Equatable {
 
 /// The party that decided.
 public enum PolicyDecider: Sendable, Hashable, CaseIterable {
-    /// Nobody is to be asked.
+    /// No policy is configured.
     case standard
     /// The owner's node.
     case client
-    /// Nobody: it was silent past the deadline.
+    /// The default: the owner's node was silent past the deadline.
     case timeout
-    /// Nobody: it could not be reached, or its answer made no sense.
+    /// The default: the owner's node was not reachable, or its answer was not valid.
     case unavailable
     /// The owner's node, in a drive that was recorded.
     case recorded
@@ -221,9 +221,6 @@ public struct PolicyConfig: Sendable, Hashable {
     public var approvalDeadline = 10.0
     /// The time that a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
     public var hold = 10.0
-
-    /// Nobody is asked.
-    public init() {}
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }

@@ -5,7 +5,6 @@ import NavRouting
 
 /// A drive along the route without a vehicle: makes the fixes that one would have, once a second.
 struct DriveAlong {
-    /// The factor of the traffic's speed.
     var speedFactor: Double
     /// Metres from the route's start.
     private(set) var offset: Double

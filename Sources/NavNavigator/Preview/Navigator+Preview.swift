@@ -28,7 +28,6 @@ extension Navigator {
     /// The most calculations at a time: more are refused, so that no caller can fill the memory.
     private static let mostCalculations = 8
 
-    /// Gives up the preview that is being found.
     private mutating func cancelPreview(_ reason: String) {
         for calculation in cancelRequests(for: { $0.calculation?.isPreview == true }) {
             reply(.failed(RouteFailure(code: .cancelled, message: reason)), to: calculation.call)

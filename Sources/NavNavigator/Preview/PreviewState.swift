@@ -8,7 +8,7 @@ struct Calculation: Equatable {
     var isPreview: Bool
     /// The call that waits for them; 0 for none.
     var call: UInt64
-    /// Where the vehicle was; nil where the order says where it starts.
+    /// The position of the vehicle; nil when the order names the origin.
     var origin: VehiclePosition?
 }
 
@@ -18,11 +18,10 @@ struct PreviewState {
     struct Shown: Equatable {
         var preview: RoutePreview
         var order: RouteOrder
-        /// Where the vehicle was when they were asked for.
+        /// The position of the vehicle at the request.
         var origin: VehiclePosition?
     }
 
-    /// The routes that are shown.
     var shown: Shown?
 
     /// Whether there are routes to choose from.

@@ -22,18 +22,16 @@ struct AlternativesKeeper {
         var fixes = 0
         /// Until when the owner is not asked whether it is taken; nil as long as nobody was.
         var refusedUntil: Timestamp?
-        /// Whether it is shown.
         var isShown = false
     }
 
-    /// How far behind its fork an alternative is taken by driving, metres: further on it is another way.
+    /// The distance behind its fork within which driving along an alternative takes it, metres.
     private static let takingReach = 500.0
     /// The distance behind a fork from which the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
     private static let passingReach = 100.0
     /// The delay from which an alternative counts as slower than the route, seconds: what is shown must not flap.
     private static let hysteresis = 5.0
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     var kept: [Kept] = []
     /// When to look for others again; nil for now.
@@ -45,7 +43,6 @@ struct AlternativesKeeper {
 
     // MARK: Looking
 
-    /// Whether alternatives are to be asked for now.
     func isDue(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty else {
             return false
@@ -56,7 +53,6 @@ struct AlternativesKeeper {
         return next.map { stamp >= $0 } ?? true
     }
 
-    /// Notes that they are asked for.
     mutating func begin(at stamp: Timestamp, from position: VehiclePosition) {
         next = stamp.advanced(bySeconds: config.alternatives.interval)
         lastLook = position.coordinate
@@ -153,7 +149,6 @@ struct AlternativesKeeper {
         next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
     }
 
-    /// Brings what they take up to date.
     mutating func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard !kept.isEmpty else { return nil }
         var removed: [AlternativesUpdate.Removed] = []

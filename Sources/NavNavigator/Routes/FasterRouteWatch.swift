@@ -19,10 +19,9 @@ struct FasterRouteWatch {
         var forkOffset: Double
     }
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     var offer: Offer?
-    /// What has come of the looks so far.
+    /// The results of the searches so far.
     var counts = FasterRouteCounts()
     /// When the next look is due; nil without a route.
     var next: Timestamp?
@@ -58,13 +57,12 @@ struct FasterRouteWatch {
         next = max(next ?? end, end)
     }
 
-    /// Notes that one is asked for.
     mutating func begin(at stamp: Timestamp) {
         counts.requests += 1
         restart(at: stamp)
     }
 
-    /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
+    /// The gain of a found route; nil when it is not worth it, or parts from the route in force too soon.
     ///
     /// Two routes of one provider have its times; any others are compared by those of the router on board.
     func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {

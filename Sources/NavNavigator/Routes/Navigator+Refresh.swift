@@ -3,7 +3,6 @@ import NavRouting
 
 /// When the route's durations are brought up to date.
 struct RefreshSchedule {
-    /// The thresholds in force.
     var config: RefreshConfig
     var last: Timestamp?
     private var isNew = false
@@ -16,10 +15,8 @@ struct RefreshSchedule {
         isNew = false
     }
 
-    /// Notes that there is new traffic.
     mutating func noteTraffic() { isNew = true }
 
-    /// Whether a refresh is due.
     func isDue(at stamp: Timestamp) -> Bool {
         guard config.isEnabled, let last else { return false }
         return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)

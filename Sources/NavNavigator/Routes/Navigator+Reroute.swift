@@ -27,7 +27,7 @@ extension Navigator {
             reason = .routeInvalidated
         case .uncertain: return
         }
-        // Where the vehicle is only thought to be, it cannot have left its route.
+        // A predicted position cannot be off-route.
         guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
             search.mayReroute(at: event.stamp, position.coordinate)
         else { return }
@@ -84,7 +84,7 @@ extension Navigator {
     mutating func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
         if case .reroute(let wishes, let waypoints) = decision.answer.content {
-            // What makes no sense would end the search for another way.
+            // An invalid plan would end the search for another route.
             if let wishes, wishes.options.fault == nil { draft.wishes = wishes }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
         }
@@ -119,7 +119,6 @@ extension Navigator {
         return wanted.isFinite ? min(max(wanted, 0), RouteOptions.greatestInitialRadius) : 0
     }
 
-    /// A request to the routing worker.
     func query(
         _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RoutePreferences, at stamp: Timestamp,
         alternatives: Int = 0, to current: Route? = nil

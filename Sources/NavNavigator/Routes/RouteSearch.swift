@@ -25,7 +25,6 @@ struct RouteSearch {
         var reason: RerouteEvent.Reason
         var wishes: RoutePreferences
         var waypoints: [Waypoint]
-        /// The vehicle's position.
         var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
@@ -33,7 +32,6 @@ struct RouteSearch {
 
     /// The purpose of a route.
     enum Purpose: Equatable {
-        /// A trip.
         case start(TripOrder)
         /// Another way for the trip that is under way.
         case reroute(Draft)
@@ -50,10 +48,9 @@ struct RouteSearch {
         var purpose: Purpose
         /// Counted from 1 with the first after a success.
         var attempt: Int
-        /// Where the vehicle was.
+        /// The position of the vehicle at the request.
         var origin: VehiclePosition?
 
-        /// The published reason.
         var reason: RerouteEvent.Reason {
             switch purpose {
             case .start: .manual
@@ -80,7 +77,6 @@ struct RouteSearch {
         case abandoned
     }
 
-    /// The thresholds in force.
     var config: NavigatorConfig
     private var state = State.idle
     private var failures = 0
@@ -94,7 +90,6 @@ struct RouteSearch {
 
     // MARK: Questions
 
-    /// The route that is waited for.
     var pending: Request? {
         if case .waiting(let request) = state { return request }
         return nil
@@ -191,7 +186,6 @@ struct RouteSearch {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
     }
 
-    /// Begins a request.
     mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: VehiclePosition?) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: failures + 1, origin: origin)
         state = .waiting(request)
@@ -220,7 +214,7 @@ struct RouteSearch {
 
     /// Notes a failure; the moment from which on it is tried again, nil when it is not.
     ///
-    /// What a user asked for by hand is not repeated; what cannot succeed neither.
+    /// A reroute that a user requested is not repeated, nor one that cannot succeed.
     mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
         case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:

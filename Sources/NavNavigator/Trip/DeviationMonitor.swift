@@ -9,11 +9,9 @@ import NavPositioning
 /// speed and course bear it out: a reflected signal moves the position for many fixes, but not the velocity, which comes from the carrier's
 /// frequency. It reports a fact; what is done about it is decided above.
 struct DeviationMonitor {
-    /// The thresholds in force.
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
     private(set) var since: Timestamp
-    /// The evidence against the route.
     private var against = Evidence()
     /// The evidence for driving along the route in the wrong direction.
     private var backwards = Evidence()
@@ -87,7 +85,6 @@ struct DeviationMonitor {
         since = stamp
     }
 
-    /// Judges one position.
     mutating func judge(_ placement: RoutePlacement, _ position: VehiclePosition) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
         excursion.add(
@@ -95,7 +92,7 @@ struct DeviationMonitor {
             isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
         if !position.isSeen, isDoubtful(placement, position, difference) {
-            // Where the vehicle is only thought to be, that it left the route is no fact.
+            // A predicted position is no evidence that the vehicle left the route.
             if state == .onRoute || state == .offStep { set(.uncertain, position.stamp) }
             return Deviation(
                 state: state, distance: placement.distance, probability: placement.strayProbability,
@@ -145,7 +142,6 @@ struct DeviationMonitor {
     /// The time that the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
-    /// Forgets what was measured.
     mutating func restart(at stamp: Timestamp) {
         against = Evidence()
         backwards = Evidence()

@@ -108,7 +108,6 @@ extension Navigator {
 
     // MARK: Routes
 
-    /// Starts a trip.
     mutating func start(
         _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent
@@ -143,7 +142,7 @@ extension Navigator {
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
         let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
-        // What was told and decided of the next stop holds as long as that is the next one.
+        // Announcements and decisions about the next stop hold as long as it is the next one.
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
         let isApproaching = isSameStop && trip?.isApproaching ?? false
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
@@ -153,7 +152,6 @@ extension Navigator {
         tell(trip?.plan ?? plan, change, event)
     }
 
-    /// Publishes the route in force.
     mutating func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
         var plan = plan
         plan.chosenRouteID = session.chosenRouteID

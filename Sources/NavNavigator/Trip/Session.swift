@@ -11,11 +11,9 @@ struct Session {
     private var lastID: UInt64 = 0
     /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
     private(set) var routes: UInt64 = 0
-    /// The preferences for its routes.
     private(set) var wishes = RoutePreferences()
     /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []
-    /// The number of the route that the driver chose.
     private(set) var chosenRouteID: UInt64 = 0
 
     mutating func begin(_ wishes: RoutePreferences, at stamp: Timestamp) {

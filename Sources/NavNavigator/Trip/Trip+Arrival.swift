@@ -21,7 +21,7 @@ extension Trip {
 
     /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
     mutating func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
-        // Where the vehicle is only expected to be it neither approaches nor reaches anything.
+        // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
         let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
         standsSince = isStanding ? standsSince ?? position.stamp : nil
@@ -82,7 +82,7 @@ extension Trip {
             if isAtStop, isNear, remaining <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
-        // Whoever parks beside the place has arrived, whichever road that was put on.
+        // A vehicle that parks beside the destination has arrived, whichever road the destination was matched to.
         let parked = standsSince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
         // The place may be near across a corner that the route still leads round.

@@ -24,7 +24,6 @@ struct Trip {
         case driving(leg: Int, isApproaching: Bool)
         /// At the end of a leg: until it is decided whether the next one begins, then until it is started by hand.
         case atStop(leg: Int, isHeld: Bool)
-        /// At the destination.
         case complete
     }
 
@@ -36,7 +35,6 @@ struct Trip {
     /// The route as a hint to the matcher.
     private(set) var prior: RoutePrior
 
-    /// The thresholds in force.
     var config: NavigatorConfig {
         didSet {
             cursor.config = config
@@ -112,7 +110,6 @@ struct Trip {
         return false
     }
 
-    /// Whether the destination is reached.
     var isComplete: Bool {
         if case .complete = stage { return true }
         return false
@@ -151,7 +148,6 @@ struct Trip {
     var route: Route { plan.route }
     var currentLeg: RouteLeg { route.legs[leg] }
     var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
-    /// The stop at the end of the leg.
     var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
 
     private var remainingIndices: [Int] {
@@ -231,7 +227,7 @@ struct Trip {
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
         if let arrival = arrivals.last, arrival.phase == .arrived {
-            // Whoever comes another way than the route's end has not heard them.
+            // A driver who arrives by another road than the route's last has not heard them.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
@@ -295,7 +291,6 @@ struct Trip {
         }
     }
 
-    /// Whether the vehicle has left the route.
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.

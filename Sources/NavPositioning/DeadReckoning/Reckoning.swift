@@ -158,7 +158,7 @@ public struct Reckoning: Sendable {
             walker = nil
             newest = nil
             expected = 0
-            // How fast the vehicle went meanwhile nobody saw.
+            // The speed of the vehicle meanwhile is unknown.
             model.interrupt()
             return true
         }

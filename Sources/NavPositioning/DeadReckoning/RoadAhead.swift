@@ -29,9 +29,7 @@ struct RoadPlace: Sendable {
 struct RoadExit {
     var state: TurnState
     var edge: EdgeIndex
-    /// The weight, relative to the others.
     var weight: Double
-    /// Whether the route goes on there.
     var isRoute: Bool
 }
 
@@ -62,7 +60,6 @@ struct RoadAhead {
     private static let cornerReach = 5.0...30.0
     /// Points of the lines ahead that are looked at; bounds the work.
     private static let maximumPoints = 200
-    /// Edges ahead that are looked at.
     private static let maximumEdges = 40
 
     // MARK: Ways on
@@ -113,7 +110,6 @@ struct RoadAhead {
         return place
     }
 
-    /// Whether an edge is in a tunnel.
     func isTunnel(_ edge: EdgeIndex) -> Bool { metric.turns.graph.traits(of: edge).flags.contains(.tunnel) }
 
     // MARK: Speeds
@@ -143,7 +139,7 @@ struct RoadAhead {
             for index in 1..<max(shape.count, 1) {
                 let next = shape[index].coordinate
                 let length = Geodesy.distance(point, next)
-                // What lies behind is driven; of the last piece the direction is still needed.
+                // Pieces behind the vehicle are dropped; the direction of the last one is still needed.
                 if ahead + length >= 0 {
                     let bearing = Geodesy.bearing(from: point, to: next)
                     if let before, ahead >= 0 {

@@ -32,7 +32,7 @@ extension RoadReckoner {
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
         var along = place.alongSigma * place.alongSigma
         var cross = place.crossSigma * place.crossSigma
-        // Who is round a bend from here is beside the road here: the mean square over a normal distribution along the
+        // A vehicle round a bend from here is beside the road here: the mean square over a normal distribution along the
         // road, by the quadrature of Gauss and Hermite.
         let reach = RoadReckoner.nodeReach * place.alongSigma
         var bend = 0.0

@@ -20,7 +20,6 @@ struct RoadReckoner: Sendable {
         var probability: Double
         /// Whether every choice so far was the route's.
         var followsRoute: Bool
-        /// Whether the road ended.
         var isAtEnd = false
         /// Direction of the road before this edge, at its end, radians clockwise from north; nil on the first.
         var entryBearing: Double?
@@ -128,7 +127,6 @@ struct RoadReckoner: Sendable {
         seesTurns ? RoadReckoner.maximumBranches.seeing : RoadReckoner.maximumBranches.blind
     }
 
-    /// The published place.
     var place: RoadPlace { branches[0].place }
     /// Probability that it is on this road.
     var probability: Double { branches[0].probability }

@@ -68,7 +68,7 @@ struct SpeedModel: Sendable {
         let road = ahead.freeSpeed(of: place.edge)
         noteDeviation(of: real, onRoad: road, ceiling: ceiling, seconds: seconds, memory: memory)
         guard real >= SpeedModel.creeping else { return speed = max(real, 0) }
-        // Who brakes for a bend or gathers speed behind it says nothing of the pace.
+        // Braking for a bend and accelerating behind it say nothing about the pace.
         guard isCertain, real > SpeedModel.learningSpeed, let lastSpeed,
             abs(real - lastSpeed) <= SpeedModel.steadiness * seconds, real < SpeedModel.freeOfBends * inBends
         else { return }

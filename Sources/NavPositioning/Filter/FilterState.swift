@@ -76,7 +76,6 @@ struct FilterState: Sendable {
         for axis in 0..<Axis.count where self[axis, axis] < 1e-12 { self[axis, axis] = 1e-12 }
     }
 
-    /// Whether all numbers are such.
     var isFinite: Bool {
         var sum = mean.sum()
         for axis in 0..<Axis.count { sum += rows[axis].sum() }

@@ -60,7 +60,6 @@ struct MotionFilter: Sendable {
 
     // MARK: What it knows
 
-    /// The place.
     var coordinate: Coordinate {
         let place = frame.coordinate(of: LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north]))
         // The frame is flat and knows no pole.
@@ -85,7 +84,6 @@ struct MotionFilter: Sendable {
             east: state[Axis.east, Axis.east], north: state[Axis.north, Axis.north],
             eastNorth: state[Axis.east, Axis.north])
     }
-    /// Whether all its numbers are such.
     var isFinite: Bool { state.isFinite }
 
     // MARK: Time

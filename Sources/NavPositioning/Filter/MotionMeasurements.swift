@@ -6,7 +6,6 @@ import NavMatching
 extension MotionFilter {
     // MARK: Fixes
 
-    /// Takes in a fix of the present moment.
     mutating func update(_ fix: Fix) {
         let point = frame.point(fix.coordinate)
         let noise: Double

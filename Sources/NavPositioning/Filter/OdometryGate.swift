@@ -17,7 +17,6 @@ struct OdometryGate: Sendable {
     /// Seconds by which the last report was ahead, negative behind, when it was left out; nil when it was taken.
     private(set) var lead: Double?
 
-    /// Notes a fix that counts.
     mutating func noteFix(_ stamp: Timestamp) {
         reference = stamp
         ahead = nil

@@ -271,7 +271,7 @@ public struct PositionTracker: Sendable {
     /// Forgets everything but the thresholds.
     public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
 
-    /// How long nothing may measure the way before the first fix that counts says more than the prediction, seconds.
+    /// The time without a measured distance after which the first accepted fix outweighs the prediction, seconds.
     private static let silence = 20.0
 
     private mutating func goOn(to stamp: Timestamp?) {
@@ -310,7 +310,6 @@ struct OdometryBuffer: Sendable {
     private var first = 0
     private(set) var count = 0
     private var last: Odometry?
-    /// The signals that contradict the positions.
     var distrusted: MotionSignals = []
 
     init() {
@@ -359,7 +358,6 @@ struct OdometryBuffer: Sendable {
         }
     }
 
-    /// Forgets everything.
     mutating func removeAll() {
         count = 0
         first = 0

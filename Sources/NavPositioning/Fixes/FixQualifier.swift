@@ -6,7 +6,6 @@ import NavMatching
 /// It does not know which roads there are and it does not smooth: it says *no, because*. A rejected fix changes nothing but the evidence for
 /// a clock that was set or a vehicle that was carried away.
 struct FixQualifier: Sendable {
-    /// The thresholds in force.
     var limits: FixLimits
 
     private struct Sign: Sendable {
@@ -68,7 +67,7 @@ struct FixQualifier: Sendable {
             stuckStamp = fix.stamp
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
-        // Who is carried away on a ferry or a truck has wheels that stand.
+        // A vehicle on a ferry or a truck moves although its wheels stand still.
         let driven = wheelSpeed.map(abs).flatMap { $0 >= limits.frozenSpeed ? $0 : nil }
         let patience =
             driven != nil

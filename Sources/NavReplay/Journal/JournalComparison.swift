@@ -33,7 +33,7 @@ struct JournalComparison {
         init(type: String) { self.type = type }
 
         func take(recorded message: BagMessage) {
-            // What is kept for those who come late may have been recorded twice.
+            // A latched message may have been recorded twice.
             if lastSequence == message.sequence { return }
             if let last = lastSequence, message.sequence > last, message.sequence - last > 1 {
                 missing += Int(message.sequence - last - 1)
@@ -51,7 +51,6 @@ struct JournalComparison {
     private var entry = 0
     private(set) var difference: Difference?
 
-    /// Messages that were compared.
     var comparedCount: Int { topics.values.reduce(0) { $0 + $1.compared } }
     /// Messages that were said again and are not recorded.
     var missingCount: Int { topics.values.reduce(0) { $0 + $1.missingCount } }
@@ -63,7 +62,6 @@ struct JournalComparison {
         return topic
     }
 
-    /// Takes note of a recorded message.
     mutating func take(recorded message: BagMessage, _ name: String, type: String) {
         guard difference == nil else { return }
         topic(name, type).take(recorded: message)

@@ -28,7 +28,6 @@ struct JournalExecution {
         mapNumber = maps.first.number
     }
 
-    /// The configuration that a journal names.
     private static func configuration(_ text: String) throws(NodeError) -> NavigationConfiguration {
         let pairs = text.split(separator: "\n").map { line in
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -37,7 +36,7 @@ struct JournalExecution {
         do throws(ConfigError) {
             return try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: pairs)
         } catch {
-            throw NodeError(.invalid, "the configuration of the recorded node cannot be had here: \(error)")
+            throw NodeError(.invalid, "the configuration of the recorded node cannot be used here: \(error)")
         }
     }
 
@@ -56,7 +55,7 @@ struct JournalExecution {
         let cause = entry.causeSequence ?? 0
         switch entry.event {
         case .start:
-            // What came into force before is what the core starts with.
+            // The core starts with the last map that came into force before.
             if let number = entry.mapSnapshot {
                 for change in try maps.changes(after: mapNumber, through: number) { _ = session.handle(change) }
                 mapNumber = max(mapNumber, number)
@@ -104,7 +103,7 @@ struct JournalExecution {
     private mutating func take(_ answer: NavMessages.RouteAnswer) throws(NodeError) -> NavigationSession.Outcome? {
         guard let query = answer.requestId.flatMap({ queries[$0] }) else { return nil }
         let map = try maps.map(answer.mapSnapshot ?? mapNumber)
-        // How long it took is the one thing that cannot be found again.
+        // The duration of the search is the one value that a replay cannot reproduce.
         let seconds = answer.routes.first?.computeDurationS
         guard let body = answer.providerBody else {
             var again = FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
@@ -117,7 +116,7 @@ struct JournalExecution {
             again.note(computeDuration: seconds)
             return session.handle(again, to: query)
         } catch {
-            throw NodeError(.invalid, "the provider's recorded answer is no route here: \(error)")
+            throw NodeError(.invalid, "the provider's recorded answer is not a route on this map: \(error)")
         }
     }
 }

@@ -66,7 +66,6 @@ struct JournalMaps {
         return made.filter { $0.map.number > seen && $0.map.number <= number }
     }
 
-    /// The map of a number.
     mutating func map(_ number: UInt64) throws(NodeError) -> MapSnapshot {
         try make(through: number)
         guard let map = made.last(where: { $0.map.number == number })?.map else {
@@ -133,7 +132,6 @@ struct TrafficTrack {
         next = { () throws(BagError) in try cursor.next() }
     }
 
-    /// The speeds of a message.
     mutating func update(_ header: TrafficSpeeds, _ sequence: UInt64) throws(NodeError) -> TrafficUpdate {
         func isWanted(_ candidate: (sequence: UInt32, update: TrafficUpdate)) -> Bool {
             candidate.sequence == UInt32(truncatingIfNeeded: sequence) && candidate.update.header == header

@@ -16,11 +16,8 @@ package import NavigationNode
 package struct JournalReplay {
     /// The outcome.
     package struct Summary: Sendable, Equatable, Codable {
-        /// Events of the journal that were executed.
         package var events = 0
-        /// Runs of the node in the bag.
         package var runs = 0
-        /// Messages that were compared.
         package var messages = 0
         /// Messages that were said again and are not in the bag: the recorder missed them, or ended before.
         package var unrecorded = 0

@@ -20,11 +20,9 @@ package struct DriveSimulator {
         package var waypoints: [NavRouting.Waypoint]
         /// Metres after which a wrong turn is taken; nil follows the route.
         package var deviateAt: Double?
-        /// The receiver's errors.
         package var receiver: ReceiverModel
         /// Fixes a second.
         package var rate: Double
-        /// Chooses the errors.
         package var seed: UInt64
         /// When the drive starts.
         package var start: NavGeo.Timestamp
@@ -37,7 +35,6 @@ package struct DriveSimulator {
         /// Seconds between a fix's time and its arrival, which varies by a fifth; 0 writes no time of arrival.
         package var latency = 0.0
 
-        /// A plan.
         package init(
             waypoints: [NavRouting.Waypoint], deviateAt: Double?, receiver: ReceiverModel, rate: Double, seed: UInt64,
             start: NavGeo.Timestamp
@@ -57,7 +54,6 @@ package struct DriveSimulator {
         package var distance: Double
         /// Seconds of the drive.
         package var duration: Double
-        /// Fixes written.
         package var fixes: Int
         /// Reports of the vehicle's own motion written.
         package var odometry: Int
@@ -72,7 +68,6 @@ package struct DriveSimulator {
 
     private let router: Router
 
-    /// A simulator on a map, for the router's vehicle.
     package init(router: Router) { self.router = router }
 
     /// Drives a plan and writes the fixes, and the odometry where there is any, as a bag in the order of arrival.
@@ -125,7 +120,7 @@ package struct DriveSimulator {
                     let delay = plan.latency * (0.8 + 0.4 * random.uniform())
                     message.receiveStampNs = fix.stamp.advanced(bySeconds: delay).nanoseconds
                 }
-                // What is sent first arrives first.
+                // Messages arrive in the order in which they were sent.
                 arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
                 if plan.latency > 0 { message.receiveStampNs = arrival }
                 try writeReports(before: arrival)

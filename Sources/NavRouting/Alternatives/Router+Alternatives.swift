@@ -131,7 +131,6 @@ extension EdgePosition {
 }
 
 extension AlternativeSearch {
-    /// A found way as a leg.
     func leg(of path: StatePath, turnsRound: Bool) -> LegPath {
         let turns = costs.hierarchy.turns
         let end = ends.destinationPlaces[ends.places[path.destination]]

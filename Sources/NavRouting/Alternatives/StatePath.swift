@@ -18,7 +18,6 @@ struct StatePath {
         (last < costs.count ? costs[last] : cost) - (first.map { costs[$0] } ?? 0)
     }
 
-    /// Appends a state that a turn leads to.
     mutating func append(_ state: TurnState, _ metric: Metric) {
         let turns = metric.turns
         guard let last = states.last, let before = costs.last else { return }

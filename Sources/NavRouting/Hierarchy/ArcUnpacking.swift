@@ -16,7 +16,6 @@ struct UnpackingScratch {
         /// The place of the middle among the lower neighbours, then the arc from it to the piece's lower end.
         var place: UInt32
         var middle: UInt32 = 0
-        /// The end of the middle's arcs.
         var end: UInt32 = 0
     }
 

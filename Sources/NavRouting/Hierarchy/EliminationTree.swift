@@ -9,9 +9,7 @@ struct EliminationTree {
     /// Stands for "no parent".
     static let none = UInt32.max
 
-    /// The rank of each state.
     let ranks: FlatArray<UInt32>
-    /// The state of each rank.
     let states: FlatArray<UInt32>
     /// The parent of each rank, ``none`` for a root.
     let parents: FlatArray<UInt32>

@@ -10,7 +10,6 @@ struct HierarchyParts: Sendable {
     let subtrees: [Range<Int>]
     /// The vertices in none of them, ascending.
     let top: ContiguousArray<UInt32>
-    /// Whether a vertex belongs to the top.
     let isTop: FlatArray<Bool>
 
     /// A subtree of more than this share of all vertices is taken apart.

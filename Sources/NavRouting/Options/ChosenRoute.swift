@@ -9,7 +9,6 @@ struct ChosenRoute {
     struct Joining {
         var place: EdgePosition
         var onward: ArraySlice<EdgeIndex>
-        /// The end of the route.
         var destination: EdgePosition
     }
 

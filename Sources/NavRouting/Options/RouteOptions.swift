@@ -74,7 +74,6 @@ public struct RouteOptions: Sendable, Hashable {
     /// No wishes.
     public init() {}
 
-    /// Whether some roads are left out.
     var excludes: Bool { !excludedEdges.isEmpty || !excludedAreas.isEmpty }
 
     /// Why the options make no sense; nil when they do.

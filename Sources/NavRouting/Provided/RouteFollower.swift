@@ -35,7 +35,6 @@ package struct RouteFollower {
         finder = StepFinder(metric)
     }
 
-    /// The edges under a leg's steps.
     package func edges(_ steps: [RoadStep]) -> EdgeSequence { finder.edges(steps) }
 
     /// The stops that end legs, as indices in the request's waypoints.
@@ -253,7 +252,7 @@ package struct RouteFollower {
             let length = Double(turns.graph.edgeLengths[edge.index])
             cost += UInt64(
                 metric.cost(
-                    ofPart: edge, from: index == start.index ? start.offset : 0,
+                    of: edge, from: index == start.index ? start.offset : 0,
                     to: index == end.index ? end.offset : length))
         }
         return LegPath(

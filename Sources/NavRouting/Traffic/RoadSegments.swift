@@ -12,7 +12,6 @@ final class RoadSegments: Sendable {
     let offsets: FlatArray<UInt32>
     /// The share of each segment in its edge's length, 0 ... 1.
     let shares: FlatArray<Float>
-    /// OSM way of each edge.
     let ways: FlatArray<Int64>
     /// Seconds for signals and booths on each edge.
     let stops: FlatArray<Float>
@@ -25,7 +24,6 @@ final class RoadSegments: Sendable {
     let slotSegments: FlatArray<UInt32>
     let slotEdges: FlatArray<UInt32>
 
-    /// The segments of all edges.
     var count: Int { slotTargets.count }
 
     init(_ graph: RoadGraph) {

@@ -12,7 +12,6 @@ struct RestrictionAutomaton {
     private let restrictions: [TurnRestriction]
     /// The longer state that an edge leads to.
     private var children: [Step: TurnState] = [:]
-    /// The restrictions that an edge completes.
     private var endings: [Step: [UInt32]] = [:]
     /// For each state beyond the edge count the longest of its endings that is a state.
     private var endingStates: ContiguousArray<TurnState> = []

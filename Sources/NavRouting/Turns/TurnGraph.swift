@@ -28,11 +28,10 @@ public final class TurnGraph: Sendable {
     let splitEdges: ContiguousArray<EdgeIndex>
     /// Arcs that complete a restriction, by ascending arc, with the restriction's number in the graph.
     let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
-    /// What holds at times only.
+    /// Rules that hold at certain times only.
     let timedRules: TimedRules
     /// The table that joins speeds with edges, once somebody needs it.
     let segments = LazySegments()
-    /// The further states of the edges that have some.
     private let splitStates: [EdgeIndex: [TurnState]]
 
     /// Expands a graph. Takes time in proportion to the turns.
@@ -92,7 +91,6 @@ public final class TurnGraph: Sendable {
         return index < 0 ? EdgeIndex(rawValue: state) : splitEdges[index]
     }
 
-    /// All states that stand on an edge.
     func states(on edge: EdgeIndex) -> [TurnState] {
         [edge.rawValue] + (splitStates.isEmpty ? [] : splitStates[edge] ?? [])
     }

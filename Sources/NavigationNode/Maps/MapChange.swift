@@ -5,7 +5,6 @@ package import NavNavigator
 
 /// A map that has come into force, and why.
 package struct MapChange: Sendable {
-    /// The map.
     package let map: MapSnapshot
     /// Why.
     package let cause: MapCause
@@ -38,7 +37,6 @@ package struct MapCause: Sendable {
     /// The provider that says that only the speeds hold that the node starts with.
     package static let start = "start"
 
-    /// The map's number.
     package var number: UInt64
     /// Version of its tileset.
     package var mapVersion: String
@@ -50,7 +48,6 @@ package struct MapCause: Sendable {
     /// Speeds that had ceased to hold by then are not in it.
     package var stamp: NavGeo.Timestamp
 
-    /// A cause.
     package init(
         number: UInt64, mapVersion: String, traffic: [(header: TrafficSpeeds, sequence: UInt64)],
         tiles: TileSupply.Change?, stamp: NavGeo.Timestamp

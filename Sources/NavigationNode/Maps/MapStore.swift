@@ -42,7 +42,6 @@ package final class MapStore: Sendable {
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 
-    /// The map in force.
     package var current: MapSnapshot { content.withLock { $0 } }
 
     /// The soonest moment at which a known speed ceases to hold; nil when all hold until they are replaced.
@@ -56,7 +55,7 @@ package final class MapStore: Sendable {
     ///     force.
     ///   - now: The moment on the clock of the speeds.
     package func update(_ updates: [TrafficUpdate], roads: RoadGraph? = nil, at now: NavGeo.Timestamp) -> Result {
-        // What is sorted in halves is sorted sooner only where both are sorted at once.
+        // Sorting in halves is faster only when both run at once.
         let sorter: HierarchyMetric.ForEach? = isShared ? .some(forEach) : .none
         return traffic.withLock { (traffic) -> Result in
             var result = Result()
@@ -71,7 +70,7 @@ package final class MapStore: Sendable {
             _ = traffic.dropExpired(at: now)
             expiry.withLock { $0 = traffic.nextExpiry }
             result.segmentCount = traffic.speeds.count
-            // Who says the same again, as many do every minute, costs no customisation.
+            // A provider that repeats the same speeds, as many do every minute, causes no customisation.
             guard roads != nil || traffic.speeds != before.speeds else {
                 traffic.stamp = before.stamp
                 return result

@@ -114,7 +114,6 @@ final class MapWorker: Sendable {
         pending.signal()
     }
 
-    /// Looks for tiles now.
     func look() {
         state.withLock { $0.isToLook = true }
         pending.signal()
@@ -138,7 +137,6 @@ final class MapWorker: Sendable {
     /// The fault of the tiles on disk; nil when there is none.
     var trouble: String? { state.withLock { $0.trouble } }
 
-    /// Takes what is to be told.
     func takeReports() -> [Report] {
         state.withLock { state in
             defer { state.reports = [] }
@@ -173,7 +171,7 @@ final class MapWorker: Sendable {
             if isDue || job.isToLook { lookForTiles(&tiles) }
             if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
             state.withLock { $0.isWorking = false }
-            // Who asked whether it is at work meanwhile asks again.
+            // A caller that asked meanwhile whether it is busy asks again.
             waker.wake()
         }
         finished.signal()

@@ -12,16 +12,13 @@ package struct TileSupply {
     package struct Change: Sendable, Equatable {
         /// Tiles that are new or have another content.
         package var added: [RoadTileID] = []
-        /// Tiles that are gone.
         package var removed: [RoadTileID] = []
 
-        /// A change.
         package init(added: [RoadTileID] = [], removed: [RoadTileID] = []) {
             (self.added, self.removed) = (added, removed)
         }
     }
 
-    /// The directory in force.
     package private(set) var directory: TilesetDirectory
     private var loaded: [RoadTileID: Loaded] = [:]
 
@@ -78,7 +75,6 @@ package struct TileSupply {
     /// The number of tiles of the tileset that are not on board.
     package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
 
-    /// The tiles on board as one graph.
     package func graph() -> RoadGraph { directory.graph(of: loaded.values.map(\.tile)) }
 
     /// Takes in what has changed on disk; nil when that is nothing.

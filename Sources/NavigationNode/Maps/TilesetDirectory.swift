@@ -8,9 +8,7 @@ import Synchronization
 
 /// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
 package struct TilesetDirectory: Sendable {
-    /// The directory.
     package let path: String
-    /// The tileset of the directory.
     package let tileset: Tileset
 
     /// The largest `tileset.json`, bytes: that of a continent.
@@ -23,7 +21,7 @@ package struct TilesetDirectory: Sendable {
         do throws(ConfigError) {
             bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
         } catch {
-            // What is there and cannot be read may be sound.
+            // A file that exists and cannot be read may be sound.
             guard FileState(file) == nil else { throw NodeError(.system, error.description) }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
@@ -43,7 +41,6 @@ package struct TilesetDirectory: Sendable {
         self.path = path
     }
 
-    /// Reads and checks all tiles.
     package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
     /// Reads and checks some tiles, side by side, in their order.
@@ -59,7 +56,6 @@ package struct TilesetDirectory: Sendable {
         return tiles
     }
 
-    /// Whether the files of a tile are there.
     package func isPresent(_ entry: Tileset.Entry) -> Bool {
         !states(of: entry).contains(nil)
     }
@@ -69,7 +65,6 @@ package struct TilesetDirectory: Sendable {
         [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
     }
 
-    /// Joins all tiles to a graph.
     package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
 
     /// Joins some of its tiles to a graph that knows of the others.
@@ -113,7 +108,7 @@ package struct TilesetDirectory: Sendable {
                 "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); look at the disk and at what this "
                     + "machine's processes use (ulimit -n)")
         }
-        // Whoever puts a pipe there does not hold us up.
+        // A pipe in its place must not block the node.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("opened") }
         defer { close(descriptor) }

@@ -6,7 +6,6 @@ package import NavWire
 /// Speeds of road segments in OSRM's form: lines of `from_node,to_node,speed_kmh`, 0 for closed, whatever follows left
 /// aside.
 package struct TrafficFile {
-    /// The speeds of the file.
     package let overlay: TrafficOverlay
 
     /// Reads a file. A first line that names the columns is passed over.

@@ -23,7 +23,7 @@ package enum EventLine {
             "faster route \(word(event.phase?.description, "FASTER_ROUTE_PHASE_"))"
                 + (event.gainS.map { ": \(Int($0.rounded())) s sooner" } ?? "")
         case let event as NavMessages.RouteRefresh: refresh(event)
-        // What is usual need not be told.
+        // Usual values are left out.
         case let decision as NavMessages.PolicyDecision where decision.decidedBy != .default:
             "policy \(word(decision.kind?.description, "POLICY_KIND_")): "
                 + "\(word(decision.verdict?.description, "POLICY_VERDICT_")) by \(word(decision.decidedBy?.description, "POLICY_DECIDER_"))"

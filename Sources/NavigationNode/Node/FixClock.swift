@@ -7,9 +7,9 @@ package import NavGeo
 package struct FixClock {
     /// The delay after the one before from which a fix counts as missing, seconds.
     private static let tolerance = 0.3
-    /// How long after a stall of the process an inbox that looks empty may still be filling, ns.
+    /// The time after a stall of the process during which an empty inbox may still be filling, ns.
     private static let settling: Int64 = 300_000_000
-    /// How long the loop may take for a turn before it counts as a stall, ns: in a playback, which may be many times as fast as the drive was,
+    /// The longest turn of the loop that is not a stall, ns: in a playback, which may be many times as fast as the drive was,
     /// less.
     private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
@@ -73,7 +73,6 @@ struct ArrivalMonitor {
         earliest.map { Double((stamp.nanoseconds &- arrival) &- $0) / 1e9 }
     }
 
-    /// Notes a fix that counted.
     mutating func note(_ stamp: NavGeo.Timestamp, arrival: Int64) {
         let difference = stamp.nanoseconds &- arrival
         guard let known = earliest, difference > known &- Self.clockSet else {

@@ -10,7 +10,6 @@ enum FixTypeName {
     /// All of them, the least first.
     static var all: [String] { names.map(\.name) }
 
-    /// The type of a name.
     static func type(_ name: String) -> FixType? { names.first { $0.name == name }?.type }
 
     /// The name of a type; that of any where it has none.

@@ -14,7 +14,6 @@ final class NavigationCalls {
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
     private var lastID: UInt64 = 0
 
-    /// The number of waiting requests.
     var count: Int { waiting.count }
 
     /// Notes a unary call.
@@ -44,7 +43,6 @@ final class NavigationCalls {
         return id
     }
 
-    /// A number for the next call.
     func nextID() -> UInt64 {
         lastID += 1
         return lastID
@@ -60,12 +58,10 @@ final class NavigationCalls {
         }
     }
 
-    /// Answers a call for coverage.
     func answer(_ id: UInt64, _ coverage: RouteCoverage) {
         surveys.removeValue(forKey: id)?.finish(RouteCoverageResponse(coverage))
     }
 
-    /// Answers a call.
     func answer(_ id: UInt64, _ reply: CommandReply) { waiting.removeValue(forKey: id)?(reply) }
 }
 
@@ -82,7 +78,6 @@ extension CommandReply {
         return (nil, nil)
     }
 
-    /// The number of the request that was made.
     var requestID: UInt64? {
         if case .requested(let id) = self { return id }
         return nil

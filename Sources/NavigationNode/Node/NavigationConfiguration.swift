@@ -10,13 +10,11 @@ package import NavRouting
 
 /// The configuration of `navigation-node` and of `navbus replay`.
 package struct NavigationConfiguration: NodeConfiguration {
-    /// The directory of road tiles.
     package var tiles = ""
     /// A file with speeds of road segments; empty for none.
     package var traffic = ""
     /// The destination from the first position on; nil waits for a command.
     package var destination: Coordinate?
-    /// Stops on the way.
     package var via: [Coordinate] = []
     /// The vehicle: what it is, and where it differs from the usual one of its kind.
     package var vehicle = VehicleKeys()
@@ -29,7 +27,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
     }
-    /// The source of missing tiles.
     package var tileCache = TileCacheKeys()
     /// The file that keeps the trip, so that it outlives the node; empty keeps none.
     package var tripFile = ""
@@ -40,12 +37,9 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var policyNode = ""
     /// The longest wait for the policy node at the start, seconds. 2: a launch file starts both.
     package var policyWait = 2.0
-    /// Thresholds of the core.
     package var navigator = NavigatorConfig()
-    /// Thresholds of the matcher.
     package var matcher = MatcherConfig()
 
-    /// The defaults.
     package init() {}
 
     /// The places of the configured trip; empty without one.
@@ -57,7 +51,6 @@ package struct NavigationConfiguration: NodeConfiguration {
     /// The same as text: the stops and the destination.
     var tripText: String { (via + (destination.map { [$0] } ?? [])).map(\.text).joined(separator: ";") }
 
-    /// The vehicle that routes are for.
     package var profile: VehicleProfile { vehicle.profile }
 
     /// When a vehicle that sets out at a moment departs, on the clocks of the place; nil when their offset is unknown.
@@ -65,7 +58,6 @@ package struct NavigationConfiguration: NodeConfiguration {
         minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<NavigationConfiguration>] {
         [
             .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),

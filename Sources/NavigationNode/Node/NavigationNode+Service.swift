@@ -73,7 +73,6 @@ extension NavigationNode: NavigationServiceProvider {
         give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
     }
 
-    /// Goes on along one of the alternatives.
     package func selectAlternative(
         _ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>
     ) throws {
@@ -102,7 +101,6 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Leaves a waypoint out.
     package func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
         let skipped = request.waypointIndex ?? session.spoken.nextStop
         give(.skipWaypoint(request), call) {

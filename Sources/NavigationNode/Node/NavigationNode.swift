@@ -13,7 +13,6 @@ package import NavWire
 package final class NavigationNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "navigation-node"
-    /// The purpose of the node.
     package static let summary =
         "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
 
@@ -32,7 +31,6 @@ package final class NavigationNode: Node {
     /// Answers that are given once the trip that they are of is on the disk.
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
 
-    /// Topics that the node publishes.
     package static let topics: [any CatalogueTopic] = [
         Topics.state, Topics.position, Topics.progress, Topics.route, Topics.reroute, Topics.visualInstruction,
         Topics.spokenInstruction, Topics.arrival, Topics.fixRejected, Topics.simulation, Topics.receiver,
@@ -40,7 +38,6 @@ package final class NavigationNode: Node {
         Topics.policyRequest, Topics.policyDecision, Topics.journal,
     ]
 
-    /// Loads the map.
     package init(configuration: NavigationConfiguration, context: NodeContext) throws(NodeError) {
         guard !configuration.tiles.isEmpty else {
             throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
@@ -95,7 +92,7 @@ package final class NavigationNode: Node {
         try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
-            // What does not count may be of any time.
+            // A rejected fix may have any stamp.
             if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
             carryOut(outcome)
             guard outcome.hasProgress else { return }

@@ -16,10 +16,8 @@ package struct OutgoingMessage: Sendable {
     package let entry: TopicEntry
     /// When its content was true.
     package var stamp: NavGeo.Timestamp
-    /// The message.
     package var message: any Message
 
-    /// The topic's name in the catalogue.
     package var topic: String { entry.name }
 
     init<Content>(_ topic: Topic<Content>, _ stamp: NavGeo.Timestamp, _ message: Content) {
@@ -37,7 +35,6 @@ package final class NavigationSession {
     package struct Outcome {
         /// The messages to publish, in order.
         package var messages: [OutgoingMessage] = []
-        /// Routes to find.
         package var queries: [RouteQuery] = []
         /// Queries that nobody waits for any more.
         package var cancelled: [UInt64] = []
@@ -49,11 +46,9 @@ package final class NavigationSession {
         package var withdrawn: [UInt64] = []
         /// The stamp of the fix at hand, if it counted.
         package var counted: NavGeo.Timestamp?
-        /// Whether a progress is among the messages.
         package var hasProgress = false
-        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
+        /// The saved trip from now on, nil for none; nil when it has not changed.
         package var trip: SavedTrip??
-        /// Answers to calls.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
@@ -182,7 +177,6 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Whether there is any road on board.
     var hasRoads: Bool { map.graph.edgeCount > 0 }
 
     /// The last published state, position, progress and route.
@@ -433,7 +427,6 @@ package final class NavigationSession {
         }
     }
 
-    /// Takes note of what the core says of positioning.
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
         case .position:

@@ -3,7 +3,6 @@ package import NavDirections
 
 /// The keys of the online provider of routes. Without an address there is none, and all routes are found on board.
 package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
-    /// The provider and how it is asked.
     package var directions = DirectionsConfiguration()
     /// The file that holds the access token; empty for the variable `NAVBUS_DIRECTIONS_TOKEN`, or none.
     package var tokenFile = ""
@@ -19,7 +18,6 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
         return try OnlineRouteProvider(directions, token: AccessToken.read(file: tokenFile, environment: environment))
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<OnlineRoutingKeys>] {
         [
             .string(

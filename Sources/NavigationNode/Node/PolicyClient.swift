@@ -48,7 +48,6 @@ final class PolicyClient {
         }
     }
 
-    /// Asks.
     func ask(_ request: NavNavigator.PolicyRequest, _ message: NavMessages.PolicyRequest) {
         do throws(BusError) {
             switch message.question {
@@ -73,7 +72,7 @@ final class PolicyClient {
         }
     }
 
-    /// Nobody waits for an answer any more.
+    /// The answers are no longer needed.
     func withdraw(_ id: UInt64) {
         if let call = open.removeValue(forKey: id) { try? context.bus.cancel(call) }
     }

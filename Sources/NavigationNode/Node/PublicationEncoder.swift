@@ -11,15 +11,12 @@ package import NavWire
 
 /// Puts what the core says into messages, and keeps of them what answers to calls and policy questions repeat.
 struct PublicationEncoder {
-    /// The map in force.
     var map: MapSnapshot
     /// Minutes that the clocks of the place are ahead of UTC; nil when unknown.
     var minutesAheadOfUTC: Int?
-    /// The fix message at hand.
     var fix = NavMessages.GnssFix()
     /// The stamp of the last fix that counted.
     var lastUsed: NavGeo.Timestamp?
-    /// The route in force.
     private(set) var plan: RoutePlan?
     /// The last published message of each.
     private(set) var state: NavMessages.NavigationState?
@@ -149,7 +146,6 @@ struct PublicationEncoder {
         return message
     }
 
-    /// Returns the context of a policy request.
     func surroundings(_ context: EventContext) -> PolicySurroundings {
         PolicySurroundings(
             context: context, position: position, progress: progress, guidance: plan?.guidance, rejected: fix)
@@ -166,7 +162,6 @@ extension ReceiverSelection {
 }
 
 extension NavMessages.RouteAnswer {
-    /// The journal's form of an answer.
     init(_ answer: FoundAnswer, to query: RouteQuery) {
         self.init(
             requestId: query.requestID, purpose: RouteRequestPurpose(query.purpose), mapSnapshot: answer.map,

@@ -24,7 +24,6 @@ package struct ReceiverRegister {
     private var newest: NavGeo.Timestamp?
     /// The number of the receiver in use; nil before the first.
     private(set) var active: UInt8?
-    /// The number of changes of the receiver.
     private(set) var switches = 0
 
     /// A register in which the preferred receivers have their numbers.

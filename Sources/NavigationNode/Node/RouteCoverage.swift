@@ -52,7 +52,7 @@ struct RouteCoverage: Sendable, Equatable {
             wantedCount += 1
             if !isLoaded, isMissing.insert(id).inserted { missing.append(id) }
         }
-        // What a search has met may lie off the straight line.
+        // Tiles that a search has met may lie off the straight line.
         for id in needed where isMissing.insert(id).inserted {
             wantedCount += 1
             missing.append(id)

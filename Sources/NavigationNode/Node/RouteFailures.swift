@@ -38,7 +38,6 @@ extension RouteOutcome {
 }
 
 extension NodeError {
-    /// The failure of a command that needs the route.
     package init(_ failure: RouteFailure) {
         self.init(failure.code == .invalidRequest ? .usage : .missing, failure.message)
     }

@@ -10,7 +10,6 @@ package struct FoundAnswer: Sendable {
     /// The answer of the provider on the network; nil for a route that was found on board.
     package var body: [UInt8]?
 
-    /// An answer of a map.
     package init(answer: RouteAnswer, map: UInt64, body: [UInt8]? = nil) {
         (self.answer, self.map, self.body) = (answer, map, body)
     }

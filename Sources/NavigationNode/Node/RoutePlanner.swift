@@ -65,7 +65,6 @@ package final class RoutePlanner {
         return try map.router.route(request, workspace: workspace).route(of: request)
     }
 
-    /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
         let router = router(for: query, on: map)
         do throws(RouteFailure) {

@@ -10,7 +10,6 @@ final class RoutingWorker: Sendable {
         var answers: [(RouteQuery, FoundAnswer)] = []
         var surveys: [CoverageSurvey] = []
         var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
-        /// The query that is being answered.
         var current: RouteQuery?
         /// Another map came into force.
         var isMapNew = false
@@ -43,14 +42,13 @@ final class RoutingWorker: Sendable {
         thread.start()
     }
 
-    /// Queues a query.
     func submit(_ query: RouteQuery) {
         state.withLock { state in
             // The trip's own route comes before routes to look at.
             let place =
                 state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
             state.queries.insert(query, at: place)
-            // What is urgent does not wait for a provider's answer to what is not.
+            // An urgent query does not wait for a provider's answer to another.
             if let current = state.current, current.purpose.urgency < query.purpose.urgency { finder.hurry() }
         }
         pending.signal()
@@ -98,7 +96,6 @@ final class RoutingWorker: Sendable {
         pending.signal()
     }
 
-    /// Whether an answer is there or on its way.
     var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
     /// Takes the answers that are there, in order.

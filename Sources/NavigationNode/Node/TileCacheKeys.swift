@@ -13,10 +13,8 @@ package struct TileCacheKeys: NodeConfiguration, Equatable {
     /// Half width of the corridor that Coverage looks at, metres. 500: the documents' route buffer.
     package var corridor = 500.0
 
-    /// The defaults.
     package init() {}
 
-    /// Every key.
     package static var keys: [ConfigKey<TileCacheKeys>] {
         [
             .flag(

@@ -69,7 +69,6 @@ package final class TripFile: Sendable {
         return try Self.trip(bytes, path)
     }
 
-    /// Reads a file's content.
     package static func trip(_ bytes: [UInt8], _ path: String) throws(NodeError) -> SavedTrip {
         func refusal(_ what: String) -> NodeError {
             NodeError(.invalid, "'\(path)' \(what): the trip in it is left out, and the next one replaces it")
@@ -91,7 +90,6 @@ package final class TripFile: Sendable {
         }
     }
 
-    /// The content of a file.
     package static func bytes(_ trip: SavedTrip) throws(NodeError) -> [UInt8] {
         var trip = trip
         var payload = trip.encoded()

@@ -5,7 +5,6 @@ package import NavNavigator
 
 /// The keys of reroutes, faster routes, alternatives, refresh and policy.
 extension NavigationConfiguration {
-    /// The keys of the owner's policy.
     static var policy: [ConfigKey<NavigationConfiguration>] {
         [
             .text(
@@ -29,7 +28,6 @@ extension NavigationConfiguration {
         ]
     }
 
-    /// The thresholds for changing the route.
     static var tripThresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(
@@ -122,7 +120,6 @@ extension NavigationConfiguration {
         ]
     }
 
-    /// A number that may be left out.
     private static func optional(
         _ name: String, _ path: any WritableKeyPath<NavigationConfiguration, Double?> & Sendable,
         in range: ClosedRange<Double>, _ documentation: String

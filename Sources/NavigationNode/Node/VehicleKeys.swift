@@ -3,9 +3,7 @@ package import NavRouting
 
 /// The keys of the vehicle. Sizes that are not given are those of the kind, in whichever order the keys come.
 package struct VehicleKeys: NodeConfiguration, Equatable {
-    /// The kind.
     package var kind = VehicleProfile.Kind.car
-    /// The features to avoid.
     package var avoid: Avoidance = []
     /// Metres; nil as usual for the kind.
     package var height: Float?
@@ -17,20 +15,17 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
     package var weight: Float?
     /// Tonnes on the axle that bears most; nil as usual for the kind.
     package var axleLoad: Float?
-    /// Whether it carries dangerous goods.
     package var carriesDangerousGoods = false
 
     /// A car.
     package init() {}
 
-    /// The vehicle.
     package var profile: VehicleProfile {
         VehicleProfile(
             kind: kind, avoid: avoid, height: height, width: width, length: length, weight: weight, axleLoad: axleLoad,
             carriesDangerousGoods: carriesDangerousGoods)
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<VehicleKeys>] {
         [
             .text(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavTestKit
 import NavTestSystem
 
 /// A started process. Its output goes to files, so that nobody has to read it for it to go on.
@@ -65,22 +66,6 @@ final class Program: Sendable {
 
     /// Ends the process and what it started, whatever state it is in.
     func end() { process.end() }
-}
-
-/// Waits until something holds. The limit is a safety net and no measurement: of a time in which this test was not let run, one second
-/// counts.
-func eventually(
-    _ what: String, seconds: Int = 300, detail: () -> String = { "" }, _ condition: () async throws -> Bool
-) async throws {
-    var (waited, last) = (Duration.zero, ContinuousClock.now)
-    repeat {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(20))
-        let now = ContinuousClock.now
-        waited += min(now - last, .seconds(1))
-        last = now
-    } while waited < .seconds(seconds)
-    throw Failure("gave up waiting after \(seconds) s: \(what)\n\(detail())")
 }
 
 /// A file's content as text; nil when it cannot be read.

@@ -1,14 +1,14 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 
 /// Where things are.
 enum Project {
     /// The repository.
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().path
+    static let root = TestData.project
 
     /// The demo's extract of OpenStreetMap.
-    static let map = root + "/Tests/Fixtures/helsinki.osm.pbf"
+    static let map = TestData.fixture("helsinki.osm.pbf")
 
     /// Python with pyzmq, protobuf, mcap and mcap-protobuf-support: `NAVBUS_PYTHON`, else the system's.
     static let python = Python.path
@@ -18,12 +18,6 @@ enum Project {
 
     /// Whether Python can write extracts of OpenStreetMap.
     static let hasOsmium = Python.has("osmium")
-
-    /// Recorded data beside the project; tests that need it are skipped where it is absent.
-    static let data: String? = {
-        let candidates = [ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"], root + "/../shared/data"]
-        return candidates.compactMap { $0 }.first { FileManager.default.fileExists(atPath: $0 + "/gnss") }
-    }()
 
     /// A program of the system; gpsd lies where only root's `PATH` leads.
     static func find(_ program: String) -> String? {

@@ -1,22 +1,18 @@
 import Foundation
+import NavTestKit
 import NavTestSystem
 import Synchronization
 
 /// A folder of one test with a bus of its own, and the processes that the test starts in it.
 final class Sandbox: Sendable {
-    /// The folder: short, because sockets lie in it.
-    let path: String
+    private let folder: TemporaryFolder
+    var path: String { folder.path }
     private let programs = Mutex<[Program]>([])
 
-    fileprivate init() throws {
-        var template = Array("/tmp/nb-XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { throw Failure("no temporary folder can be made") }
-        path = String(cString: made)
-    }
+    fileprivate init() throws { folder = try TemporaryFolder() }
 
     fileprivate func end() {
         for program in programs.withLock({ $0 }).reversed() { program.end() }
-        try? FileManager.default.removeItem(atPath: path)
     }
 
     /// The environment of the processes: the test's own without any setting of navbus, and a bus in the folder.
@@ -103,7 +99,7 @@ actor Town {
     static let from = "60.1655,24.9375"
     static let to = "60.1765,24.9505"
 
-    private let made: Task<String, any Error>
+    private let made: Task<Sandbox, any Error>
 
     private init() {
         made = Task {
@@ -112,13 +108,13 @@ actor Town {
             atexit { removeAtExit.withLock { $0 }.forEach { try? FileManager.default.removeItem(atPath: $0) } }
             try await sandbox.succeed("navbus", ["map", "build", Project.map, "--out", "tiles"])
             try await sandbox.succeed("navbus", Town.simulation(tiles: "tiles", to: "drive.mcap"))
-            return sandbox.path
+            return sandbox
         }
     }
 
     /// The road tiles; not to be changed.
     var tiles: String {
-        get async throws { try await made.value + "/tiles" }
+        get async throws { try await made.value.path + "/tiles" }
     }
 
     /// How many fixes the drive has, one a second.
@@ -126,7 +122,7 @@ actor Town {
 
     /// The drive.
     var drive: String {
-        get async throws { try await made.value + "/drive.mcap" }
+        get async throws { try await made.value.path + "/drive.mcap" }
     }
 
     static func simulation(tiles: String, seed: Int = 7, to bag: String, _ more: [String] = []) -> [String] {

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestKit
 import NavTestSupport
 import NavTestSystem
 
@@ -18,14 +19,13 @@ final class Providers {
     let valhalla: String
     private let process = Process()
     private let input = Pipe()
-    private let folder: URL
+    private let folder: TemporaryFolder
 
     init() throws {
         guard let python = Providers.python, let map = RealMap.path(Providers.map) else {
             throw Failure("NAVBUS_PYTHON_PEERS is not set, or '\(Providers.map)' is not there")
         }
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("nd-\(UUID().uuidString.prefix(8))")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: python)
         process.arguments = ["\(TestData.project)/Tests/Peers/directions.py", map, folder.path]
@@ -45,7 +45,6 @@ final class Providers {
         else {
             try? input.fileHandleForWriting.close()
             process.waitUntilExit()
-            try? FileManager.default.removeItem(at: folder)
             throw Failure("the providers did not start: \(text)")
         }
         (self.osrm, self.valhalla) = (osrm, valhalla)
@@ -55,6 +54,5 @@ final class Providers {
     deinit {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
-        try? FileManager.default.removeItem(at: folder)
     }
 }

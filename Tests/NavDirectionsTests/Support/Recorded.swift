@@ -2,6 +2,7 @@ import Foundation
 import NavDirections
 import NavGeo
 import NavRouting
+import NavTestKit
 import NavTestSupport
 
 /// Answers of real providers on the committed extract of Helsinki.

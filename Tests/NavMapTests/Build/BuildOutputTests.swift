@@ -1,10 +1,11 @@
 import Foundation
 import NavMap
 import NavMapBuild
+import NavTestKit
 import Synchronization
 import Testing
 
-@Suite("Writing tilesets", .enabled(if: TestExtracts.areAvailable, "the extracts of NAVBUS_TEST_DATA are absent"))
+@Suite("Writing tilesets", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
 struct BuildOutputTests {
     private func contents(_ directory: URL) throws -> [String: Data] {
         var result: [String: Data] = [:]
@@ -21,11 +22,11 @@ struct BuildOutputTests {
 
     @Test("builds with one job and with three are byte-identical, and the tileset says what is there")
     func deterministic() throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let first = directory.appendingPathComponent("first")
         let second = directory.appendingPathComponent("second")
-        let input = TestExtracts.osm("liechtenstein")
+        let input = TestData.osm("liechtenstein")
         let report = try MapBuilder(.init(jobs: 1)).build(input: input, output: first.path)
         #expect(try MapBuilder(.init(jobs: 3)).build(input: input, output: second.path) == report)
         let files = try contents(first)
@@ -51,12 +52,12 @@ struct BuildOutputTests {
 
     @Test("tiles in memory are those of the files")
     func memory() throws {
-        let data = try OSMPBFReader.read(path: TestExtracts.osm("helsinki"), jobs: 3)
+        let data = try OSMPBFReader.read(path: TestData.osm("helsinki"), jobs: 3)
         let (tiles, report) = try MapBuilder(.init(jobs: 2)).build(data)
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
-        let written = try MapBuilder().build(input: TestExtracts.osm("helsinki"), output: output.path)
+        let written = try MapBuilder().build(input: TestData.osm("helsinki"), output: output.path)
         #expect(written == report)
         for tile in tiles {
             #expect(try [UInt8](Data(contentsOf: output.appendingPathComponent(tile.id.path))) == tile.bytes)
@@ -65,14 +66,14 @@ struct BuildOutputTests {
 
     @Test("a tileset is replaced, anything else is left alone")
     func replacement() throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
         let builder = MapBuilder(.init(jobs: 2))
-        _ = try builder.build(input: TestExtracts.osm("helsinki"), output: output.path + "/")
+        _ = try builder.build(input: TestData.osm("helsinki"), output: output.path + "/")
         let first = try contents(output)
         try Data("stale".utf8).write(to: output.appendingPathComponent("stale.road"))
-        _ = try builder.build(input: TestExtracts.osm("helsinki"), output: output.path)
+        _ = try builder.build(input: TestData.osm("helsinki"), output: output.path)
         #expect(try contents(output) == first)
         // Nothing of the work remains beside it.
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
@@ -81,7 +82,7 @@ struct BuildOutputTests {
         try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: true)
         try Data("mine".utf8).write(to: foreign.appendingPathComponent("letter.txt"))
         for path in [foreign.path, foreign.appendingPathComponent("letter.txt").path] {
-            #expect { try builder.build(input: TestExtracts.osm("helsinki"), output: path) } throws: {
+            #expect { try builder.build(input: TestData.osm("helsinki"), output: path) } throws: {
                 ($0 as? MapBuildError)?.code == .outputExists
             }
         }
@@ -90,13 +91,13 @@ struct BuildOutputTests {
 
     @Test("a failed build leaves an older tileset as it was")
     func failure() throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let output = directory.appendingPathComponent("tiles")
-        _ = try MapBuilder().build(input: TestExtracts.osm("helsinki"), output: output.path)
+        _ = try MapBuilder().build(input: TestData.osm("helsinki"), output: output.path)
         let before = try contents(output)
         let cut = directory.appendingPathComponent("cut.osm.pbf")
-        try Data(contentsOf: URL(fileURLWithPath: TestExtracts.osm("helsinki"))).prefix(300_000).write(to: cut)
+        try Data(contentsOf: URL(fileURLWithPath: TestData.osm("helsinki"))).prefix(300_000).write(to: cut)
         #expect(throws: MapBuildError.self) { try MapBuilder().build(input: cut.path, output: output.path) }
         #expect(try contents(output) == before)
     }
@@ -124,11 +125,11 @@ struct BuildOutputTests {
 
     @Test("progress passes through all phases in order and reaches the end of each")
     func progress() throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let heard = Mutex<[(BuildPhase, Double)]>([])
         _ = try MapBuilder(.init(jobs: 2)).build(
-            input: TestExtracts.osm("helsinki"), output: directory.appendingPathComponent("tiles").path
+            input: TestData.osm("helsinki"), output: directory.appendingPathComponent("tiles").path
         ) { phase, fraction in heard.withLock { $0.append((phase, fraction)) } }
         let steps = heard.withLock { $0 }
         var phases: [BuildPhase] = []

@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMap
 import NavMapBuild
+import NavTestKit
 import Testing
 
 /// Countries on a grid of 0.01°, some 1.1 by 0.75 km at 48° north: node 100 * row + column, rows to the north.
@@ -239,8 +240,8 @@ struct CountryTests {
                 <tag k="boundary" v="administrative"/><tag k="ISO3166-1:alpha2" v="CH"/></relation>
             </osm>
             """
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let path = directory.appendingPathComponent("map.osm").path
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         let map = try BuiltMap(try OSMXMLReader.read(path: path))
@@ -249,7 +250,7 @@ struct CountryTests {
 }
 
 @Suite(
-    "Countries of real extracts", .enabled(if: TestExtracts.areAvailable, "the extracts of NAVBUS_TEST_DATA are absent")
+    "Countries of real extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent")
 )
 struct RealCountryTests {
     @Test(
@@ -259,7 +260,7 @@ struct RealCountryTests {
             ("porto", ["PT"]), ("cathedral", [""]),
         ])
     func countries(name: String, expected: [String]) throws {
-        let data = try OSMPBFReader.read(path: TestExtracts.osm(name), jobs: 2)
+        let data = try OSMPBFReader.read(path: TestData.osm(name), jobs: 2)
         let one = try MapBuilder(.init(jobs: 1)).build(data)
         let four = try MapBuilder(.init(jobs: 4)).build(data)
         #expect(one.report == four.report && one.tiles == four.tiles)

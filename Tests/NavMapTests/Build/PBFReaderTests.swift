@@ -1,13 +1,14 @@
 import Foundation
 import NavMapBuild
 import NavSimulation
+import NavTestKit
 import Testing
 
 @Suite("Reading .osm.pbf")
 struct PBFReaderTests {
     private func read(_ bytes: [UInt8], jobs: Int = 1) throws -> OSMData {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let file = directory.appendingPathComponent("in.osm.pbf")
         try Data(bytes).write(to: file)
         return try OSMPBFReader.read(path: file.path, jobs: jobs)
@@ -132,7 +133,7 @@ struct PBFReaderTests {
     }
 }
 
-@Suite("Damaged extracts", .enabled(if: TestExtracts.areAvailable, "the extracts of NAVBUS_TEST_DATA are absent"))
+@Suite("Damaged extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
 struct DamagedExtractTests {
     /// Every read must end, with data or with an error of its own kind; a trap would end the tests.
     private func attempt(_ bytes: [UInt8], _ file: URL) throws -> MapBuildError? {
@@ -148,10 +149,10 @@ struct DamagedExtractTests {
 
     @Test("a file that is cut anywhere gives an error with its place, or is whole")
     func truncated() throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let file = directory.appendingPathComponent("cut.osm.pbf")
-        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: TestExtracts.drivenRoads)))
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: TestData.drivenRoads)))
         #expect(try attempt(whole, file) == nil)
         var lengths = Array(0..<200) + stride(from: 200, to: whole.count, by: 97)
         lengths.append(whole.count - 1)
@@ -168,12 +169,12 @@ struct DamagedExtractTests {
 
     @Test("changed bytes in the blocks, inflated or not, never trap", arguments: 1...4)
     func mutated(seed: UInt64) throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let file = directory.appendingPathComponent("changed.osm.pbf")
-        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: TestExtracts.drivenRoads)))
+        let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: TestData.drivenRoads)))
         // The same content without compression, so that changes reach the reader of the blocks.
-        let source = try PBFFile(path: TestExtracts.drivenRoads)
+        let source = try PBFFile(path: TestData.drivenRoads)
         var writer = PBFWriter()
         writer.header()
         for blob in try source.scan().blobs { writer.block("OSMData", Array(try source.contents(blob))) }

@@ -1,9 +1,10 @@
 import Foundation
 import NavMap
 import NavMapBuild
+import NavTestKit
 import Testing
 
-@Suite("Real extracts", .enabled(if: TestExtracts.areAvailable, "the extracts of NAVBUS_TEST_DATA are absent"))
+@Suite("Real extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
 struct RealExtractTests {
     /// The expected numbers of nodes and ways are those that osmium counts.
     @Test(
@@ -12,7 +13,7 @@ struct RealExtractTests {
             ("porto", 347_944, 51_458, 357, 100_000...170_000), ("andorra", 490_035, 25_706, 721, 6_000...16_000),
         ])
     func counts(name: String, nodes: Int, ways: Int, relations: Int, edges: ClosedRange<Int>) throws {
-        let data = try OSMPBFReader.read(path: TestExtracts.osm(name), jobs: 2)
+        let data = try OSMPBFReader.read(path: TestData.osm(name), jobs: 2)
         #expect(data.statistics.nodes == nodes)
         #expect(data.statistics.ways == ways)
         #expect(data.statistics.relations == relations)
@@ -30,7 +31,7 @@ struct RealExtractTests {
             ("heidelberg", 33_000...40_000, 4_032.9), ("cathedral", 20_000...23_500, 1_837.7),
         ])
     func builds(name: String, edges: ClosedRange<Int>, kilometres: Double) throws {
-        let data = try OSMPBFReader.read(path: TestExtracts.osm(name), jobs: 2)
+        let data = try OSMPBFReader.read(path: TestData.osm(name), jobs: 2)
         let (_, report) = try MapBuilder().build(data)
         #expect(edges.contains(report.edges))
         #expect(abs(report.edgeLength / 1000 - kilometres) < 0.01 * kilometres)
@@ -39,7 +40,7 @@ struct RealExtractTests {
 
     @Test("the driven roads keep their consecutive small ids")
     func drivenRoads() throws {
-        let built = try BuiltMap(try OSMPBFReader.read(path: TestExtracts.drivenRoads))
+        let built = try BuiltMap(try OSMPBFReader.read(path: TestData.drivenRoads))
         #expect(built.report.nodes == 3_776 && built.report.ways == 448 && built.report.roads == 448)
         #expect(
             (0..<built.graph.edgeCount).allSatisfy {
@@ -50,8 +51,8 @@ struct RealExtractTests {
 
     @Test("the number of jobs does not change what is read")
     func jobs() throws {
-        let one = try OSMPBFReader.read(path: TestExtracts.osm("cathedral"), jobs: 1)
-        let four = try OSMPBFReader.read(path: TestExtracts.osm("cathedral"), jobs: 4)
+        let one = try OSMPBFReader.read(path: TestData.osm("cathedral"), jobs: 1)
+        let four = try OSMPBFReader.read(path: TestData.osm("cathedral"), jobs: 4)
         #expect(one.nodeIDs == four.nodeIDs && one.latitudes == four.latitudes && one.longitudes == four.longitudes)
         #expect(one.ways.ids == four.ways.ids && one.ways.parts == four.ways.parts)
         #expect(one.ways.tags.values == four.ways.tags.values && one.nodeTags.values == four.nodeTags.values)

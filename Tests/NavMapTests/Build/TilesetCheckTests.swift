@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMap
 import NavMapBuild
+import NavTestKit
 import NavTestSupport
 import Testing
 
@@ -77,8 +78,8 @@ struct TilesetCheckTests {
 
     /// Writes the town as a tileset and hands over its directory.
     private func withTileset(_ body: (URL) throws -> Void) throws {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let input = directory.appendingPathComponent("town.osm")
         let data = XMLReaderTests.small
         try Data(data.utf8).write(to: input)

@@ -2,14 +2,15 @@ import Foundation
 import NavGeo
 import NavMap
 import NavMapBuild
+import NavTestKit
 import Testing
 
 @Suite("Reading .osm XML")
 struct XMLReaderTests {
     /// Calls `body` with the path of a file of this content.
     private func withFile<T>(_ text: String, _ body: (String) throws -> T) throws -> T {
-        let directory = try TestExtracts.temporaryDirectory()
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
+        let directory = URL(fileURLWithPath: folder.path)
         let file = directory.appendingPathComponent("map.osm")
         try Data(text.utf8).write(to: file)
         return try body(file.path)

@@ -2,6 +2,8 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestBus
+import NavTestKit
 import Testing
 
 /// What a node says of its health, and why.
@@ -33,7 +35,7 @@ struct HealthTests {
         #expect(reasons.last?.hasPrefix("/vehicle/odometry: nothing for ") == true, "optional, but it was there")
     }
 
-    @Test func aSilentTopicTellsWhoShouldSpeak() throws {
+    @Test func aSilentTopicNamesItsPublishers() throws {
         let stage = try EchoStage()
         var monitor = HealthMonitor()
         func message(_ publishers: [String]?) -> String? {
@@ -62,7 +64,7 @@ struct HealthTests {
         #expect(topics.first { $0.topic == "/nav/route" }?.ageS == nil)
     }
 
-    @Test func anotherVersionOfASchemaIsReadToldOnceAndCounted() throws {
+    @Test func anotherSchemaVersionIsReadReportedOnceAndCounted() throws {
         let stage = try EchoStage()
         let publication = try stage.peer.advertise(
             TopicDescription(
@@ -96,7 +98,7 @@ struct HealthTests {
     }
 
     @Test func aPublisherOfARealBusIsNamedByItsName() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
             let bus = try BusNode(name: "echo", configuration: BusConfiguration(directory: directory))
@@ -123,7 +125,7 @@ struct HealthTests {
     }
 
     @Test func otherHostsAndStrangersAreCounted() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             var configuration = BusConfiguration(directory: directory)
             let absent = HostConfiguration.Peer(endpoint: try TCPEndpoint("tcp://127.0.0.1:9"), key: nil)
@@ -161,7 +163,7 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 1)
     }
 
-    @Test func aRateIsWhatCameBetweenTwoLooks() {
+    @Test func aRateIsMeasuredBetweenTwoReports() {
         var memory = HealthMemory()
         #expect(memory.rate("a", count: 100, at: 0) == nil)
         #expect(memory.rate("a", count: 120, at: 2 * second) == 10)

@@ -35,7 +35,7 @@ struct LatencyHistogramTests {
         #expect(LatencyHistogram().quantile(0.5) == nil)
     }
 
-    @Test func whatIsOldIsForgotten() {
+    @Test func oldSamplesExpire() {
         let recorder = LatencyRecorder("x", now: 0)
         recorder.record(nanoseconds: 5)
         #expect(recorder.recent(29_000_000_000).count == 1)

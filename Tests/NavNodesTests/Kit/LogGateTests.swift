@@ -8,7 +8,7 @@ struct LogGateTests {
 
     private func line(_ text: String, _ level: Logger.Level = .info) -> LogLine { LogLine(level, text) }
 
-    @Test func whatRepeatsIsCollapsedIntoACount() {
+    @Test func repeatedLinesAreCollapsedIntoACount() {
         var gate = LogGate()
         #expect(gate.take(line("a"), at: 0) == [.init(line: line("a"), count: 1)])
         for step in 1...500 { #expect(gate.take(line("a"), at: Int64(step)).isEmpty) }
@@ -51,7 +51,7 @@ struct LogGateTests {
         #expect(out == 1_000)
     }
 
-    @Test func whatIsCriticalAlwaysGoesOut() {
+    @Test func criticalLinesAreAlwaysWritten() {
         var gate = LogGate()
         for step in 0..<1_000 { _ = gate.take(line("line \(step)"), at: 0) }
         #expect(gate.take(line("fire", .critical), at: 0).map(\.line.text) == ["fire"])

@@ -5,6 +5,7 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavSimulation
+import NavTestKit
 import Testing
 
 /// A node between processes: its services, its life and its end, over real sockets.
@@ -12,7 +13,7 @@ struct NodeOnSocketsTests {
     private let options = CallOptions(timeout: .seconds(30))
 
     @Test func aStandbyNodeIsWokenAskedAndShutDown() throws {
-        try withFolder { folder in
+        try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let isReady = DispatchSemaphore(value: 0)
             let isOver = DispatchSemaphore(value: 0)

@@ -2,11 +2,12 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestBus
 import Testing
 
 /// A node's life, as the runner leads it.
 struct NodeRunnerTests {
-    @Test func anActiveNodeHearsAndPublishes() throws {
+    @Test func anActiveNodeReceivesAndPublishes() throws {
         let stage = try EchoStage()
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         try stage.turn()
@@ -38,7 +39,7 @@ struct NodeRunnerTests {
         #expect(stage.events.last == "deactivate" && stage.count("/nav/position") == 1)
     }
 
-    @Test func whatANodeLatchedIsTakenBackWhenItCeases() throws {
+    @Test func latchedMessagesAreClearedOnDeactivation() throws {
         let stage = try EchoStage()
         func lateJoiner(_ name: String) throws -> [String] {
             let late = try InProcessBus(name: name, network: stage.network)

@@ -74,7 +74,7 @@ struct ParameterTests {
         }
     }
 
-    @Test func aNodeSaysWhoItIs() throws {
+    @Test func aNodeReportsItsIdentity() throws {
         let info = try EchoStage().call(NodeService.getInfo, GetInfoRequest())
         #expect(info.node == "echo" && info.version == NavbusVersion.full && info.lifecycleState == .active)
         #expect(info.publishes.compactMap(\.topic) == ["/health/echo", "/log", "/nav/position"])

@@ -2,6 +2,8 @@ import Foundation
 import NavBus
 import NavKit
 import NavMessages
+import NavTestBus
+import NavTestKit
 import Testing
 
 /// Typed clients and servers over both buses.
@@ -20,7 +22,7 @@ struct TypedServiceTests {
             try server.serve(TileCacheService.served(by: cache))
             try body(try InProcessBus(name: "client", network: network))
         case .betweenProcesses:
-            try withFolder { folder in
+            try withTemporaryFolder { folder in
                 let directory = try BusDirectory(path: folder, domain: "t")
                 let stop = StopSignal([])
                 let isReady = DispatchSemaphore(value: 0)
@@ -74,7 +76,7 @@ struct TypedServiceTests {
     }
 
     @Test(arguments: Medium.allCases)
-    func whatIsThrownIsTheStatus(_ medium: Medium) throws {
+    func aThrownStatusIsTheStatusOfTheCall(_ medium: Medium) throws {
         try withPair(medium, { Cache() }) { client in
             let refused = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.purge, PurgeRequest(), options: options)

@@ -5,7 +5,7 @@ import Testing
 /// The barrier's two state machines, together and apart.
 struct LockstepTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func whatEachNodeHandlesDoesNotDependOnTheNetworksDelays(graph: UInt64) {
+    func handledMessagesDoNotDependOnNetworkDelays(graph: UInt64) {
         var first = LockstepModel(graph: graph, delays: 1)
         let expected = first.run()
         #expect(!expected.isEmpty && expected.contains { !$0.isEmpty }, "graph \(graph) came to nothing")
@@ -121,7 +121,7 @@ struct LockstepTests {
         #expect(drain(&tracker) == ["player/x2", "answer"])
     }
 
-    @Test func aGapIsLostAndWhatWasBeforeThePlaybackIsNot() throws {
+    @Test func aGapCountsAsLossAndEarlierMessagesDoNot() throws {
         var tracker = try begun([point("/x", 5, "player")])
         #expect(take(&tracker, "/x", 4, "player") == "player/x4")
         #expect(take(&tracker, "/x", 6, "player") == nil)
@@ -197,7 +197,7 @@ struct LockstepTests {
         return calls
     }
 
-    @Test func whatANodePublishesIsAnotherWaveForThoseWhoHearIt() {
+    @Test func publicationsOfANodeFormAnotherWaveForItsSubscribers() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"], "c": []])
         let time = SimulatedTime(nanoseconds: 1)
         let first = called(coordinator.step(to: time, epoch: 0, points: [point("/x", 1, "player")]))
@@ -211,7 +211,7 @@ struct LockstepTests {
         #expect(done == [.stepped(nextTimer: SimulatedTime(nanoseconds: 5))])
     }
 
-    @Test func whoDiesOrLosesMessagesIsNamed() {
+    @Test func aParticipantThatDiesOrLosesMessagesIsNamed() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"]])
         _ = coordinator.step(to: SimulatedTime(nanoseconds: 1), epoch: 0, points: [])
         #expect(coordinator.failed("a", "gone") == [.failed(.participant("a", "gone"))])

@@ -5,6 +5,7 @@ import NavConfig
 import NavGeo
 import NavKit
 import NavMessages
+import NavTestBus
 import NavTileCache
 import NavTileStore
 import NavWire

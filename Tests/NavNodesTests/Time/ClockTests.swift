@@ -38,7 +38,7 @@ struct ClockFollowerTests {
         #expect(follower.moment == to)
     }
 
-    @Test func aClockThatRunsBackwardsIsIgnoredAndToldOnce() {
+    @Test func aClockThatRunsBackwardsIsIgnoredAndReportedOnce() {
         var follower = ClockFollower()
         _ = receive(&follower, sample(100))
         #expect(receive(&follower, sample(99)) == .ignored(.backwards, isFirst: true))
@@ -81,7 +81,7 @@ struct TimerQueueTests {
         #expect(queue.next == nil)
     }
 
-    @Test func aLateTimerLeavesOutWhatItMissedWhenAsked() {
+    @Test func aLateTimerSkipsMissedPeriodsOnRequest() {
         var queue = TimerQueue()
         _ = queue.add(due: at(10), every: .nanoseconds(10))
         #expect(due(&queue, 95, skips: true) == [10])

@@ -94,7 +94,7 @@ struct NodeClockTests {
         #expect(ticks == [1_000, 10, 11, 12, 13, 14, -1, 15] || ticks == [1_000, 10, 11, 12, 13, 14, 15, -1])
     }
 
-    @Test func aBackwardsClockIsCountedAndToldOnce() {
+    @Test func aBackwardsClockIsCountedAndReportedOnce() {
         let told = Mutex<[String]>([])
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks) { text in
             told.withLock { $0.append(text) }
@@ -128,7 +128,7 @@ struct NodeClockTests {
         }
     }
 
-    @Test func aSilentPlayerGivesWayWhereNobodyCanBeAsked() {
+    @Test func aSilentPlayerIsReplacedWithoutARegistry() {
         let machine = Machine()
         let clock = NodeClock(isSimulated: true, machine: machine.clocks)
         _ = clock.receive(message(100), from: 1)

@@ -1,24 +1,25 @@
 import Glibc
 import NavGeo
+import NavSimulation
 
 /// A driver who keeps to the roads' speeds by a pace of their own that wanders: nobody drives as a map says.
-public struct DriverModel: Sendable, Hashable {
+struct DriverModel {
     /// The driver's mean speed as a share of the roads'.
-    public var pace: Double
+    var pace: Double
     /// Standard deviation of that share.
-    public var deviation: Double
+    var deviation: Double
     /// The correlation time of a deviation, seconds (a first-order Gauss-Markov process).
-    public var correlationTime: Double
+    var correlationTime: Double
 
     /// A driver.
-    public init(pace: Double = 1, deviation: Double = 0.04, correlationTime: Double = 60) {
+    init(pace: Double = 1, deviation: Double = 0.04, correlationTime: Double = 60) {
         self.pace = pace
         self.deviation = deviation
         self.correlationTime = max(correlationTime, 1)
     }
 
     /// The same drive in the driver's time, at `rate` states a second again.
-    public func drive(_ states: [DriveState], rate: Double, seed: UInt64) -> [DriveState] {
+    func drive(_ states: [DriveState], rate: Double, seed: UInt64) -> [DriveState] {
         guard states.count > 1, rate > 0, rate.isFinite else { return states }
         var random = SeededRandom(seed: seed)
         var wander = deviation * random.gaussian()

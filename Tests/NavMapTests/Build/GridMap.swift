@@ -1,29 +1,14 @@
 import Foundation
 import NavGeo
 import NavMapBuild
+import NavTestKit
 
-/// Where the real extracts lie: below `NAVBUS_TEST_DATA`, else below `../shared/data` of the project.
-enum TestExtracts {
-    static let directory: String = {
-        if let given = ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"] { return given }
-        let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        return project.deletingLastPathComponent().appendingPathComponent("shared/data").path
-    }()
-
+extension TestData {
     /// Whether the extracts are there; tests of real data are skipped without.
-    static var areAvailable: Bool { FileManager.default.fileExists(atPath: directory + "/osm/porto.osm.pbf") }
+    static var hasExtracts: Bool { has("osm/porto.osm.pbf") }
 
-    static func osm(_ name: String) -> String { "\(directory)/osm/\(name).osm.pbf" }
-
-    static var drivenRoads: String { directory + "/gnss/hof/network.osm.pbf" }
-
-    /// A new directory for one test.
-    static func temporaryDirectory() throws -> URL {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("navmapbuild-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        return url
-    }
+    /// The extract of the roads that a recorded drive took.
+    static var drivenRoads: String { gnss("hof/network.osm.pbf") }
 }
 
 /// A small map made of numbered nodes on a grid of 0.001°: node 10 * row + column.

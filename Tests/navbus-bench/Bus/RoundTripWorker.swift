@@ -1,6 +1,7 @@
 import Foundation
 import NavBus
 import NavKit
+import NavTestBus
 
 // Round trips over two topics: between two processes through the blocking API, and through the in-process bus.
 extension BusWorker {

@@ -1,22 +1,23 @@
 internal import DequeModule
+package import NavBus
 
 /// The nodes of one test, joined without sockets.
 ///
 /// Nothing runs by itself: a message is moved when it is published and read when its node polls. Each node's pipe is
 /// bounded as a socket's is, and a latched value goes again to every subscriber when a new one comes, as it does
 /// through ZeroMQ. Used by one thread.
-public final class InProcessNetwork {
+package final class InProcessNetwork {
     /// The time of every node's clock; the test moves it.
-    public var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
+    package var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
 
     /// The most messages that wait for a node that does not poll; further ones are lost for it.
-    public let pipeDepth: Int
+    package let pipeDepth: Int
 
     fileprivate var nodes: [InProcessBus] = []
     private var boots: UInt64 = 0
 
     /// An empty network.
-    public init(pipeDepth: Int = 2000) { self.pipeDepth = max(1, pipeDepth) }
+    package init(pipeDepth: Int = 2000) { self.pipeDepth = max(1, pipeDepth) }
 
     fileprivate func nextBoot(_ name: String) throws(BusError) -> UInt64 {
         guard !nodes.contains(where: { $0.name == name }) else {
@@ -28,7 +29,7 @@ public final class InProcessNetwork {
     }
 
     /// Puts frames into the pipes of all nodes that subscribed to the first one, as a foreign publisher could.
-    public func inject(_ frames: [[UInt8]]) {
+    package func inject(_ frames: [[UInt8]]) {
         guard let topic = frames.first, topic.last == 0 else { return }
         let name = String(decoding: topic.dropLast(), as: UTF8.self)
         for node in nodes where node.wants(name) { node.arrive(frames) }
@@ -68,11 +69,11 @@ public final class InProcessNetwork {
 }
 
 /// A node of an ``InProcessNetwork``: behaves as a ``BusNode`` does, at once and always the same way.
-public final class InProcessBus: Bus {
+package final class InProcessBus: Bus {
     /// The node's name, unique among the live nodes of its domain.
-    public let name: String
+    package let name: String
     /// The `boot_id` of every header the node sends, new at each start.
-    public let bootID: UInt64
+    package let bootID: UInt64
 
     private let network: InProcessNetwork
     private let waker: Waker
@@ -86,7 +87,7 @@ public final class InProcessBus: Bus {
     fileprivate private(set) var subscribedTopics: [String] = []
 
     /// Joins a network; the boot id counts its nodes from 1.
-    public init(name: String, network: InProcessNetwork) throws(BusError) {
+    package init(name: String, network: InProcessNetwork) throws(BusError) {
         try Names.checkDirectoryName(name, "node name")
         self.name = name
         self.network = network
@@ -101,12 +102,12 @@ public final class InProcessBus: Bus {
     }
 
     /// The node's counts since it started.
-    public var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
+    package var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
 
     // MARK: Publishing
 
     /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
-    public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
+    package func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
         try checkOpen()
         let publication = try outbox.advertise(topic)
         network.topicAppeared(topic.name)
@@ -114,7 +115,7 @@ public final class InProcessBus: Bus {
     }
 
     /// Publishes one message without waiting, see ``Bus/publish(_:on:stampNanoseconds:)``.
-    public func publish(
+    package func publish(
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
         try checkOpen()
@@ -124,13 +125,13 @@ public final class InProcessBus: Bus {
     }
 
     /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
-    public func clearLatched(_ publication: Publication) throws(BusError) {
+    package func clearLatched(_ publication: Publication) throws(BusError) {
         try checkOpen()
         try outbox.clearLatched(publication)
     }
 
     /// Returns the number of subscriptions to a publication's topic now.
-    public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
+    package func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         try checkOpen()
         try outbox.check(publication)
         return outbox.subscriberCount(publication.index)
@@ -148,7 +149,7 @@ public final class InProcessBus: Bus {
     // MARK: Subscribing
 
     /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
-    public func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
+    package func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
         try checkOpen()
         try Names.checkTopic(topic)
         try Outbox.check(qos: qos, maximumPayloadSize: maximumPayloadSize, topic)
@@ -158,7 +159,7 @@ public final class InProcessBus: Bus {
     }
 
     /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
-    public func subscribe(
+    package func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
         try checkOpen()
@@ -170,7 +171,7 @@ public final class InProcessBus: Bus {
     }
 
     /// Ends a subscription and drops what it had queued.
-    public func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
+    package func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
         try checkOpen()
         guard inbox.unsubscribe(subscription) else { throw .unknownSubscription(name) }
         applySubscriptions()
@@ -201,17 +202,17 @@ public final class InProcessBus: Bus {
     // MARK: Services
 
     /// The counts of services here, see ``Bus/serviceStatistics``.
-    public var serviceStatistics: ServiceStatistics { services.statistics }
+    package var serviceStatistics: ServiceStatistics { services.statistics }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
-    public func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError) {
+    package func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError) {
         try checkOpen()
         try services.server.serve(service, handler)
         network.servicesChanged()
     }
 
     /// Starts a call, see ``Bus/call(_:_:_:options:onEvent:)``.
-    public func call(
+    package func call(
         _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
         onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID {
@@ -222,26 +223,26 @@ public final class InProcessBus: Bus {
     }
 
     /// Whether a service can be called, see ``Bus/isServed(_:by:)``.
-    public func isServed(_ service: String, by node: String?) throws(BusError) -> Bool {
+    package func isServed(_ service: String, by node: String?) throws(BusError) -> Bool {
         try checkOpen()
         services.followServers(Clocks.monotonic())
         return services.client.isServed(service, by: node)
     }
 
     /// Gives a call up, see ``Bus/cancel(_:)``.
-    public func cancel(_ call: CallID) throws(BusError) {
+    package func cancel(_ call: CallID) throws(BusError) {
         try checkOpen()
         services.client.cancel(call)
     }
 
     /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
-    public func grant(_ call: CallID, messages: Int) throws(BusError) {
+    package func grant(_ call: CallID, messages: Int) throws(BusError) {
         try checkOpen()
         services.client.grant(call, messages)
     }
 
     /// One turn of the services of all nodes; when none had a message, the network's clock moves by `timeout`.
-    public func runServices(timeout: Duration) throws(BusError) {
+    package func runServices(timeout: Duration) throws(BusError) {
         try checkOpen()
         network.runServices(waiting: timeout)
         try checkOpen()
@@ -250,7 +251,7 @@ public final class InProcessBus: Bus {
     // MARK: The loop
 
     /// The oldest message in the pipe; returns nil at once when there is none, whatever the timeout.
-    public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
+    package func poll(timeout: Duration?) throws(BusError) -> Delivery? {
         try checkOpen()
         _ = services.run(network.now.monotonicNanoseconds)
         try checkOpen()
@@ -261,10 +262,10 @@ public final class InProcessBus: Bus {
     }
 
     /// A handle for other threads to end a wait with.
-    public func makeWaker() -> Waker { waker }
+    package func makeWaker() -> Waker { waker }
 
     /// Leaves the bus and frees the name; called again it does nothing.
-    public func close() {
+    package func close() {
         guard isOpen else { return }
         isOpen = false
         services.close()

@@ -81,7 +81,7 @@ final class AlternativeCheck {
             let isEnd = number == 0 || number == route.edges.count - 1
             var cost = UInt64(metric.cost(of: index))
             if isEnd {
-                let share = metric.cost(ofPart: index, from: edge.startOffset, to: edge.endOffset)
+                let share = metric.cost(of: index, from: edge.startOffset, to: edge.endOffset)
                 laid.rest = cost - min(UInt64(share), cost)
                 cost = UInt64(share)
             }

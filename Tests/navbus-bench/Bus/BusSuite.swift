@@ -1,5 +1,6 @@
 import Foundation
 import NavBench
+import NavTestBus
 
 /// The comparisons of `navbus-bench bus`: both sides are processes with the same roles and options.
 struct BusSuite {

@@ -1,0 +1,31 @@
+internal import Foundation
+internal import Glibc
+
+/// A folder of one test, removed with its last reference. Its path is short, because sockets may lie in it.
+package final class TemporaryFolder: Sendable {
+    /// Where it is.
+    package let path: String
+
+    /// Makes an empty folder.
+    package init() throws {
+        var template = Array("/tmp/nb-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        path = String(cString: made)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file of the folder and returns its path.
+    @discardableResult
+    package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+        let file = "\(path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+}
+
+/// Runs `body` with the path of a new folder, which is removed afterwards.
+package func withTemporaryFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let folder = try TemporaryFolder()
+    return try withExtendedLifetime(folder) { try body(folder.path) }
+}

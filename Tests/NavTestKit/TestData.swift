@@ -1,0 +1,25 @@
+internal import Foundation
+
+/// The locations of the data that tests read.
+package enum TestData {
+    /// The project's directory.
+    package static let project: String = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path
+
+    /// The shared data: `NAVBUS_TEST_DATA`, else `../shared/data` of the project. Tests that need it are skipped without.
+    package static let directory: String =
+        ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"]
+        ?? URL(fileURLWithPath: project).deletingLastPathComponent().appendingPathComponent("shared/data").path
+
+    /// The path of a committed fixture.
+    package static func fixture(_ name: String) -> String { "\(project)/Tests/Fixtures/\(name)" }
+
+    /// An OpenStreetMap extract of the shared data.
+    package static func osm(_ name: String) -> String { "\(directory)/osm/\(name).osm.pbf" }
+
+    /// Recorded drives of the shared data, by their path below `gnss`.
+    package static func gnss(_ path: String) -> String { "\(directory)/gnss/\(path)" }
+
+    /// Whether a file or folder of the shared data is there.
+    package static func has(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(directory)/\(path)") }
+}
