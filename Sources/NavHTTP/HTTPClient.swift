@@ -45,15 +45,6 @@ public struct HTTPLimits: Sendable, Hashable {
 
     /// The usual bounds.
     public init() {}
-
-    /// The reason why the limits are invalid; nil when they are valid.
-    public var fault: String? {
-        let seconds = [connectTimeout, idleTimeout, totalTimeout, slowestWindow]
-        if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "times must be above 0 and at most a day" }
-        if !(slowestRate >= 0 && slowestRate.isFinite) { return "the least rate must be 0 or more" }
-        if !(0...20).contains(redirects) { return "redirections must be 0 to 20" }
-        return nil
-    }
 }
 
 /// A client of HTTP over libcurl: an answer of bounded size in bounded time, or a typed failure.

@@ -52,7 +52,7 @@ package struct TileCacheCommand: ParsableCommand {
             throw NodeError(error)
         }
         Self.show(report, folder)
-        if report.findingCount > report.repairedCount || report.isCancelled { throw ExitCode(1) }
+        if report.findingCount > report.repairedCount { throw ExitCode(1) }
     }
 
     private static func repaired(_ folder: String) throws(StoreError) -> CheckReport {

@@ -56,40 +56,13 @@ struct StoreCheckTests {
         try bench.expectSound()
     }
 
-    @Test("It counts what it looks at, says how far it is, and ends when asked to")
-    func progress() throws {
+    @Test("It counts what it looks at")
+    func counts() throws {
         let bench = try StoreBench()
         try bench.addMaps()
         _ = try bench.store.commit((0..<300).map { mapTile($0, "content \($0)") }, now: at(1))
-        var last: CheckProgress?
-        var calls = 0
-        let report = try bench.store.reader.check { progress in
-            #expect(progress.files >= last?.files ?? 0 && progress.bytes >= last?.bytes ?? 0)
-            (last, calls) = (progress, calls + 1)
-            return true
-        }
-        #expect(report.isSound)
-        #expect(report.tileCount == 300 && report.objectCount == 300)
-        #expect(last?.files == 300 && last?.totalFiles == 300)
-        #expect(last?.bytes == last?.totalBytes && report.objectBytes == last?.bytes)
-        #expect(calls >= 256)
-        let early = try bench.store.reader.check { $0.files < 100 }
-        #expect(early.isCancelled && !early.isSound)
-        #expect(early.objectCount < 200)
-    }
-
-    @Test("Without reading contents it finds what sizes and names show")
-    func shallow() throws {
-        let bench = try StoreBench()
-        try bench.addMaps()
-        let address = try bench.put(1, "map")
-        try overwrite(try #require(try bench.find(address)).body.path, at: 0, with: [0x58])
-        var options = CheckOptions()
-        options.readsContent = false
-        #expect(try bench.store.reader.check(options).isSound)
-        options.readsContent = true
-        options.greatestFindings = 0
-        let report = try bench.store.reader.check(options)
-        #expect(report.findings.isEmpty && report.findingCount == 1 && !report.isSound)
+        let report = try bench.store.reader.check()
+        #expect(report.isSound && report.tileCount == 300 && report.objectCount == 300)
+        #expect(try report.objectBytes == bench.store.reader.storedBytes())
     }
 }

@@ -26,7 +26,7 @@ struct StoreTileTests {
                     ], validators: validators)
             ], now: at(3))
         #expect(report.stored.map(\.address) == [address])
-        #expect(report.addedBytes == 4)
+        #expect(try bench.store.reader.storedBytes() == 4)
         for _ in 0..<2 {
             let tile = try #require(try bench.find(address, now: 49))
             #expect(tile.body.hash == ContentHash(of: bytes))

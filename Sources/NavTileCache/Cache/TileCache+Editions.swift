@@ -126,44 +126,57 @@ extension TileCache {
     }
 
     /// Takes newer editions into use when all that is to come with them is on board.
+    ///
+    /// A region takes all of its tilesets with it. Tilesets that no region has in common do not wait for each other.
     func switchEditions() {
         let pending = tilesets.filter { $0.isPending }
         guard !pending.isEmpty else { return }
         let names = Set(pending.map(\.name))
         attempt("a newer edition") { () throws(StoreError) in
-            var ready: [String: StoredRegionProgress] = [:]
-            var isReady = true
-            for region in try store.reader.regions() where region.uses(anyOf: names) {
-                if let load = loads[region.definition.id], load.isReady, load.isOf(pending) {
-                    ready[region.definition.id] = load.progress
-                } else if region.state == .complete || region.staged != nil {
-                    isReady = false
-                    break
-                }
+            let regions = try store.reader.regions().filter { $0.uses(anyOf: names) }
+            let ready = regions.filter { region in
+                loads[region.definition.id].map { $0.isReady && $0.isOf(pending) } ?? false
             }
-            for tileset in pending where tileset.waitsForRegions == isReady {
-                tileset.waitsForRegions = !isReady
+            let readyIDs = Set(ready.map(\.definition.id))
+            var held: Set<String> = []
+            func hold(_ names: Set<String>) {
+                held.formUnion(names)
+                while let next = ready.first(where: {
+                    !held.isDisjoint(with: $0.tilesets) && !held.isSuperset(of: $0.tilesets)
+                }) { held.formUnion(next.tilesets) }
+            }
+            for region in regions where !readyIDs.contains(region.definition.id) {
+                if region.state == .complete || region.staged != nil { hold(region.tilesets) }
+            }
+            for tileset in pending where tileset.waitsForRegions != held.contains(tileset.name) {
+                tileset.waitsForRegions.toggle()
                 tileset.isToTell = true
             }
-            guard isReady else { return }
-            for tileset in pending where try !keepsWhatIsAhead(tileset) { return }
-            let keys = pending.compactMap { $0.newest?.key }
+            for tileset in pending where !held.contains(tileset.name) {
+                if try !keepsWhatIsAhead(tileset) { hold([tileset.name]) }
+            }
+            let next = pending.filter { !held.contains($0.name) }
+            guard !next.isEmpty else { return }
+            let nextNames = Set(next.map(\.name))
+            let coming = ready.filter { $0.uses(anyOf: nextNames) }.map(\.definition.id)
+            var progress: [String: StoredRegionProgress] = [:]
+            for id in coming { progress[id] = loads[id]?.progress }
             do throws(StoreError) {
-                try store.completeRegions(ready, using: keys, now: now)
+                try store.completeRegions(progress, using: next.compactMap { $0.newest?.key }, now: now)
             } catch {
                 guard error.code == .inUse else { throw error }
                 // A tile went while others were waited for: its file was damaged.
-                for id in ready.keys.sorted() { try reopen(id) }
+                for id in coming { try reopen(id) }
                 return
             }
-            for tileset in pending {
+            for tileset in next {
                 if let old = tileset.current?.key { outdated[old] = moment + Self.grace }
                 tileset.current = tileset.newest
                 log(
                     "tileset '\(tileset.name)': edition '\(tileset.current?.key.version.prefix(12) ?? "")' is in use")
             }
             tellTilesets()
-            for id in ready.keys.sorted() { finish(id) }
+            for id in coming { finish(id) }
         }
     }
 
@@ -206,9 +219,9 @@ extension StoredRegion {
     /// What it is, or will be when its update is complete.
     var newest: StoredRegionDefinition { staged?.definition ?? definition }
 
+    /// The tilesets of which it has, or will have, tiles.
+    var tilesets: Set<String> { Set((newest.descriptors + definition.descriptors).map(\.tileset)) }
+
     /// Whether it has, or will have, tiles of one of some tilesets.
-    func uses(anyOf names: Set<String>) -> Bool {
-        newest.descriptors.contains { names.contains($0.tileset) }
-            || definition.descriptors.contains { names.contains($0.tileset) }
-    }
+    func uses(anyOf names: Set<String>) -> Bool { !tilesets.isDisjoint(with: names) }
 }

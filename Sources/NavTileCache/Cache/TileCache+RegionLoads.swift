@@ -181,8 +181,8 @@ extension TileCache {
 
     /// A region is complete, and the store knows.
     func finish(_ id: String) {
+        // A retry stays: a newer edition that found no room while this one was loaded.
         guard let load = loads.removeValue(forKey: id) else { return }
-        retries.remove(id)
         outdatedReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
@@ -268,11 +268,12 @@ extension TileCache {
     /// When a region is tried again that could not go on, monotonic ns.
     var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
 
-    /// Tries a region again that is not complete.
+    /// Tries a region again that is not complete, or not of the newest editions.
     private func retry(_ id: String) {
-        guard loads[id] == nil else { return }
         let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
+            // A load of an older edition may be ready, and would wait for good.
+            guard loads[id] == nil || isOutdated(region) else { return }
             if region.needsPlanning || region.state == .complete || isOutdated(region) {
                 do throws(TileFailure) {
                     try put(region.newest)
@@ -286,7 +287,7 @@ extension TileCache {
                 try resume(region)
             }
         }
-        if !isDone, loads[id] == nil { retries.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
+        if !isDone { retries.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
     /// Whether a region is, or is being loaded, of other editions than the newest.

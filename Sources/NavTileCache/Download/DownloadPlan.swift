@@ -289,8 +289,7 @@ package struct DownloadPlan: Sendable {
         case .fetched(let tile), .unstorable(let tile):
             statistics.fetchedCount += 1
             usualSize += (Double(tile.size) - usualSize) / 16
-        case .notModified: statistics.notModifiedCount += 1
-        case .absent: statistics.absentCount += 1
+        case .notModified, .absent: break
         }
     }
 

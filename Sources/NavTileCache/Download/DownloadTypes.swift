@@ -117,10 +117,6 @@ public struct DownloadStatistics: Sendable, Hashable {
     public var receivedBytes: Int64 = 0
     /// Tiles fetched.
     public var fetchedCount = 0
-    /// Tiles that held on.
-    public var notModifiedCount = 0
-    /// Tiles that are not there.
-    public var absentCount = 0
     /// Attempts that failed.
     public var failedAttempts = 0
     /// Tiles given up.
@@ -170,19 +166,6 @@ public struct DownloadConfiguration: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
-
-    /// What makes no sense of it, and how it would; nil when all does.
-    public var fault: String? {
-        if !(1...64).contains(concurrency) { return "the number of tiles at a time must be 1 to 64" }
-        if let rate = bytesPerSecond, !(rate >= 1_000) { return "the bandwidth must be at least 1,000 bytes a second" }
-        if undeliveredBytes < 1 { return "the bytes not yet taken must be at least 1" }
-        if batchCount < 1 { return "a batch must hold at least 1 result" }
-        if !(0...100).contains(retries) { return "the number of retries must be 0 to 100" }
-        let seconds = [firstPause, longestPause, failureRest, firstRest, longestRest, longestRetryAfter]
-        if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "pauses must be above 0 and at most a day" }
-        if failuresToRest < 1 { return "a source must be allowed to fail once" }
-        return nil
-    }
 }
 
 /// How much fetching tiles would take.
@@ -203,7 +186,4 @@ public struct DownloadEstimate: Sendable, Hashable {
         self.uncertainty = uncertainty
         self.requestCount = requestCount
     }
-
-    /// Whether the bytes are known and not estimated.
-    public var isExact: Bool { uncertainty == 0 }
 }

@@ -4,14 +4,10 @@ public struct CommitReport: Sendable, Hashable {
     public var stored: [RegionTile] = []
     /// Tiles for which there was no room in the budget.
     public var refused: [RegionTile] = []
-    /// Bytes that the store grew by; negative when it shrank.
-    public var addedBytes: Int64 = 0
     /// Tiles that were evicted for it.
     public var evictedCount = 0
     /// How many of them are wanted, later than what was stored.
     public var evictedWantedCount = 0
-    /// Bytes that they freed.
-    public var evictedBytes: Int64 = 0
 
     package init() {}
 }

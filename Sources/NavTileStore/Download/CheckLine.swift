@@ -11,7 +11,6 @@ struct CheckLine: Sendable {
 
     private var arrivals: [Arrival] = []
     private var checkers = 0
-    private var beat = BatchTimer()
 
     private static let mostCheckers = 2
     /// So many are checked between two locks, and so many wait when a second thread begins.
@@ -26,21 +25,13 @@ struct CheckLine: Sendable {
 
     mutating func removeAll() { arrivals = [] }
 
-    /// When another thread is to begin; one that is to begin now is counted.
-    ///
-    /// - Parameters:
-    ///   - isUrgent: whether nothing is won by waiting for more.
-    ///   - now: the machine's time.
-    mutating func step(isUrgent: Bool, at now: Duration) -> BatchTimer.Step {
-        let isEnough = checkers == 0 ? !arrivals.isEmpty : checkers < Self.mostCheckers && arrivals.count >= Self.batch
-        guard isEnough else { return .pending }
-        let step = checkers == 0 ? beat.step(isUrgent: isUrgent, at: now) : .now
-        if case .now = step { checkers += 1 }
-        return step
+    /// Whether another thread is of use: the first when a tile waits, a second when many do.
+    var needsChecker: Bool {
+        checkers == 0 ? !arrivals.isEmpty : checkers < Self.mostCheckers && arrivals.count >= Self.batch
     }
 
-    /// The moment has come that ``step(isUrgent:at:)`` named.
-    mutating func wake() { beat.wake() }
+    /// Counts a thread that begins.
+    mutating func begin() { checkers += 1 }
 
     /// Takes what a thread checks next; nothing when it is done, and not counted any more.
     mutating func take() -> [Arrival] {

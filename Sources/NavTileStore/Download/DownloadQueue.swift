@@ -21,7 +21,8 @@ public final class DownloadQueue: Sendable {
         var results: [DownloadResult] = []
         /// The results that the reader was given last.
         var taken: [DownloadResult] = []
-        var deliveryBeat = BatchTimer()
+        /// When the next batch of tiles is checked, and of results delivered.
+        var batches = BatchTimer()
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
         var timer: (task: Task<Void, Never>, due: Duration)?
         var lastNumber: UInt64 = 0
@@ -52,7 +53,6 @@ public final class DownloadQueue: Sendable {
         _ sources: [any TileSource], _ configuration: DownloadConfiguration = DownloadConfiguration(),
         clock: DownloadClock = .system
     ) throws(TileSourceError) {
-        if let fault = configuration.fault { throw TileSourceError(.configuration, fault) }
         var byTileset: [String: any TileSource] = [:]
         for source in sources {
             guard byTileset.updateValue(source, forKey: source.tileset) == nil else {
@@ -401,21 +401,7 @@ public final class DownloadQueue: Sendable {
     private func deliver(_ state: inout State, isBatch: Bool = false) -> Delivery? {
         guard !state.results.isEmpty, state.reader != nil else { return nil }
         let isUrgent = isBatch || state.results.count >= configuration.batchCount || state.running.isEmpty
-        switch state.deliveryBeat.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
-        case .now: break
-        case .pending: return nil
-        case .later(let due):
-            Task { [self] in
-                try? await DownloadClock.system.sleep(due)
-                let delivery = self.state.withLock { state in
-                    state.deliveryBeat.wake()
-                    return deliver(&state)
-                }
-                delivery?.make()
-            }
-            return nil
-        }
-        guard let reader = state.reader.take() else { return nil }
+        guard isBatchDue(&state, isUrgent: isUrgent), let reader = state.reader.take() else { return nil }
         if state.results.count <= configuration.batchCount {
             state.taken = state.results
             state.results = []
@@ -500,19 +486,31 @@ public final class DownloadQueue: Sendable {
 
     /// Has what came in checked, when it is time.
     private func seeToCheck(_ state: inout State) {
+        guard state.checks.needsChecker else { return }
         let isUrgent =
             state.checks.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
-        switch state.checks.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
-        case .now: Task { [self] in check() }
-        case .pending: break
+            || !state.checks.isAtRest
+        guard isBatchDue(&state, isUrgent: isUrgent) else { return }
+        state.checks.begin()
+        Task { [self] in check() }
+    }
+
+    /// Whether the next batch is due now; when it is not, what waits is seen to when it is.
+    private func isBatchDue(_ state: inout State, isUrgent: Bool) -> Bool {
+        switch state.batches.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
+        case .now: return true
+        case .pending: return false
         case .later(let due):
             Task { [self] in
                 try? await DownloadClock.system.sleep(due)
-                self.state.withLock { state in
-                    state.checks.wake()
+                let delivery = self.state.withLock { state in
+                    state.batches.wake()
                     seeToCheck(&state)
+                    return deliver(&state, isBatch: true)
                 }
+                delivery?.make()
             }
+            return false
         }
     }
 

@@ -1,7 +1,7 @@
 import NavDigest
-import Glibc
 import NavGeo
 import NavHTTP
+import NavStorage
 import NavTileCache
 import Synchronization
 
@@ -82,7 +82,7 @@ final class FolderSource: TileSource {
         guard let listed = list.tile(tile) else { return .absent(Validators()) }
         var parts: [FetchedPart] = []
         for part in listed.parts {
-            let path = place + "/" + RoadList.path(tile, part.part)
+            let path = place + "/" + StoreFolder.viewFile(tile, part.part)
             guard let handle = try LocalFile.Handle(path) else {
                 throw TileSourceError(.mismatch, "there is no '\(path)', which the folder's list names")
             }
@@ -158,18 +158,9 @@ final class FolderSource: TileSource {
 
 /// A listing of a folder of tiles.
 enum FolderListing {
-    /// The names in a folder, sorted; none when there is no such folder.
+    /// The names in a folder that are not hidden, sorted; none when it cannot be read.
     private static func names(_ path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted()
+        ((try? Files.list(path)) ?? []).filter { !$0.hasPrefix(".") }.sorted()
     }
 
     /// The extension of the first tile.

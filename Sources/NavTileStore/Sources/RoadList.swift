@@ -39,7 +39,9 @@ package struct RoadList: Sendable {
         var tiles: [TileID: ListedTile] = [:]
         tiles.reserveCapacity(tileset.tiles.count)
         for entry in tileset.tiles {
-            guard let listed = Self.listed(entry, limits) else {
+            guard entry.tile != nil, let listed = ListedTile(entry),
+                listed.parts.allSatisfy({ (1...limits.tileBytes).contains($0.size) })
+            else {
                 throw TileSourceError(
                     .malformed,
                     "'\(place)' names a tile \(entry.id) whose files, sizes or hashes cannot be: the whole list is refused"
@@ -60,26 +62,6 @@ package struct RoadList: Sendable {
     /// Returns the list's entry for a tile; nil when it has none.
     package func tile(_ tile: TileID) -> ListedTile? { tiles[tile] }
 
-    /// The file of a part below the tileset's folder.
-    package static func path(_ tile: TileID, _ part: TilePart) -> String {
-        "\(tile.zoom)/\(tile.x)/\(tile.y).\(part == .body ? "road" : "rank")"
-    }
-
-    private static func listed(_ entry: Tileset.Entry, _ limits: TransferLimits) -> ListedTile? {
-        guard let id = entry.tile,
-            (1...limits.tileBytes).contains(Int64(entry.bytes)),
-            (1...limits.tileBytes).contains(Int64(entry.ranks.bytes)),
-            let hash = ContentHash(hexadecimal: entry.sha256),
-            let ranksHash = ContentHash(hexadecimal: entry.ranks.sha256)
-        else { return nil }
-        return ListedTile(
-            id.tile,
-            parts: [
-                ListedPart(.body, size: Int64(entry.bytes), hash: hash),
-                ListedPart(.ranks, size: Int64(entry.ranks.bytes), hash: ranksHash),
-            ])
-    }
-
     /// A version becomes the name of a folder.
     private static func isVersion(_ text: String) -> Bool {
         let isLetter = { (byte: UInt8) in
@@ -96,5 +78,20 @@ package struct RoadList: Sendable {
             "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
         default: "it is not JSON"
         }
+    }
+}
+
+extension ListedTile {
+    /// A road tile as a `tileset.json` lists it; nil when its id or a hash is none.
+    init?(_ entry: Tileset.Entry) {
+        guard let id = RoadTileID(rawValue: entry.id), let hash = ContentHash(hexadecimal: entry.sha256),
+            let ranksHash = ContentHash(hexadecimal: entry.ranks.sha256)
+        else { return nil }
+        self.init(
+            id.tile,
+            parts: [
+                ListedPart(.body, size: Int64(clamping: entry.bytes), hash: hash),
+                ListedPart(.ranks, size: Int64(clamping: entry.ranks.bytes), hash: ranksHash),
+            ])
     }
 }

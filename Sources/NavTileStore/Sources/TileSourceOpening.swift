@@ -30,10 +30,6 @@ extension TileSourceConfiguration {
     /// The reason why it is invalid; nil when it is valid.
     public var fault: String? {
         if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
-        if !(1...64).contains(concurrency) { return "the requests at a time of '\(tileset)' must be 1 to 64" }
-        if !(pixelRatio.isFinite && pixelRatio > 0) { return "the pixel ratio of '\(tileset)' must be above 0" }
-        if zooms.upperBound > 22 { return "the zoom levels of '\(tileset)' must be 0 to 22" }
-        if let fault = limits.fault { return "the limits of '\(tileset)': \(fault)" }
         if let scheme, !Self.schemes.contains(scheme) {
             return
                 "the address of '\(tileset)' begins with '\(scheme):', which is not known: give a path of this machine, or an "
@@ -106,16 +102,5 @@ extension TileSourceConfiguration {
             throw TileSourceError(.configuration, "the address of '\(tileset)' is empty")
         }
         return .path(path)
-    }
-}
-
-extension TransferLimits {
-    /// The reason why they are invalid; nil when they are valid.
-    public var fault: String? {
-        if !(1...Int64(1 << 30)).contains(tileBytes) { return "a tile may have 1 byte to 1 GiB" }
-        if !(1...Int64(1 << 30)).contains(listBytes) { return "a list may have 1 byte to 1 GiB" }
-        if let fault = http.fault { return fault }
-        if listedTiles < 0 || directoryBytes < 65_536 { return "directories need 64 KiB" }
-        return nil
     }
 }

@@ -86,7 +86,7 @@ final class WebFolderSource: ReceivingSource {
             TileAddress(tileset, tile), edition: current.list.edition.version, parts: [], validators: Validators())
         var isStorable = true
         for part in listed.parts {
-            let address = base.appending(RoadList.path(tile, part.part))
+            let address = base.appending(StoreFolder.viewFile(tile, part.part))
             var request = HTTPRequest(address, limit: Int(part.size))
             request.expected = Int(part.size)
             request.hashes = true

@@ -45,12 +45,13 @@ struct IndexRebuild {
             let tileset = try? JSONDecoder().decode(Tileset.self, from: Data(document)),
             try StoreFolder.folderName(ofVersion: tileset.mapVersion) == version
         else { return 0 }
-        let entries = tileset.tiles.compactMap { Entry($0) }
+        let entries = tileset.tiles.compactMap { ListedTile($0) }
+        let zooms = entries.map(\.tile.zoom)
         let edition = TilesetEdition(
             tileset: name, domain: .navigation, version: tileset.mapVersion,
-            zooms: Self.zooms(entries), bounds: tileset.bounds, tiles: entries.map(\.listed), document: document,
+            zooms: (zooms.min() ?? 0)...(zooms.max() ?? 0), bounds: tileset.bounds, tiles: entries, document: document,
             attribution: tileset.attribution)
-        var sound: [Entry] = []
+        var sound: [ListedTile] = []
         let view = try ViewFolder(folder, EditionKey(name, tileset.mapVersion))
         for entry in entries {
             if try isSound(entry, path) { sound.append(entry) } else { view.remove(entry.tile) }
@@ -65,57 +66,21 @@ struct IndexRebuild {
             let unsettle = try index.cachedStatement(sql: "INSERT OR IGNORE INTO unsettled VALUES (?)")
             for entry in sound {
                 let tile = TileNumber.of(entry.tile, edition: number)
+                let (body, ranks) = (entry.parts[0], entry.parts[1])
                 try insert.execute(
-                    arguments: [
-                        tile, entry.body.blob, entry.bodyBytes, kind, entry.ranks.blob, entry.ranksBytes, kind,
-                    ])
+                    arguments: [tile, body.hash?.blob, body.size, kind, ranks.hash?.blob, ranks.size, kind])
                 try unsettle.execute(arguments: [tile])
             }
             return sound.count
         }
     }
 
-    private static func zooms(_ entries: [Entry]) -> ClosedRange<UInt8> {
-        let zooms = entries.map(\.tile.zoom)
-        return (zooms.min() ?? 0)...(zooms.max() ?? 0)
-    }
-
-    /// A tile of a `tileset.json`.
-    private struct Entry {
-        var tile: TileID
-        var body: ContentHash
-        var bodyBytes: Int64
-        var ranks: ContentHash
-        var ranksBytes: Int64
-
-        init?(_ entry: Tileset.Entry) {
-            guard let id = RoadTileID(rawValue: entry.id), let body = ContentHash(hexadecimal: entry.sha256),
-                let ranks = ContentHash(hexadecimal: entry.ranks.sha256)
-            else { return nil }
-            tile = id.tile
-            self.body = body
-            bodyBytes = Int64(entry.bytes)
-            self.ranks = ranks
-            ranksBytes = Int64(entry.ranks.bytes)
-        }
-
-        var listed: ListedTile {
-            ListedTile(
-                tile,
-                parts: [
-                    ListedPart(.body, size: bodyBytes, hash: body), ListedPart(.ranks, size: ranksBytes, hash: ranks),
-                ])
-        }
-    }
-
     /// Whether both files of a tile hold what they should, with their places below `objects` restored.
-    private func isSound(_ entry: Entry, _ path: String) throws(StoreError) -> Bool {
-        for (part, hash, bytes) in [
-            (TilePart.body, entry.body, entry.bodyBytes), (.ranks, entry.ranks, entry.ranksBytes),
-        ] {
-            let file = path + "/" + StoreFolder.viewFile(entry.tile, part)
-            guard Files.status(file)?.size == bytes, let data = try Files.content(file),
-                try ContentHash.checked(data) == hash
+    private func isSound(_ entry: ListedTile, _ path: String) throws(StoreError) -> Bool {
+        for part in entry.parts {
+            let file = path + "/" + StoreFolder.viewFile(entry.tile, part.part)
+            guard Files.status(file)?.size == part.size, let data = try Files.content(file),
+                let hash = part.hash, try ContentHash.checked(data) == hash
             else { return false }
             let object = folder.object(hash)
             if !Files.isSame(file, object) {

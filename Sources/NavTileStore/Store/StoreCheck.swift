@@ -10,14 +10,10 @@ import NavTileCache
 /// It may run while an owner writes, or after one was killed: what looks wrong is looked at again in the index as it is
 /// then, so that a file on its way is no finding, nor is one of which the index knows that it has yet to follow.
 struct StoreCheck {
-    let access: IndexAccess
-    let options: CheckOptions
+    private let access: IndexAccess
     /// Puts a finding right and says whether it could; nil for a check that changes nothing.
-    let repair: ((Fault) -> Bool)?
-
-    private(set) var report = CheckReport()
-    private var state = CheckProgress(files: 0, totalFiles: 0, bytes: 0, totalBytes: 0)
-    private let progress: (CheckProgress) -> Bool
+    private let repair: ((Fault) -> Bool)?
+    private var report = CheckReport()
 
     private var folder: StoreFolder { access.folder }
     private var files: TileFiles { TileFiles(access: access) }
@@ -40,31 +36,16 @@ struct StoreCheck {
         case none
     }
 
-    init(
-        _ access: IndexAccess, _ options: CheckOptions, _ progress: @escaping (CheckProgress) -> Bool,
-        repair: ((Fault) -> Bool)? = nil
-    ) {
+    init(access: IndexAccess, repair: ((Fault) -> Bool)? = nil) {
         self.access = access
-        self.options = options
-        self.progress = progress
         self.repair = repair
     }
 
     /// Looks at everything.
     mutating func run() throws(StoreError) -> CheckReport {
-        let totals = try access.snapshot { index in
-            try Row.fetchOne(
-                index,
-                sql: "SELECT object_count, object_bytes, (SELECT count(*) FROM tiles) FROM totals")
-        }
-        state.totalFiles = totals?.integer(0) ?? 0
-        state.totalBytes = totals?.integer(1) ?? 0
-        report.tileCount = totals?.integer(2) ?? 0
+        report.tileCount = try access.snapshot { try Int64.fetchOne($0, sql: "SELECT count(*) FROM tiles") ?? 0 }
         try checkIndex()
-        for group in 0..<256 where try !checkObjects(UInt8(group)) {
-            report.isCancelled = true
-            return report
-        }
+        for group in UInt8.min...UInt8.max { try checkObjects(group) }
         try checkCounts()
         try checkViews()
         try checkRegions()
@@ -75,7 +56,7 @@ struct StoreCheck {
         let isRepaired = repair?(fault) ?? false
         report.findingCount += 1
         if isRepaired { report.repairedCount += 1 }
-        guard report.findings.count < options.greatestFindings else { return }
+        guard report.findings.count < CheckReport.greatestFindings else { return }
         report.findings.append(
             CheckFinding(kind: kind, subject: subject, detail: detail, isRepaired: isRepaired))
     }
@@ -159,8 +140,8 @@ struct StoreCheck {
 
     // MARK: Files
 
-    /// Looks at the files whose hashes begin with one byte; false when the caller ends the check.
-    private mutating func checkObjects(_ first: UInt8) throws(StoreError) -> Bool {
+    /// Looks at the files whose hashes begin with one byte.
+    private mutating func checkObjects(_ first: UInt8) throws(StoreError) {
         let digits = ContentHash.hexadecimal([first])
         var names = Set(try Files.list("\(folder.objects)/\(digits)"))
         let known = try access.snapshot { index in
@@ -174,15 +155,11 @@ struct StoreCheck {
         }
         for object in known {
             names.remove(String(object.hash.hexadecimal.dropFirst(2)))
-            let fault = try files.fault(object.hash, object.bytes, readsContent: options.readsContent)
-            if let fault, try uses(object.hash) ?? 0 > 0 {
+            if let fault = try files.fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
                 find(fault.kind, folder.objectName(object.hash), fault.detail, .object(object.hash))
             }
-            state.files += 1
-            if options.readsContent { state.bytes += object.bytes }
             report.objectCount += 1
             report.objectBytes += object.bytes
-            if state.files.isMultiple(of: 64), !progress(state) { return false }
         }
         for name in names.sorted() {
             let subject = "objects/\(digits)/\(name)"
@@ -198,7 +175,6 @@ struct StoreCheck {
                 }
             }
         }
-        return progress(state)
     }
 
     /// Returns the number of tiles that have a file, as of now; nil when the index does not know it.

@@ -39,10 +39,6 @@ public struct OpeningReport: Sendable, Hashable {
 public struct TilesetStatistics: Sendable, Hashable {
     /// Name.
     public var tileset: String
-    /// The domain of its tiles.
-    public var domain: TileDomain
-    /// The version of the edition in use; nil when none is.
-    public var currentVersion: String?
     /// Tiles on board, of all editions.
     public var tileCount: Int64
     /// Bytes of those; what tiles share counts for each.
@@ -57,12 +53,8 @@ public struct TilesetStatistics: Sendable, Hashable {
 public struct StoreStatistics: Sendable, Hashable {
     /// By name of the tileset.
     public var tilesets: [TilesetStatistics]
-    /// Files of tiles.
-    public var objectCount: Int64
-    /// Bytes of those: what counts for the budget.
+    /// Bytes of the files of all tiles: what counts for the budget.
     public var objectBytes: Int64
     /// Files that were not what they should be, since the store was made.
     public var corruptCount: Int64
-    /// Tiles that were evicted, since the store was made.
-    public var evictedCount: Int64
 }

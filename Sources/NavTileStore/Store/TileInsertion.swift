@@ -46,7 +46,6 @@ struct TileInsertion {
                 evicted.formUnion(eviction.victims)
                 report.evictedCount += eviction.victims.count
                 report.evictedWantedCount += eviction.wantedCount
-                report.evictedBytes += eviction.freedBytes
             } else {
                 try insert(tile, number)
             }
@@ -54,7 +53,6 @@ struct TileInsertion {
             stored.append((RegionTile(tile.address, edition: tile.edition), number))
         }
         report.stored = stored.filter { !evicted.contains($0.number) }.map(\.tile)
-        report.addedBytes = try Self.bytes(index) - before
         return report
     }
 

@@ -6,34 +6,18 @@ import NavTileCache
 extension TileStoreReader {
     /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
     /// writes.
-    ///
-    /// - Parameter progress: Called now and then; false ends the check.
-    public func check(
-        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
-    ) throws(StoreError) -> CheckReport {
-        var result: Result<CheckReport, StoreError> = .failure(StoreError(.system, "the check did not run"))
-        withoutActuallyEscaping(progress) { progress in
-            var check = StoreCheck(access, options, progress)
-            result = Result { () throws(StoreError) in try check.run() }
-        }
-        return try result.get()
+    public func check() throws(StoreError) -> CheckReport {
+        var check = StoreCheck(access: access)
+        return try check.run()
     }
 }
 
 extension TileStore {
     /// Compares index, files, hashes, folders for mapping and pins, and puts right what can be: what is not whole goes,
     /// what is missing from a folder for mapping comes back, counts are counted anew.
-    ///
-    /// - Parameter progress: Called now and then; false ends the check.
-    public func checkAndRepair(
-        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
-    ) throws(StoreError) -> CheckReport {
-        var result: Result<CheckReport, StoreError> = .failure(StoreError(.system, "the check did not run"))
-        withoutActuallyEscaping(progress) { progress in
-            var check = StoreCheck(access, options, progress) { fault in self.repair(fault) }
-            result = Result { () throws(StoreError) in try check.run() }
-        }
-        return try result.get()
+    public func checkAndRepair() throws(StoreError) -> CheckReport {
+        var check = StoreCheck(access: access, repair: repair)
+        return try check.run()
     }
 
     /// Puts a finding right; false when it cannot be now.

@@ -168,30 +168,24 @@ public final class TileStoreReader: Sendable {
             let rows = try Row.fetchCursor(
                 index,
                 sql: """
-                    SELECT s.name, s.domain, e.version, e.tile_count, e.tile_bytes, e.pinned_count, e.id, s.current
+                    SELECT s.name, e.tile_count, e.tile_bytes, e.pinned_count, e.id
                     FROM tilesets s JOIN editions e ON e.tileset = s.id ORDER BY s.name, e.version
                     """)
             while let row = try rows.next() {
                 let name = row.text(0)
                 if tilesets.last?.tileset != name {
                     tilesets.append(
-                        TilesetStatistics(
-                            tileset: name, domain: TileDomain(rawValue: row.text(1)) ?? .maps, currentVersion: nil,
-                            tileCount: 0, bytes: 0, pinnedCount: 0, expiredCount: 0))
+                        TilesetStatistics(tileset: name, tileCount: 0, bytes: 0, pinnedCount: 0, expiredCount: 0))
                 }
                 let last = tilesets.count - 1
-                let number = row.integer(6)
-                if row.integer(7) == number { tilesets[last].currentVersion = row.text(2) }
-                tilesets[last].tileCount += row.integer(3)
-                tilesets[last].bytes += row.integer(4)
-                tilesets[last].pinnedCount += row.integer(5)
-                tilesets[last].expiredCount += expired[number] ?? 0
+                tilesets[last].tileCount += row.integer(1)
+                tilesets[last].bytes += row.integer(2)
+                tilesets[last].pinnedCount += row.integer(3)
+                tilesets[last].expiredCount += expired[row.integer(4)] ?? 0
             }
-            let totals = try Row.fetchOne(
-                index, sql: "SELECT object_count, object_bytes, corrupt_count, evicted_count FROM totals")
+            let totals = try Row.fetchOne(index, sql: "SELECT object_bytes, corrupt_count FROM totals")
             return StoreStatistics(
-                tilesets: tilesets, objectCount: totals?.integer(0) ?? 0, objectBytes: totals?.integer(1) ?? 0,
-                corruptCount: totals?.integer(2) ?? 0, evictedCount: totals?.integer(3) ?? 0)
+                tilesets: tilesets, objectBytes: totals?.integer(0) ?? 0, corruptCount: totals?.integer(1) ?? 0)
         }
     }
 }

@@ -63,7 +63,8 @@ struct TileAnswers: Sendable {
         if conditions.known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/" + tag }) {
             return TileReply(304, headers)
         }
-        headers.append(("Content-Type", tile.mediaType ?? mediaType(fileExtension)))
+        let mediaType = tile.mediaType ?? TileForm(format: fileExtension).mediaType
+        headers.append(("Content-Type", mediaType ?? "application/octet-stream"))
         var body = tile.data ?? []
         if let encoding = tile.contentEncoding {
             if isPacked {
@@ -102,17 +103,6 @@ struct TileAnswers: Sendable {
             return !words.dropFirst().contains { $0 == "q=0" || $0 == "q=0.0" || $0 == "q=0.00" || $0 == "q=0.000" }
         }
         return false
-    }
-
-    private static func mediaType(_ fileExtension: String) -> String {
-        switch fileExtension.lowercased() {
-        case "pbf", "mvt": "application/vnd.mapbox-vector-tile"
-        case "png": "image/png"
-        case "jpg", "jpeg": "image/jpeg"
-        case "webp": "image/webp"
-        case "avif": "image/avif"
-        default: "application/octet-stream"
-        }
     }
 
     // MARK: Descriptions

@@ -288,14 +288,17 @@ struct CacheWorld {
         }
     }
 
+    /// - Returns: Whether it was done.
+    @discardableResult
     private mutating func command<Value>(
         _ body: (TileCache<MemoryStore>) throws(TileFailure) -> Value
-    ) throws {
-        guard !isDown else { return }
+    ) throws -> Bool {
+        guard !isDown else { return false }
         let (answer, effects) = cache.run(at: instant, body)
         if case .failure(let failure) = answer { note("refused: \(failure.code)") }
         try perform(effects)
         try turn()
+        return (try? answer.get()) != nil
     }
 
     private mutating func perform(_ effects: [CacheEffect]) throws {
@@ -305,6 +308,7 @@ struct CacheWorld {
             end()
             return try rules.check(self)
         }
+        let refused = Set(effects.compactMap { if case .refused(let token, _) = $0 { token } else { nil } })
         for effect in effects {
             add(effect)
             switch effect {
@@ -314,7 +318,10 @@ struct CacheWorld {
             case .sample(let definition, let number):
                 push(.sampled(definition.id, number: number), after: 0.1 + random.uniform())
             case .stopSample, .tilesetsChanged: break
-            case .accepted: note("load accepted")
+            case .accepted(let token, let id):
+                note("load accepted")
+                // One that is refused after all leaves its region as it was.
+                if !refused.contains(token) { rules.note(cancelled: id, false) }
             case .refused(_, let failure): note("load refused: \(failure.code)")
             case .region(let notice):
                 note("\(notice.kind)\(notice.isSuccess.map { " \($0)" } ?? "")")
@@ -500,7 +507,6 @@ struct CacheWorld {
             }
             tokens += 1
             note("load")
-            rules.note(cancelled: id, false)
             try handle(
                 .load(
                     StoredRegionDefinition(
@@ -509,8 +515,9 @@ struct CacheWorld {
             try turn()
         case 5:
             note("remove")
-            rules.note(cancelled: id, false)
-            try command { cache throws(TileFailure) in try cache.remove(id) }
+            if try command({ cache throws(TileFailure) in try cache.remove(id) }) {
+                rules.note(cancelled: id, false)
+            }
         case 6:
             note("cancel")
             rules.note(cancelled: id, true)

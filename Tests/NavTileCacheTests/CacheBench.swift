@@ -1,0 +1,191 @@
+import NavGeo
+import NavSimulation
+import NavStorage
+import NavTileCache
+
+/// A tile cache over a disk in memory and simulated sources, whose events and time a test decides.
+final class CacheBench {
+    let store: MemoryStore
+    let cache: TileCache<MemoryStore>
+    var settings = CacheSettings()
+    /// Seconds since the start.
+    private(set) var seconds = 0.0
+    /// Regions whose load ended, with success or without.
+    private(set) var finished: [(id: String, isSuccess: Bool)] = []
+    private var servers: [String: SimServer] = [:]
+    private var plan: DownloadPlan
+    private var questions: [(tileset: String, known: Validators?)] = []
+    private var random = SeededRandom(seed: 1)
+    private var tokens: UInt64 = 0
+
+    /// A cache that has just started.
+    init(_ servers: [SimServer], budget: Int64 = 100_000_000, isPredictive: Bool = false) {
+        settings.budgetBytes = budget
+        settings.isPredictive = isPredictive
+        settings.editionInterval = 120
+        settings.scrubBytesPerSecond = 0
+        let reach = CacheReach(position: 20_000, route: 1_500, destination: 4_000)
+        settings.navigation = CacheProfile(levels: [.init(zoom: 12, reach: reach)])
+        settings.maps = .maps(reach, zooms: 11...11)
+        for server in servers { self.servers[server.settings.name] = server }
+        store = MemoryStore(MemoryDisk(), budget: budget)
+        cache = TileCache(settings, servers.map(\.settings), store: store, area: CacheWorld.area)
+        plan = DownloadPlan(
+            DownloadConfiguration(), sources: servers.map { ($0.settings.name, $0.settings.isRemote) })
+        handle(.start)
+    }
+
+    /// Road tiles that are listed, of editions.
+    static var roads: SimServer {
+        SimServer(TilesetSettings("roads", .navigation), isListed: true, expiry: nil)
+    }
+    /// Map tiles of this machine, of editions.
+    static var local: SimServer {
+        SimServer(TilesetSettings("local", .maps, isRemote: false), isListed: false, expiry: nil)
+    }
+    /// Map tiles of a server that change one by one.
+    static func map(expiry: Double) -> SimServer {
+        SimServer(TilesetSettings("map", .maps), isListed: false, expiry: expiry)
+    }
+
+    static let middle = Coordinate(latitude: 41.15, longitude: -8.4)
+
+    // MARK: Events
+
+    private var wall: Timestamp { Timestamp(nanoseconds: 1_767_258_000_000_000_000).advanced(bySeconds: seconds) }
+    private var nanoseconds: Int64 { Int64(seconds * 1e9) }
+    private var instant: CacheInstant { CacheInstant(monotonic: 1_000_000_000_000 + nanoseconds, wall: wall) }
+
+    func handle(_ event: CacheEvent) { perform(cache.handle(event, at: instant)) }
+
+    func command<Value>(_ body: (TileCache<MemoryStore>) throws(TileFailure) -> Value) throws -> Value {
+        let (answer, effects) = cache.run(at: instant, body)
+        perform(effects)
+        return try answer.get()
+    }
+
+    private func perform(_ effects: [CacheEffect]) {
+        for effect in effects {
+            switch effect {
+            case .demand(let demands, let owner): plan.want(demands, for: owner)
+            case .pauseDownloads(let isPaused): plan.isPaused = isPaused
+            case .askEdition(let tileset, let known): questions.append((tileset, known))
+            case .sample(let definition, let number):
+                handle(.sampled(definition.id, number: number, estimates: [:]))
+            case .region(let notice):
+                if notice.kind == .loadFinished { finished.append((notice.id, notice.isSuccess ?? false)) }
+            case .stopSample, .accepted, .refused, .tilesetsChanged, .log: break
+            }
+        }
+    }
+
+    func tick() {
+        handle(.tick(NetworkReport(conditions: plan.conditions(at: .nanoseconds(nanoseconds)))))
+    }
+
+    /// Answers what the cache has asked its sources for.
+    func answerQuestions() {
+        let asked = questions
+        questions = []
+        for (name, known) in asked {
+            guard let server = servers[name] else { continue }
+            let validators = Validators(etag: server.versionName)
+            let isKnown = server.expiry == nil && known?.etag == server.versionName
+            handle(
+                .edition(name, .success(isKnown ? .notModified(validators) : .edition(server.edition, validators))))
+        }
+    }
+
+    /// Fetches what may be fetched now.
+    func fetch() -> [DownloadResult] {
+        var results: [DownloadResult] = []
+        while true {
+            let starts = plan.starts(at: .nanoseconds(nanoseconds))
+            results += plan.takeEarly()
+            guard !starts.isEmpty else { return results }
+            for start in starts {
+                let address = start.key.address
+                let outcome = servers[address.tileset]?.answer(
+                    address.tile, edition: start.key.edition, known: start.want.known, at: nanoseconds, wall: wall,
+                    &random)
+                guard let outcome,
+                    let result = plan.finish(start.key, outcome, at: .nanoseconds(nanoseconds))
+                else { continue }
+                plan.hold(result)
+                results.append(result)
+            }
+        }
+    }
+
+    func deliver(_ results: [DownloadResult]) {
+        guard !results.isEmpty else { return }
+        handle(.downloads(results))
+        for result in results { plan.release(result) }
+    }
+
+    /// Lets time pass, and everything happen that is due in it.
+    func run(seconds duration: Int) {
+        for _ in 0..<duration {
+            tick()
+            answerQuestions()
+            deliver(fetch())
+            seconds += 1
+        }
+        tick()
+    }
+
+    /// Lets time pass in which nothing happens.
+    func pass(to moment: Double) { seconds = max(seconds, moment) }
+
+    /// Tells the cache of what a source has now, which it may not have asked for.
+    func tellEdition(_ tileset: String) {
+        guard let server = servers[tileset] else { return }
+        handle(.edition(tileset, .success(.edition(server.edition, Validators(etag: server.versionName)))))
+    }
+
+    func publish(_ tileset: String) { servers[tileset]?.publish() }
+
+    /// Another budget holds.
+    func setBudget(_ bytes: Int64) {
+        settings.budgetBytes = bytes
+        handle(.settings(settings))
+    }
+
+    /// The vehicle is somewhere.
+    func drive(to place: Coordinate) {
+        var update = VehicleUpdate()
+        update.position = place
+        handle(.vehicle(update))
+    }
+
+    /// Orders a region around ``middle``.
+    func load(_ id: String, _ tilesets: [String] = ["roads"], radius: Int = 4_000) {
+        tokens += 1
+        let descriptors = tilesets.map {
+            RegionDescriptor(
+                tileset: $0, domain: $0 == "roads" ? .navigation : .maps, zoomMin: 9, zoomMax: $0 == "roads" ? 12 : 11)
+        }
+        let definition = StoredRegionDefinition(
+            id: id, geometry: Array("\(Self.middle.latitude) \(Self.middle.longitude) \(radius)".utf8),
+            descriptors: descriptors, acceptExpired: true)
+        handle(.load(definition, token: tokens))
+    }
+
+    // MARK: What there is
+
+    /// A region as it is on the disk.
+    func region(_ id: String) -> StoredRegion? { store.disk.regions[id]?.stored }
+
+    /// The version of a tileset that is in use.
+    func version(_ tileset: String) -> String? { store.disk.current[tileset]?.version }
+
+    /// Tiles that the vehicle will need, of those that there are, and which of them are on board.
+    func wanted(_ name: String) -> (all: Set<TileID>, present: Set<TileID>) {
+        guard let tileset = cache.tileset(name), let newest = tileset.newest else { return ([], []) }
+        let all = cache.wanted(of: tileset).map(\.tile).filter { newest.has($0) && SimServer.has($0) }
+        let present = store.disk.tiles.values.filter {
+            $0.address.tileset == name && $0.edition == newest.key.version
+        }
+        return (Set(all), Set(present.map(\.address.tile)).intersection(all))
+    }
+}

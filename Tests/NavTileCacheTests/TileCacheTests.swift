@@ -1,0 +1,175 @@
+import NavGeo
+import NavStorage
+import NavTileCache
+import Testing
+
+/// Decisions of the cache over time, each as one small story.
+@Suite struct TileCacheTests {
+    // MARK: Tiles ahead
+
+    @Test func aTileThatCouldNotBeStoredOnceIsFetchedAgain() {
+        let bench = CacheBench([CacheBench.roads], isPredictive: true)
+        bench.run(seconds: 2)
+        bench.store.failure = { true }
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 5)
+        let (all, none) = bench.wanted("roads")
+        #expect(all.count > 5 && none.isEmpty)
+        bench.store.failure = nil
+        bench.run(seconds: 310)
+        #expect(bench.wanted("roads").present == all)
+    }
+
+    @Test func tilesThatFoundNoRoomComeWhenThereIsRoom() {
+        let bench = CacheBench([CacheBench.roads], budget: 30_000, isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 60)
+        let (all, some) = bench.wanted("roads")
+        #expect(some.count < all.count && bench.cache.refusedCount > 0)
+        bench.setBudget(50_000_000)
+        bench.run(seconds: 5)
+        #expect(bench.wanted("roads").present == all && bench.cache.refusedCount == 0)
+    }
+
+    @Test func aTileThatWasLostWhileItsSourceSaidThatItHoldsIsFetchedWhole() throws {
+        let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
+        bench.drive(to: CacheBench.middle)
+        bench.run(seconds: 10)
+        let (all, present) = bench.wanted("map")
+        #expect(!all.isEmpty && present == all)
+        // All of them have expired, and their source is asked whether they hold.
+        bench.run(seconds: 150)
+        bench.settings.isPredictive = false
+        bench.handle(.settings(bench.settings))
+        bench.settings.isPredictive = true
+        bench.handle(.settings(bench.settings))
+        bench.tick()
+        let results = bench.fetch()
+        #expect(!results.isEmpty)
+        #expect(
+            results.allSatisfy { if case .success(.notModified) = $0.outcome { true } else { false } })
+        let lost = try #require(bench.store.disk.tiles.keys.min())
+        bench.store.damage(lost)
+        _ = try bench.store.scrub(from: ScrubPosition(), bytes: .max)
+        _ = bench.store.takeLosses()
+        #expect(bench.wanted("map").present.count == all.count - 1)
+        bench.deliver(results)
+        bench.run(seconds: 2)
+        #expect(bench.wanted("map").present == all)
+    }
+
+    // MARK: Regions
+
+    @Test func aRegionThatFailedOnTheDiskIsTriedAgain() {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.tick()
+        let results = bench.fetch()
+        bench.store.failure = { true }
+        bench.deliver(results)
+        bench.store.failure = nil
+        bench.tick()
+        #expect(bench.region("home")?.state == .incomplete && bench.finished.map(\.isSuccess) == [false])
+        bench.run(seconds: 620)
+        #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
+    }
+
+    @Test func aRegionWhoseUpdateIsCancelledServesAsItWas() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        let before = try #require(bench.store.disk.regions["home"])
+        #expect(before.stored.state == .complete && before.stored.editions == ["roads": "v1"])
+        bench.publish("roads")
+        bench.pass(to: 130)
+        bench.tick()
+        bench.answerQuestions()
+        bench.tick()
+        // Some tiles of the update are on board, and the rest is on its way.
+        let results = bench.fetch()
+        bench.deliver(Array(results.prefix(2)))
+        #expect(bench.region("home")?.staged?.editions == ["roads": "v2"])
+        let status = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
+        guard case .stored(let told, _) = status else {
+            Issue.record("a stored region is told as one that is not")
+            return
+        }
+        #expect(told.state == .complete && told.failure == nil)
+        bench.deliver(Array(results.dropFirst(2)))
+        // Longer than editions stay that nobody uses.
+        bench.run(seconds: 100)
+        let after = try #require(bench.store.disk.regions["home"])
+        #expect(after.pins == before.pins && after.staged == nil && after.stored.state == .complete)
+        #expect(after.stored.editions == ["roads": "v1"] && bench.store.disk.isWhole(after.pins))
+        #expect(bench.version("roads") == "v1" && bench.finished.map(\.isSuccess) == [true, false])
+        // It may be updated again.
+        _ = try bench.command { cache throws(TileFailure) in
+            try cache.update("home", name: nil, metadata: nil, isToRevalidate: true)
+        }
+        bench.run(seconds: 10)
+        #expect(bench.region("home")?.editions == ["roads": "v2"] && bench.version("roads") == "v2")
+    }
+
+    // MARK: Editions
+
+    @Test func tilesetsThatNoRegionHasInCommonDoNotWaitForEachOther() throws {
+        let bench = CacheBench([CacheBench.roads, CacheBench.local])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.publish("roads")
+        bench.pass(to: 130)
+        bench.tick()
+        bench.answerQuestions()
+        _ = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
+        bench.publish("local")
+        bench.run(seconds: 200)
+        #expect(bench.version("roads") == "v1" && bench.version("local") == "v2")
+    }
+
+    @Test func tilesetsOfOneRegionComeIntoUseTogether() throws {
+        let bench = CacheBench([CacheBench.roads, CacheBench.local])
+        bench.run(seconds: 2)
+        bench.load("both", ["roads", "local"])
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.publish("roads")
+        bench.publish("local")
+        bench.pass(to: 130)
+        bench.tick()
+        bench.answerQuestions()
+        // The roads are held back by this one, and with them the local tiles of the other.
+        _ = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
+        bench.run(seconds: 100)
+        #expect(bench.version("roads") == "v1" && bench.version("local") == "v1")
+        #expect(bench.region("both")?.editions == ["roads": "v1", "local": "v1"])
+        try bench.command { cache throws(TileFailure) in try cache.remove("home") }
+        bench.run(seconds: 5)
+        #expect(bench.version("roads") == "v2" && bench.version("local") == "v2")
+        #expect(bench.region("both")?.editions == ["roads": "v2", "local": "v2"])
+    }
+
+    @Test func anEditionThatFoundNoRoomWhileAnOlderOneWasLoadedComesIntoUse() {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.publish("roads")
+        bench.pass(to: 130)
+        bench.tick()
+        bench.answerQuestions()
+        bench.tick()
+        bench.deliver(bench.fetch())
+        // All of the second edition is there; the third one comes before that is seen, and finds no room.
+        bench.setBudget(1_000)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        bench.run(seconds: 120)
+        #expect(bench.version("roads") == "v1" && bench.region("home")?.staged?.editions == ["roads": "v2"])
+        bench.setBudget(100_000_000)
+        bench.run(seconds: 70)
+        #expect(bench.version("roads") == "v3" && bench.region("home")?.editions == ["roads": "v3"])
+    }
+}
