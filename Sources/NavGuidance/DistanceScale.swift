@@ -8,7 +8,7 @@ public enum DistanceUnits: Sendable, Hashable, CaseIterable {
     case imperial
 }
 
-/// How distances are rounded and in which units they are given: data, so that another system of units is another table.
+/// A table for rounding distances and naming their units: data, so that another system of units is another table.
 public struct DistanceScale: Sendable, Hashable, Codable {
     /// A range of distances that are given alike.
     public struct Band: Sendable, Hashable, Codable {

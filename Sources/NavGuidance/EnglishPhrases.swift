@@ -103,6 +103,7 @@ extension PhraseTable {
             "ordinal.other": "number {number}",
 
             // Notices.
+            "notification.ferry": "take the ferry", "notification.ferry.name": "take the {name} ferry",
             "notification": "continue", "notification.leaves ferry": "leave the ferry",
             "notification.leaves ferry.name": "leave the ferry and continue on {name}",
 

@@ -1,6 +1,6 @@
 /// Names an instruction point of a route: the same for as long as the route is.
 public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of instruction it is.
+    /// The kind of instruction.
     public enum Kind: String, Sendable, CaseIterable, Codable {
         /// A banner.
         case visual
@@ -54,7 +54,7 @@ public enum BannerComponent: Sendable, Hashable {
     case exitLabel(String)
     /// The number of a motorway exit.
     case exitNumber(String)
-    /// What stands between two names or numbers.
+    /// The delimiter between two names or numbers.
     case delimiter(String)
 
     /// The component as text.
@@ -79,7 +79,7 @@ public struct Banner: Sendable, Equatable {
     public var roundaboutExit: Int?
 }
 
-/// What a display shows from an instruction point on.
+/// An instruction that a display shows from a point of the route on.
 public struct VisualInstruction: Sendable, Equatable {
     /// Its id; of kind ``InstructionID/Kind/visual``.
     public var id: InstructionID
@@ -101,7 +101,7 @@ public struct VisualInstruction: Sendable, Equatable {
     public var language: String?
 }
 
-/// What is said at an instruction point.
+/// An instruction that is spoken at a point of the route.
 public struct SpokenInstruction: Sendable, Equatable {
     /// Its id.
     public var id: InstructionID

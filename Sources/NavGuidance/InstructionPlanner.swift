@@ -1,6 +1,6 @@
 internal import NavRouting
 
-/// What may be said on a step, and when.
+/// The announcements of a step, with their distances.
 struct StepAnnouncements: Sendable, Equatable {
     /// Metres from the route's start to the maneuver at the step's end.
     var maneuverOffset: Double
@@ -141,7 +141,7 @@ struct InstructionPlanner {
         options.text.finished(options.text.body(maneuver, atHand: isThere || maneuver.type != .arrive)).text
     }
 
-    /// Where the signs lead, below a road's name; the road's own name or number, below a sign.
+    /// Returns the second line: the destinations of signs below a road's name, or the road's own name or number below a sign.
     private func secondary(_ maneuver: Maneuver) -> Banner? {
         let road = maneuver.road
         guard maneuver.type != .arrive, !road.isUnnamed, !road.destinations.isEmpty else { return nil }

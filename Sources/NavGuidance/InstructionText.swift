@@ -80,7 +80,7 @@ public struct InstructionText: Sendable, Hashable {
         phrases.capitalisesSentences ? sentence.capitalised() : sentence
     }
 
-    /// What to do, as a part of a sentence.
+    /// Returns the action as a part of a sentence.
     ///
     /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
@@ -104,7 +104,8 @@ public struct InstructionText: Sendable, Hashable {
 
     /// The phrase that fits a maneuver best; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
-        let type = maneuver.type == .arrive && atHand ? "arrived" : maneuver.type.rawValue
+        let kind = maneuver.endsRoad ? ManeuverType.endOfRoad : maneuver.type
+        let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
         let modifier = maneuver.modifier?.rawValue ?? ""
         let variants = variants(maneuver)
         for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
@@ -117,7 +118,7 @@ public struct InstructionText: Sendable, Hashable {
         return ""
     }
 
-    /// What is known of the way after a maneuver, the most telling first; the last is always empty.
+    /// Returns descriptions of the way after a maneuver, the most telling first; the last is always empty.
     private func variants(_ maneuver: Maneuver) -> [String] {
         let road = maneuver.road
         var signs: [String] = []

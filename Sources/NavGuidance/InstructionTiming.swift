@@ -59,7 +59,7 @@ public struct InstructionTiming: Sendable, Hashable {
     public var latest = 2.5
     /// A maneuver is not told in the same words again within this time, seconds.
     public var repeatGap = 8.0
-    /// Where ``fast`` begins, m/s (72 km/h).
+    /// The least speed of ``fast``, m/s (72 km/h).
     public var fastSpeed = 20.0
     /// "Continue on …" is said when the next maneuver is further than this, metres.
     public var continueDistance = 2_000.0

@@ -7,7 +7,7 @@ public import NavGeo
 /// finish speaking, and drops an announcement that the next would follow too soon. A maneuver that was named by "then" a moment ago has
 /// had its words. It does not decide whether the vehicle is on the route.
 public struct InstructionTrigger: Sendable, Equatable {
-    /// What is announced.
+    /// The guidance that is announced.
     public let guidance: RouteGuidance
     private var given: [Given]
     /// Seconds driven since the first update.

@@ -2,17 +2,7 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A road that leaves a junction.
-struct Branch {
-    /// The edge.
-    var edge: EdgeIndex
-    /// The turn onto it, degrees, clockwise positive.
-    var angle: Double
-    /// Class and flags.
-    var traits: RoadKind
-}
-
-/// What a piece of a route is, without its names: what most questions at a junction are about.
+/// A piece of a route without its names: most decisions at a junction need no more.
 struct RoadKind {
     var roadClass: RoadClass
     var flags: RoadFlags
@@ -59,13 +49,8 @@ struct RouteRoads {
     /// Names and signs of a piece.
     func label(_ index: Int) -> RoadLabel { labels[labelNumbers[index]] }
 
-    /// Whether a road at a junction carries the same name as another, or a number in common.
-    func continues(_ branch: Branch, _ label: RoadLabel) -> Bool {
-        let reading = graph.reading(of: branch.edge)
-        if !label.name.isEmpty, reading.name == label.name { return true }
-        guard !label.references.isEmpty else { return false }
-        return RoadLabel.list(reading.reference).contains { label.references.contains($0) }
-    }
+    /// Whether a piece carries the names and signs of the one before it.
+    func isLabelledAlike(_ index: Int) -> Bool { labelNumbers[index] == labelNumbers[index - 1] }
 
     /// Whether the piece reaches the end of its edge.
     func reachesEnd(_ index: Int) -> Bool {
@@ -103,54 +88,6 @@ struct RouteRoads {
             return Geodesy.bearing(from: first, to: last)
         }
         return route.line.bearing(at: start) ?? 0
-    }
-
-    /// The turn between the pieces `index - 1` and `index`, degrees, clockwise positive.
-    func turn(before index: Int) -> Double {
-        degrees(from: endBearing(index - 1), to: startBearing(index))
-    }
-
-    /// Whether the route turns round there, onto the same road in the other direction.
-    func isUTurn(before index: Int) -> Bool {
-        guard let previous = resolved[index - 1], let next = resolved[index] else { return false }
-        return graph.opposite(previous) == next
-    }
-
-    /// Other roads that a car may take before the piece `index`, the way back along the same road left out.
-    func alternatives(before index: Int) -> [Branch] {
-        guard let node = node(before: index), let previous = resolved[index - 1], let next = resolved[index] else {
-            return []
-        }
-        let back = graph.opposite(previous)
-        let approach = endBearing(index - 1)
-        var branches: [Branch] = []
-        for edge in graph.outgoing(node) where edge != next && edge != back {
-            let number = Int(graph.traitNumbers[edge.index])
-            guard graph.traitTable[number].access.contains(.car) else { continue }
-            let bearing = Double(graph.edgeStartBearings[edge.index])
-            // The same road drawn twice is no choice.
-            if graph.edgeHeads[edge.index] == graph.edgeHeads[next.index],
-                abs(degrees(from: Double(graph.edgeStartBearings[next.index]), to: bearing)) < 3
-            {
-                continue
-            }
-            let kind = RoadKind(
-                roadClass: graph.traitTable[number].roadClass, flags: graph.traitTable[number].flags)
-            branches.append(Branch(edge: edge, angle: degrees(from: approach, to: bearing), traits: kind))
-        }
-        return branches
-    }
-
-    /// The turns, in degrees, by which traffic from other roads enters the piece `index`; opposite directions of its own roads left out.
-    func turnsOfOthers(into index: Int) -> [Double] {
-        guard let node = node(before: index), let previous = resolved[index - 1], let next = resolved[index] else {
-            return []
-        }
-        let own = graph.opposite(next)
-        return graph.incoming(node).compactMap { edge in
-            guard edge != previous, edge != own, graph.traits(of: edge).access.contains(.car) else { return nil }
-            return degrees(from: Double(graph.edgeEndBearings[edge.index]), to: startBearing(index))
-        }
     }
 
     /// The label of the road after the start of a piece. A nameless connection of less than `reach` metres takes the name of what follows.
@@ -202,11 +139,6 @@ extension RoadLabel {
         }
         if !name.isEmpty || !other.name.isEmpty { return name == other.name }
         return sharesReference(with: other)
-    }
-
-    /// Whether both carry the same name or a number in common.
-    func continues(_ other: RoadLabel) -> Bool {
-        !name.isEmpty && name == other.name || sharesReference(with: other)
     }
 
     private func sharesReference(with other: RoadLabel) -> Bool {

@@ -1,6 +1,6 @@
 /// A lane before a maneuver.
 public struct Lane: Sendable, Hashable {
-    /// What the arrows on it show, from left to right as tagged; empty without arrows.
+    /// The arrows on it, from left to right as tagged; empty without arrows.
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
     public var isValid: Bool
@@ -42,29 +42,124 @@ public enum LaneIndication: String, Sendable, CaseIterable, Codable {
     }
 }
 
-/// Reads `turn:lanes` and marks the lanes that serve a maneuver.
+/// Reads `turn:lanes` and marks the lanes that serve a turn.
 enum LaneGuidance {
     /// More lanes than any road has are a mistake in the data.
     static let maximumLanes = 16
+    /// What an arrow costs that points to another road than its own, degrees.
+    private static let mismatch = 200.0
 
-    /// The lanes of a `turn:lanes` value with those valid for `modifier` marked; empty when the value says nothing about the maneuver,
+    /// The lanes of a `turn:lanes` value with those marked that lead onto a road of a junction; empty when the value says nothing about it,
     /// since no advice is better than a wrong one.
-    static func lanes(_ tag: String, for modifier: ManeuverModifier, drivingSide: RoadSide) -> [Lane] {
+    ///
+    /// Arrows and roads have the same order from right to left. Where a road has no arrow of its own, it shares that of its neighbour only if
+    /// the arrow points there; where arrows are left over, they are for junctions that follow on the road that leads on.
+    static func lanes(_ tag: String, at junction: Intersection, onto road: Int) -> [Lane] {
         var lanes = parse(tag)
         guard lanes.count > 1, lanes.count <= maximumLanes else { return [] }
-        let wanted = preferences(modifier, drivingSide: drivingSide)
-        if let match = wanted.first(where: { arrow in lanes.contains { $0.indications.contains(arrow) } }) {
-            for index in lanes.indices where lanes[index].indications.contains(match) {
-                lanes[index].isValid = true
-                lanes[index].active = match
+        let arrows = arrows(lanes)
+        guard !arrows.isEmpty, let matches = match(arrows, junction) else { return [] }
+        for (arrow, match) in zip(arrows, matches) where match == road {
+            for lane in arrow.lanes {
+                lanes[lane].isValid = true
+                lanes[lane].active = lanes[lane].active ?? arrow.indication
             }
-            return lanes
         }
-        // Lanes without arrows lead ahead.
-        let leadsAhead = modifier == .straight || modifier == .slightLeft || modifier == .slightRight
-        guard leadsAhead, lanes.contains(where: \.indications.isEmpty) else { return [] }
-        for index in lanes.indices where lanes[index].indications.isEmpty { lanes[index].isValid = true }
-        return lanes
+        return lanes.contains(where: \.isValid) ? lanes : []
+    }
+
+    /// An arrow and the lanes that show it, the rightmost lane first.
+    private struct Arrow {
+        /// Nil for lanes without arrows.
+        var indication: LaneIndication?
+        var lanes: [Int]
+        /// Degrees counterclockwise from the way back.
+        var angle: Double
+    }
+
+    private static func arrows(_ lanes: [Lane]) -> [Arrow] {
+        var result: [Arrow] = []
+        for lane in lanes.indices.reversed() {
+            let shown: [LaneIndication?] = lanes[lane].indications.isEmpty ? [nil] : lanes[lane].indications
+            for indication in shown.sorted(by: { angle($0) < angle($1) }) {
+                // A lane without arrows between others is of its own.
+                if let known = result.lastIndex(where: { $0.indication == indication }),
+                    indication != nil || result[known].lanes.contains(lane + 1)
+                {
+                    result[known].lanes.append(lane)
+                } else {
+                    result.append(Arrow(indication: indication, lanes: [lane], angle: angle(indication)))
+                }
+            }
+        }
+        return result
+    }
+
+    private static func angle(_ indication: LaneIndication?) -> Double {
+        switch indication {
+        case .sharpRight: 35
+        case .right: 90
+        case .slightRight: 135
+        case .straight, nil: 180
+        case .slightLeft: 225
+        case .left: 270
+        case .sharpLeft: 325
+        case .uTurn: 360
+        }
+    }
+
+    /// The road of each arrow; nil for one that leads nowhere here. The cheapest way to give arrows to roads in their order.
+    private static func match(_ arrows: [Arrow], _ junction: Intersection) -> [Int?]? {
+        let roads = junction.roads.indices.filter { junction.roads[$0].isEntry && $0 > 0 }
+        guard !roads.isEmpty else { return nil }
+        let turning = arrows.indices.filter { arrows[$0].indication != .uTurn }
+        var matches: [Int?] = Array(repeating: nil, count: arrows.count)
+        if let back = arrows.firstIndex(where: { $0.indication == .uTurn }), junction.roads[0].isEntry {
+            matches[back] = 0
+        }
+        guard !turning.isEmpty else { return matches }
+        func cost(_ arrow: Arrow, _ road: Int) -> Double {
+            let gap = angularGap(arrow.angle, junction.roads[road].angle)
+            guard let indication = arrow.indication else { return gap / 4 }
+            let turn = junction.roads[road].turn
+            let fits =
+                switch indication.side {
+                case .right: turn.modifier.side == .right || turn.type == .merge
+                case .left: turn.modifier.side == .left || turn.type == .merge
+                case nil:
+                    turn.modifier == .straight || turn.kind == .silent || turn.kind == .none
+                        || [.newName, .fork, .merge, .notification].contains(turn.type)
+                        || turn.type == .continue && junction.roads[road].deviation <= TurnAngles.narrow
+                }
+            return gap + (fits ? 0 : mismatch)
+        }
+        // As many arrows as roads belong to each other, unless one of them points to the other side.
+        let isEven = turning.count == roads.count
+        var best: [[(cost: Double, from: Int)]] = []
+        for (place, arrow) in turning.enumerated() {
+            best.append(
+                roads.indices.map { road in
+                    let own = cost(arrows[arrow], roads[road]) + (isEven && road != place ? 40 : 0)
+                    guard place > 0 else { return (own, 0) }
+                    var least = (cost: Double.infinity, from: 0)
+                    for before in 0...road {
+                        // Two arrows onto one road cost more than one each.
+                        let sum = best[place - 1][before].cost + (before == road ? 15 : 0)
+                        if sum < least.cost { least = (sum, before) }
+                    }
+                    return (least.cost + own, least.from)
+                })
+        }
+        var road = 0
+        for candidate in roads.indices
+        where best[turning.count - 1][candidate].cost < best[turning.count - 1][road].cost {
+            road = candidate
+        }
+        for place in turning.indices.reversed() {
+            matches[turning[place]] = roads[road]
+            road = best[place][road].from
+        }
+        return matches
     }
 
     static func parse(_ tag: String) -> [Lane] {
@@ -74,18 +169,15 @@ enum LaneGuidance {
                 indications: lane.split(separator: ";").compactMap { LaneIndication(tag: trimmed($0)) })
         }
     }
+}
 
-    /// Arrows that serve a maneuver, the best first.
-    private static func preferences(_ modifier: ManeuverModifier, drivingSide: RoadSide) -> [LaneIndication] {
-        switch modifier {
-        case .uTurn: drivingSide == .right ? [.uTurn, .sharpLeft, .left] : [.uTurn, .sharpRight, .right]
-        case .sharpRight: [.sharpRight, .right]
-        case .right: [.right, .sharpRight, .slightRight]
-        case .slightRight: [.slightRight, .right, .straight]
-        case .straight: [.straight, .slightLeft, .slightRight]
-        case .slightLeft: [.slightLeft, .left, .straight]
-        case .left: [.left, .sharpLeft, .slightLeft]
-        case .sharpLeft: [.sharpLeft, .left]
+extension LaneIndication {
+    /// Which side it leads to.
+    var side: RoadSide? {
+        switch self {
+        case .sharpRight, .right, .slightRight: .right
+        case .sharpLeft, .left, .slightLeft: .left
+        case .uTurn, .straight: nil
         }
     }
 }

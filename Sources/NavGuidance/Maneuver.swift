@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// What a driver does at a place, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
+/// The type of a maneuver, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
 public enum ManeuverType: String, Sendable, CaseIterable, Codable {
     /// The start of a leg.
     case depart
@@ -40,27 +40,27 @@ public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
     case uTurn = "uturn"
     /// More than 120° to the right.
     case sharpRight = "sharp right"
-    /// 45° to 120° to the right.
+    /// 40° to 120° to the right.
     case right
-    /// 20° to 45° to the right.
+    /// 20° to 40° to the right.
     case slightRight = "slight right"
     /// Ahead.
     case straight
-    /// 20° to 45° to the left.
+    /// 20° to 40° to the left.
     case slightLeft = "slight left"
-    /// 45° to 120° to the left.
+    /// 40° to 120° to the left.
     case left
     /// More than 120° to the left.
     case sharpLeft = "sharp left"
 
-    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. Limits after OSRM's guidance (20°, 120°) and Valhalla's (45°).
+    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. The limits are those of OSRM's guidance.
     public init(turnDegrees degrees: Double) {
         let isRight = degrees > 0
         switch abs(degrees) {
-        case ..<20: self = .straight
-        case ..<45: self = isRight ? .slightRight : .slightLeft
-        case ..<120: self = isRight ? .right : .left
-        case ..<172: self = isRight ? .sharpRight : .sharpLeft
+        case ...20: self = .straight
+        case ...40: self = isRight ? .slightRight : .slightLeft
+        case ...120: self = isRight ? .right : .left
+        case ..<179.99: self = isRight ? .sharpRight : .sharpLeft
         default: self = .uTurn
         }
     }
@@ -80,7 +80,7 @@ public enum RoadSide: String, Sendable, Codable {
     case left, right
 }
 
-/// What to expect on the road after a maneuver.
+/// The properties of the road after a maneuver.
 public struct RoadNotes: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt8
@@ -107,7 +107,7 @@ public struct RoadLabel: Sendable, Hashable {
     public var name: String
     /// Road numbers, such as `A 1` and `E 35`.
     public var references: [String]
-    /// Where the signs say that it leads.
+    /// The destinations on its signs.
     public var destinations: [String]
     /// Road numbers on those signs.
     public var destinationReferences: [String]
@@ -141,13 +141,13 @@ public struct Maneuver: Sendable, Equatable {
     public var routeOffset: Double
     /// Metres from the route's start where it is over: beyond ``routeOffset`` for roundabouts and turns in several parts.
     public var endOffset: Double
-    /// Where it begins.
+    /// The place where it begins.
     public var coordinate: Coordinate
     /// Direction of travel before it, radians clockwise from north; that after it at the start of a leg.
     public var bearingBefore: Double
     /// Direction of travel after it, radians clockwise from north; that before it at the end of a leg.
     public var bearingAfter: Double
-    /// What it is.
+    /// The kind.
     public var type: ManeuverType
     /// Its direction; nil at the start of a leg. At an arrival left or right is the side of the waypoint, straight is unknown.
     public var modifier: ManeuverModifier?
@@ -155,17 +155,21 @@ public struct Maneuver: Sendable, Equatable {
     public var road: RoadLabel
     /// Whether the road before it goes on after it under the same name or number.
     public var keepsRoad: Bool
+    /// Whether the road before it ends there, which is said; a ``ManeuverType/endOfRoad`` only where other junctions were passed on that road.
+    public var endsRoad: Bool
     /// Exit number of the junction; empty without.
     public var exitNumber: String
     /// Which of a roundabout's exits is taken, from 1; nil when unknown or no roundabout.
     public var roundaboutExit: Int?
+    /// The turn by which a roundabout is left; nil when unknown or no roundabout.
+    public var exitModifier: ManeuverModifier?
     /// The roundabout's own name; empty without.
     public var roundaboutName: String
     /// The side that traffic keeps to.
     public var drivingSide: RoadSide
     /// The lanes before it, from left to right; empty when unknown.
     public var lanes: [Lane]
-    /// What to expect after it.
+    /// The properties of the road after it.
     public var notes: RoadNotes
     /// Metres from the route's start behind which no earlier junction can be taken for this one.
     public var unambiguousOffset: Double

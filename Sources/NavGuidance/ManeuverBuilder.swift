@@ -5,11 +5,9 @@ internal import NavGeo
 
 /// Finds the maneuvers of a route: what a driver must be told, and nothing else.
 public struct ManeuverBuilder {
-    /// Ramps up to this length that end on an ordinary road are slip lanes of a turn, metres.
-    static let slipLaneLength = 150.0
-    /// How far before a maneuver its lanes may be tagged, metres.
+    /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
-    /// How far before a maneuver a side road can be taken for it, metres.
+    /// The greatest distance before a maneuver at which a side road can be taken for it, metres.
     static let ambiguityReach = 150.0
     /// A piece of a route up to this long at a waypoint is no road to turn into, metres.
     static let pointLength = 2.0
@@ -17,9 +15,12 @@ public struct ManeuverBuilder {
     static let sideDistance = 4.0
 
     private let roads: RouteRoads
+    private let model: JunctionModel
     private let classifier: TurnClassifier
     private let announcesNameChanges: Bool
     private var maneuvers: [Maneuver] = []
+    private var turns: [RouteTurn] = []
+    private var passages: [Int: RoundaboutPassage] = [:]
     private var sideRoads: [SideRoad] = []
     private var leg = 0
 
@@ -39,38 +40,56 @@ public struct ManeuverBuilder {
         -> [[Maneuver]]
     {
         let roads = RouteRoads(route, graph)
+        let model = JunctionModel(graph, for: route.vehicle.access)
         return route.legs.indices.map { leg in
-            var builder = ManeuverBuilder(roads: roads, announcesNameChanges: announcesNameChanges)
+            var builder = ManeuverBuilder(roads: roads, model: model, announcesNameChanges: announcesNameChanges)
             builder.build(leg)
             return builder.maneuvers
         }
     }
 
-    private init(roads: RouteRoads, announcesNameChanges: Bool) {
+    private init(roads: RouteRoads, model: JunctionModel, announcesNameChanges: Bool) {
         self.roads = roads
+        self.model = model
         self.announcesNameChanges = announcesNameChanges
-        classifier = TurnClassifier(roads: roads)
+        classifier = TurnClassifier(model: model)
     }
 
     private mutating func build(_ leg: Int) {
         self.leg = leg
         guard let edges = drivenEdges(roads.route.legs[leg].edges) else { return }
-        depart(edges)
+        stop(edges.lowerBound, offset: roads.route.edges[edges.lowerBound].routeOffset)
         var index = edges.lowerBound + 1
         if isRoundabout(edges.lowerBound) { index = leaveFirstRoundabout(edges) }
         while index < edges.upperBound {
             if isRoundabout(index) {
                 index = driveRoundabout(from: index, end: edges.upperBound)
-            } else if let end = takeSlipLane(from: index, end: edges.upperBound) {
-                index = end
             } else {
-                passJunction(before: index, end: edges.upperBound)
+                passJunction(before: index)
                 index += 1
             }
         }
+        let last = edges.upperBound - 1
+        stop(last, offset: roads.route.edges[last].routeOffset + roads.route.edges[last].length)
+        measureTurns()
+        depart(edges)
+        for turn in TurnJoiner.joined(turns).dropFirst().dropLast() where announcesNameChanges || !turn.isType(.newName)
+        {
+            tell(turn, end: edges.upperBound)
+        }
         arrive(edges)
-        maneuvers = ManeuverJoiner.joined(maneuvers, roads)
         measure()
+    }
+
+    private mutating func measureTurns() {
+        guard turns.count > 1 else { return }
+        for index in 0..<turns.count - 1 {
+            let end = passages[turns[index].piece].map { passage in
+                passage.pieces.upperBound < roads.route.edges.count
+                    ? roads.route.edges[passage.pieces.upperBound].routeOffset : roads.route.length
+            }
+            turns[index].distance = max(0, turns[index + 1].offset - (end ?? turns[index].offset))
+        }
     }
 
     /// The pieces of a leg without those at its ends that are a point: a waypoint at a junction is on all its roads. Nil for no pieces.
@@ -130,87 +149,166 @@ public struct ManeuverBuilder {
 
     // MARK: Junctions
 
-    private mutating func passJunction(before index: Int, end: Int) {
-        let next = roads.kinds[index]
-        let alternatives = roads.alternatives(before: index)
-        let relevant = classifier.relevantAlternatives(alternatives, before: index)
-        if let merge = mergeModifier(before: index, relevant) {
-            append(.merge, merge, edge: index, end: end)
-        } else if leavesForRamp(before: index, relevant) {
-            appendRamp(before: index, end: end, relevant)
-        } else if let decision = classifier.decide(before: index, relevant) {
-            let atMini = roads.node(before: index).map {
-                roads.graph.nodeFlags[$0.index].contains(.miniRoundabout)
+    private func sign(_ index: Int) -> RoadSign {
+        let attributes = roads.route.edges[index].attributes
+        return RoadSign(name: attributes.name, reference: attributes.reference)
+    }
+
+    /// A junction with nothing known of its roads.
+    private func blankTurn(_ turn: Turn, piece: Int, offset: Double) -> RouteTurn {
+        RouteTurn(
+            piece: piece, lastPiece: piece, turn: turn, offset: offset, roads: 1, entries: 1,
+            bearingIn: circle(Angle.degrees(piece > 0 ? roads.endBearing(piece - 1) : roads.startBearing(piece))),
+            bearingOut: circle(Angle.degrees(roads.startBearing(piece))), sign: sign(piece),
+            isOnFerry: roads.kinds[piece].roadClass == .ferry)
+    }
+
+    private mutating func stop(_ piece: Int, offset: Double) {
+        var turn = blankTurn(Turn(.none, .straight), piece: piece, offset: offset)
+        turn.isStop = true
+        turns.append(turn)
+    }
+
+    private mutating func passJunction(before index: Int) {
+        let offset = roads.route.edges[index].routeOffset
+        guard let previous = roads.resolved[index - 1], let next = roads.resolved[index] else { return }
+        guard let node = roads.node(before: index) else {
+            if roads.graph.opposite(previous) == next {
+                turns.append(blankTurn(Turn(.continue, .uTurn), piece: index, offset: offset))
             }
-            let turns = decision.type == .turn || decision.type == .continue || decision.type == .endOfRoad
-            let type = atMini == true && turns ? .roundaboutTurn : decision.type
-            append(type, decision.modifier, edge: index, end: end)
-            if next.flags.contains(.link) { nameRamp(maneuvers.count - 1, from: index, end: end) }
-        } else if announcesNameChanges, changesName(before: index) {
-            append(.newName, ManeuverModifier(turnDegrees: roads.turn(before: index)), edge: index, end: end)
-        } else {
-            remember(alternatives, at: index)
+            return
+        }
+        if isPlain(index, node) { return }
+        guard var junction = model.intersection(after: previous),
+            var taken = junction.roads.firstIndex(where: { $0.leaving == next })
+        else { return }
+        junction.roads[taken].isEntry = true
+        // The same road drawn twice is no choice.
+        let own = junction.roads[taken]
+        junction.roads.removeAll {
+            $0.end == own.end && $0.leaving != own.leaving && angularGap($0.bearing, own.bearing) < 3 && $0.angle > 0
+        }
+        taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
+        let classified = classifier.classified(junction, after: previous)
+        var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
+        if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
+        guard turn.turn.kind != .none else { return }
+        turn.roads = junction.roads.count
+        turn.entries = junction.entries
+        turn.bearingIn = circle(junction.roads[0].bearing + 180)
+        turn.bearingOut = junction.roads[taken].bearing
+        if turn.isType(.roundabout) {
+            turn.isRoundabout = true
+        }
+        let tag = turn.isRoundabout ? "" : laneTag(before: index)
+        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken) }
+        turns.append(turn)
+    }
+
+    /// Whether nothing else meets the route between two pieces of one road.
+    private func isPlain(_ index: Int, _ node: NodeIndex) -> Bool {
+        guard let previous = roads.resolved[index - 1], let next = roads.resolved[index],
+            roads.isLabelledAlike(index), roads.kinds[index - 1].roadClass == roads.kinds[index].roadClass,
+            roads.kinds[index - 1].flags == roads.kinds[index].flags
+        else { return false }
+        let graph = roads.graph
+        let (back, onward) = (graph.edgeOpposites[previous.index], graph.edgeOpposites[next.index])
+        guard back != next else { return false }
+        return graph.outgoing(node).allSatisfy { $0 == next || $0 == back }
+            && graph.incoming(node).allSatisfy { $0 == previous || $0 == onward }
+    }
+
+    private mutating func remember(_ junction: Intersection, _ taken: Int, _ offset: Double) {
+        for (index, road) in junction.roads.enumerated()
+        where index != taken && road.isEntry && road.deviation >= 30 && road.deviation < 150 {
+            sideRoads.append(SideRoad(routeOffset: offset, side: road.angle < 180 ? .right : .left))
         }
     }
 
-    private mutating func remember(_ alternatives: [Branch], at index: Int) {
-        for branch in alternatives where abs(branch.angle) >= 30 && abs(branch.angle) < 150 {
-            sideRoads.append(
-                SideRoad(routeOffset: roads.route.edges[index].routeOffset, side: branch.angle > 0 ? .right : .left))
+    // MARK: Roundabouts
+
+    private mutating func driveRoundabout(from first: Int, end: Int) -> Int {
+        let passage = RoundaboutPassage(roads, model, first: first, end: end)
+        var turn = blankTurn(
+            Turn(passage.type, passage.modifier), piece: first, offset: roads.route.edges[first].routeOffset)
+        turn.isRoundabout = true
+        let exit = passage.pieces.upperBound
+        if exit < end {
+            turn.lastPiece = exit
+            turn.sign = sign(exit)
+            turn.isOnFerry = roads.kinds[exit].roadClass == .ferry
         }
+        passages[first] = passage
+        turns.append(turn)
+        return exit + 1
     }
 
-    private func changesName(before index: Int) -> Bool {
-        let previous = roads.label(index - 1)
-        let next = roads.label(index)
-        return !previous.isUnnamed && !next.isUnnamed && previous.name != next.name
-            && !previous.references.contains { next.references.contains($0) }
-    }
-
-    // MARK: Ramps
-
-    /// How a ramp joins the road `index`; nil when it is no such place.
-    private func mergeModifier(before index: Int, _ relevant: [Branch]) -> ManeuverModifier? {
-        let previous = roads.kinds[index - 1]
-        let next = roads.kinds[index]
-        guard previous.flags.contains(.link), !next.flags.contains(.link),
-            next.roadClass == .motorway || next.roadClass == .trunk,
-            relevant.isEmpty, abs(roads.turn(before: index)) < 45
-        else { return nil }
-        let others = roads.turnsOfOthers(into: index).filter { abs($0) < 45 }
-        guard let main = others.min(by: { abs($0) < abs($1) }) else { return nil }
-        // A ramp from the right points left of the road that it joins, so it turns further to the right than that road's traffic.
-        let own = roads.turn(before: index)
-        let fromRight =
-            abs(own - main) < 1 ? !next.flags.contains(.leftHandTraffic) : own > main
-        return fromRight ? .slightLeft : .slightRight
-    }
-
-    private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
-        let previous = roads.kinds[index - 1]
-        let next = roads.kinds[index]
-        guard !relevant.isEmpty, next.flags.contains(.link), !previous.flags.contains(.link) else { return false }
-        // A link between lesser roads that one turns into is a street to a driver.
-        let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
-        return (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
-            && relevant.contains { !$0.traits.flags.contains(.link) }
-    }
-
-    private mutating func appendRamp(before index: Int, end: Int, _ relevant: [Branch]) {
-        let previous = roads.kinds[index - 1]
-        let turn = roads.turn(before: index)
-        let main = relevant.min { abs($0.angle) < abs($1.angle) }?.angle ?? 0
-        let type: ManeuverType =
-            previous.roadClass == .motorway || previous.roadClass == .trunk ? .offRamp : .onRamp
-        var modifier = ManeuverModifier(turnDegrees: turn)
-        if modifier == .straight || abs(main) < 45 && abs(turn) < 45 {
-            modifier = turn >= main ? .slightRight : .slightLeft
+    private mutating func leaveFirstRoundabout(_ edges: Range<Int>) -> Int {
+        var exit = edges.lowerBound
+        while exit < edges.upperBound, isRoundabout(exit) { exit += 1 }
+        guard exit < edges.upperBound else { return exit + 1 }
+        var modifier = ManeuverModifier(
+            turnDegrees: degrees(from: roads.endBearing(exit - 1), to: roads.startBearing(exit)))
+        if let ring = roads.resolved[exit - 1], let next = roads.resolved[exit],
+            let taken = model.intersection(after: ring)?.roads.first(where: { $0.leaving == next })
+        {
+            modifier = ManeuverModifier(angle: taken.angle)
         }
-        append(type, modifier, edge: index, end: end)
-        let last = maneuvers.count - 1
-        if let node = roads.node(before: index) { maneuvers[last].exitNumber = roads.graph.exitReference(of: node) }
-        nameRamp(last, from: index, end: end)
+        var turn = blankTurn(
+            Turn(.exitRoundabout, modifier), piece: exit, offset: roads.route.edges[exit].routeOffset)
+        turn.isRoundabout = true
+        turns.append(turn)
+        return exit + 1
     }
+
+    // MARK: Making maneuvers
+
+    private mutating func tell(_ turn: RouteTurn, end: Int) {
+        guard var type = turn.turn.type else { return }
+        let node = roads.node(before: turn.piece)
+        let isMini = node.map { roads.graph.nodeFlags[$0.index].contains(.miniRoundabout) } ?? false
+        if isMini, type == .turn || type == .continue || type == .endOfRoad { type = .roundaboutTurn }
+        var maneuver = blank(type, turn.turn.modifier, edge: turn.piece, end: end)
+        if let passage = passages[turn.piece] {
+            let exit = passage.pieces.upperBound
+            maneuver.roundaboutName = passage.name
+            maneuver.roundaboutExit = passage.exit
+            maneuver.exitModifier = passage.exitModifier
+            if exit < end {
+                maneuver.endOffset = roads.route.edges[exit].routeOffset
+                maneuver.bearingAfter = roads.startBearing(exit)
+                maneuver.road = roads.label(after: exit, before: end, reach: 60)
+                maneuver.notes = notes(before: exit)
+            } else {
+                maneuver.endOffset = roads.route.edges[exit - 1].routeOffset + roads.route.edges[exit - 1].length
+                maneuver.road = RoadLabel()
+            }
+        } else if type == .roundabout {
+            // It is left where it is entered.
+            maneuver.roundaboutExit = 1
+            maneuver.exitModifier = turn.turn.modifier
+        }
+        if turn.lastPiece > turn.piece, passages[turn.piece] == nil {
+            maneuver.endOffset = roads.route.edges[turn.lastPiece].routeOffset
+            maneuver.bearingAfter = roads.startBearing(turn.lastPiece)
+            let signs = maneuver.road
+            maneuver.road = roads.label(after: turn.lastPiece, before: end)
+            if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
+            maneuver.notes.formUnion(notes(before: turn.lastPiece))
+        }
+        maneuver.lanes = turn.lanes
+        maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
+        maneuver.keepsRoad = turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
+        if type == .offRamp, let node { maneuver.exitNumber = roads.graph.exitReference(of: node) }
+        if roads.kinds[turn.lastPiece].flags.contains(.link) {
+            maneuvers.append(maneuver)
+            nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: end)
+            maneuver = maneuvers.removeLast()
+        }
+        finish(&maneuver, edge: turn.piece)
+    }
+
+    // MARK: Signs
 
     /// A ramp is known by its signs, which may only be tagged further on, and by the road that it leads to.
     private mutating func nameRamp(_ maneuver: Int, from index: Int, end: Int) {
@@ -225,7 +323,7 @@ public struct ManeuverBuilder {
             }
             next += 1
             // Beyond a fork of ramps the signs are those of one arm.
-            if next < end, !roads.alternatives(before: next).isEmpty { break }
+            if next < end, let node = roads.node(before: next), roads.graph.outgoing(node).count > 1 { break }
         }
         guard maneuvers[maneuver].road.isUnnamed, next < end,
             !roads.kinds[next].flags.contains(.link)
@@ -236,95 +334,14 @@ public struct ManeuverBuilder {
         maneuvers[maneuver].road.prefersReference = label.prefersReference
     }
 
-    /// Drives a slip lane of an ordinary junction as the turn that it is. Returns the piece after it, or nil when there is none here.
-    private mutating func takeSlipLane(from index: Int, end: Int) -> Int? {
-        guard roads.kinds[index].flags.contains(.link), !roads.kinds[index - 1].flags.contains(.link),
-            roads.kinds[index - 1].roadClass != .ferry
-        else { return nil }
-        let edges = roads.route.edges
-        var next = index
-        var length = 0.0
-        while next < end, roads.kinds[next].flags.contains(.link), length <= ManeuverBuilder.slipLaneLength {
-            length += edges[next].length
-            next += 1
-        }
-        guard next < end, length <= ManeuverBuilder.slipLaneLength, !isRoundabout(next),
-            !roads.kinds[next].flags.contains(.link), roads.kinds[next].roadClass != .motorway,
-            roads.kinds[index - 1].roadClass != .motorway
-        else { return nil }
-        let before = roads.endBearing(index - 1)
-        let after = roads.startBearing(next)
-        let turn = degrees(from: before, to: after)
-        let origin = roads.label(index - 1)
-        let keepsName = roads.label(next).sharesName(with: origin)
-        if abs(turn) < 20, keepsName { return next + 1 }
-        var maneuver = blank(keepsName ? .continue : .turn, ManeuverModifier(turnDegrees: turn), edge: index, end: end)
-        maneuver.endOffset = edges[next].routeOffset
-        maneuver.bearingAfter = after
-        let signs = maneuver.road
-        maneuver.road = roads.label(after: next, before: end)
-        if maneuver.road.destinations.isEmpty { maneuver.road.destinations = signs.destinations }
-        maneuver.notes = notes(before: next)
-        finish(&maneuver, edge: index)
-        return next + 1
-    }
-
-    // MARK: Roundabouts
-
-    private mutating func driveRoundabout(from first: Int, end: Int) -> Int {
-        let passage = RoundaboutPassage(roads, first: first, end: end)
-        let edges = roads.route.edges
-        let exit = passage.pieces.upperBound
-        var maneuver = blank(
-            .roundabout, ManeuverModifier(turnDegrees: passage.turn), edge: first, end: end)
-        let own = edges[first].attributes.name
-        let neighbours = [first - 1, exit].filter { $0 < end }.map { edges[$0].attributes.name }
-        // A word in small letters, such as "rotonda", describes and does not name; scripts without cases name.
-        let isName = own != own.lowercased() || own == own.uppercased()
-        if !own.isEmpty, isName, !neighbours.contains(own) {
-            maneuver.type = .rotary
-            maneuver.roundaboutName = own
-        }
-        maneuver.roundaboutExit = passage.exit
-        if exit < end {
-            maneuver.endOffset = edges[exit].routeOffset
-            maneuver.bearingAfter = roads.startBearing(exit)
-            maneuver.road = roads.label(after: exit, before: end, reach: 60)
-            maneuver.notes = notes(before: exit)
-        } else {
-            maneuver.endOffset = edges[exit - 1].routeOffset + edges[exit - 1].length
-            maneuver.road = RoadLabel()
-        }
-        finish(&maneuver, edge: first)
-        return exit + 1
-    }
-
-    private mutating func leaveFirstRoundabout(_ edges: Range<Int>) -> Int {
-        var exit = edges.lowerBound
-        while exit < edges.upperBound, isRoundabout(exit) { exit += 1 }
-        if exit < edges.upperBound {
-            append(
-                .exitRoundabout, ManeuverModifier(turnDegrees: roads.turn(before: exit)), edge: exit,
-                end: edges.upperBound)
-        }
-        return exit + 1
-    }
-
-    // MARK: Making maneuvers
-
-    private mutating func append(_ type: ManeuverType, _ modifier: ManeuverModifier, edge: Int, end: Int) {
-        var maneuver = blank(type, modifier, edge: edge, end: end)
-        finish(&maneuver, edge: edge)
-    }
-
-    /// Adds lanes and the place from which the maneuver cannot be mistaken.
+    /// Adds the place from which the maneuver cannot be mistaken for another.
     private mutating func finish(_ maneuver: inout Maneuver, edge: Int) {
-        if let modifier = maneuver.modifier { maneuver.lanes = lanes(before: edge, modifier, maneuver.drivingSide) }
         let earliest = max(
             maneuver.routeOffset - ManeuverBuilder.ambiguityReach, maneuvers.last?.endOffset ?? 0)
+        let range = earliest..<max(earliest, maneuver.routeOffset)
         let side = maneuver.modifier?.side
         maneuver.unambiguousOffset =
-            sideRoads.last { $0.side == side && $0.routeOffset >= earliest }?.routeOffset ?? earliest
+            sideRoads.last { $0.side == side && range.contains($0.routeOffset) }?.routeOffset ?? earliest
         maneuvers.append(maneuver)
     }
 
@@ -340,9 +357,7 @@ public struct ManeuverBuilder {
             coordinate: known ?? Coordinate(latitude: 0, longitude: 0),
             bearingBefore: isStart ? after : roads.endBearing(edge - 1), bearingAfter: after, type: type,
             modifier: modifier, road: roads.label(after: edge, before: end),
-            keepsRoad: !isStart
-                && roads.label(edge).sharesName(with: roads.label(edge - 1)),
-            exitNumber: "", roundaboutExit: nil,
+            keepsRoad: false, endsRoad: false, exitNumber: "", roundaboutExit: nil, exitModifier: nil,
             roundaboutName: "",
             drivingSide: roads.kinds[edge].flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],
             notes: isStart ? [] : notes(before: edge), unambiguousOffset: offset, waypointName: "", isFinal: false,
@@ -350,17 +365,17 @@ public struct ManeuverBuilder {
     }
 
     /// The lanes tagged on the approach, or a little before it where the last metres of a junction carry no tag.
-    private func lanes(before edge: Int, _ modifier: ManeuverModifier, _ side: RoadSide) -> [Lane] {
+    private func laneTag(before edge: Int) -> String {
         let start = roads.route.legs[leg].edges.lowerBound
         var index = edge - 1
         var reach = ManeuverBuilder.laneReach
         while index >= start, reach > 0 {
             let tag = roads.route.edges[index].attributes.turnLanes
-            if !tag.isEmpty { return LaneGuidance.lanes(tag, for: modifier, drivingSide: side) }
+            if !tag.isEmpty { return tag }
             reach -= roads.route.edges[index].length
             index -= 1
         }
-        return []
+        return ""
     }
 
     private func notes(before edge: Int) -> RoadNotes {

@@ -25,7 +25,7 @@ public struct PhraseTable: Sendable, Hashable, Codable {
     public var compass: [String]
     /// The decimal separator in numbers.
     public var decimalSeparator: String
-    /// What separates places in a list.
+    /// The separator of places in a list.
     public var listSeparator: String
     /// Which numbers take the singular.
     public var singular: Singular

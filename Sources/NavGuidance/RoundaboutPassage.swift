@@ -2,46 +2,159 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// The way through a roundabout: its pieces in the route and what is counted on them.
+/// The way through a roundabout: its pieces in the route, and what is counted and seen on them.
 struct RoundaboutPassage {
+    /// A roundabout with a radius of more than this is called by its name; one with less may be a crossing with turns, metres.
+    private static let smallRadius = 15.0
+
     /// The roundabout's pieces.
     var pieces: Range<Int>
     /// Which exit is taken, from 1; nil when the route does not leave it in this leg or exits may be missing from the map.
     var exit: Int?
-    /// The turn over the whole roundabout, degrees, clockwise positive.
-    var turn: Double
+    /// What it is: a roundabout, a rotary or a turn at a small roundabout.
+    var type = ManeuverType.roundabout
+    /// Its own name; empty without.
+    var name = ""
+    /// The turn over the whole roundabout.
+    var modifier = ManeuverModifier.straight
+    /// The turn at the exit.
+    var exitModifier: ManeuverModifier?
 
     /// The passage that starts with the piece `first`, in a leg that ends before the piece `end`.
-    init(_ roads: RouteRoads, first: Int, end: Int) {
+    init(_ roads: RouteRoads, _ model: JunctionModel, first: Int, end: Int) {
         var last = first
         while last < end, roads.kinds[last].flags.contains(.roundabout) { last += 1 }
         pieces = first..<last
-        exit = last < end ? RoundaboutPassage.countExits(roads, pieces) : nil
         let entry = roads.route.edges[first].routeOffset
         let leaving = last < end ? roads.route.edges[last].routeOffset : entry
         // The kerb bends an entry and an exit, so the directions are taken some way off.
         let before = roads.bearing(from: max(entry - 45, 0), to: max(entry - 10, 0))
         let after = roads.bearing(
             from: min(leaving + 10, roads.route.length), to: min(leaving + 45, roads.route.length))
-        turn = degrees(from: before, to: after)
+        modifier = ManeuverModifier(turnDegrees: degrees(from: before, to: after))
+        let leaves = last < end
+        if leaves {
+            exit = countExits(roads, model)
+            if let ring = roads.resolved[last - 1], let next = roads.resolved[last],
+                let junction = model.intersection(after: ring),
+                let taken = junction.roads.first(where: { $0.leaving == next })
+            {
+                exitModifier = ManeuverModifier(angle: taken.angle)
+            }
+        }
+        recognise(roads, model, leaves: leaves)
     }
 
-    private static func countExits(_ roads: RouteRoads, _ pieces: Range<Int>) -> Int? {
+    private func countExits(_ roads: RouteRoads, _ model: JunctionModel) -> Int? {
         let graph = roads.graph
         var exits = 1
-        for index in pieces where index > pieces.lowerBound {
+        let first = pieces.lowerBound
+        if first > 0, let node = roads.node(before: first), let approach = roads.resolved[first - 1],
+            let junction = model.intersection(after: approach)
+        {
+            if graph.isIncomplete(node) { return nil }
+            if hasEarlyExit(junction, from: graph.edgeTails[approach.index], roads.kinds[first].flags) { exits += 1 }
+        }
+        let isMinorRing = roads.kinds[first].roadClass == .service
+        for index in pieces where index > first {
             guard let node = roads.node(before: index) else {
                 // A waypoint inside the roundabout parts an edge without a node; anything else is a gap in the map.
                 if roads.route.edges[index].key == roads.route.edges[index - 1].key { continue }
                 return nil
             }
             if graph.isIncomplete(node) { return nil }
-            exits += graph.outgoing(node).count { edge in
-                let traits = graph.traits(of: edge)
-                return !traits.flags.contains(.roundabout) && traits.access.contains(.car)
-                    && !TurnClassifier.isMinor(traits.flags)
+            let isExit = model.arms(at: node).contains {
+                $0.leaving != nil && !$0.road.isRoundabout && (isMinorRing || !$0.road.isMinor)
+                    && !TurnClassifier.isClosed($0.road.flags)
             }
+            if isExit { exits += 1 }
         }
         return exits
+    }
+
+    /// Whether another road leaves at the node of the entry, in the direction of the ring.
+    private func hasEarlyExit(_ junction: Intersection, from start: NodeIndex, _ flags: RoadFlags) -> Bool {
+        let keepsLeft = flags.contains(.leftHandTraffic)
+        for road in keepsLeft ? junction.roads.reversed() : junction.roads where road.isEntry {
+            if road.road.isRoundabout { return false }
+            if road.end != start, !road.road.isMinor { return true }
+        }
+        return false
+    }
+
+    private mutating func recognise(_ roads: RouteRoads, _ model: JunctionModel, leaves: Bool) {
+        guard let start = roads.resolved[pieces.lowerBound] else { return }
+        let own = roads.route.edges[pieces.lowerBound].attributes.name
+        guard let ring = Ring(model, from: start) else { return }
+        let radius = ring.length / (2 * .pi)
+        // A word such as "rotonda" describes and does not name.
+        if !own.isEmpty, ring.names == [own], !RoundaboutPassage.isDescription(own), !ring.neighbours.contains(own),
+            radius > Self.smallRadius
+        {
+            type = .rotary
+            name = own
+        } else if leaves, ring.isCrossing, radius < Self.smallRadius {
+            type = .roundaboutTurn
+            let (first, last) = (pieces.lowerBound, pieces.upperBound)
+            if first > 0, let approach = roads.resolved[first - 1], let next = roads.resolved[last],
+                let before = model.junction(at: roads.graph.edgeHeads[approach.index]).first(where: {
+                    $0.arriving == approach
+                }),
+                let after = model.junction(at: roads.graph.edgeTails[next.index]).first(where: { $0.leaving == next })
+            {
+                modifier = ManeuverModifier(
+                    angle: intersectionAngle(circle(before.bearing + 180), after.bearing))
+            }
+        }
+    }
+
+    /// Whether a name is only a word for a roundabout.
+    private static func isDescription(_ name: String) -> Bool { descriptions.contains(name.lowercased()) }
+
+    private static let descriptions: Set<String> = [
+        "circle", "glorieta", "kiertoliittymä", "kreisel", "kreisverkehr", "redoma", "rond-point", "rondo",
+        "rotatória", "rotonda", "rotonde", "rotunda", "roundabout", "rundkjøring", "traffic circle", "环岛", "环形交叉",
+    ]
+
+    /// A closed roundabout.
+    private struct Ring {
+        var length = 0.0
+        var names: Set<String> = []
+        /// The names of the roads that meet it.
+        var neighbours: Set<String> = []
+        /// Whether up to four simple roads meet it in directions that are easily told apart.
+        var isCrossing = false
+
+        /// The ring that an edge belongs to; nil where it is not closed, or parts.
+        init?(_ model: JunctionModel, from start: EdgeIndex) {
+            var edge = start
+            var bearings: [Double] = []
+            var (places, isSimple) = (0, true)
+            for _ in 0..<100 {
+                let profile = model.profile(edge)
+                if !profile.sign.name.isEmpty { names.insert(profile.sign.name) }
+                length += Double(model.graph.edgeLengths[edge.index])
+                let arms = model.arms(at: model.graph.edgeHeads[edge.index])
+                let ahead = arms.filter { $0.road.isRoundabout && $0.leaving != nil }
+                guard ahead.count == 1, let next = ahead[0].leaving else { return nil }
+                let others = arms.filter { !$0.road.isRoundabout }
+                for other in others { neighbours.insert(other.road.sign.name) }
+                if let other = others.first {
+                    places += 1
+                    bearings.append(other.bearing)
+                    if others.count > 1 { isSimple = false }
+                }
+                edge = next
+                if edge == start {
+                    bearings.sort()
+                    let areDistinct = bearings.indices.allSatisfy { index in
+                        abs(bearings[(index + 1) % bearings.count] - bearings[index]) > TurnAngles.narrow
+                    }
+                    isCrossing = places == 1 || isSimple && places <= 4 && areDistinct
+                    return
+                }
+            }
+            return nil
+        }
     }
 }

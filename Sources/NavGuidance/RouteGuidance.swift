@@ -21,7 +21,7 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
-/// How a route is to be announced.
+/// The options of a route's announcements.
 public struct GuidanceOptions: Sendable, Hashable {
     /// Language and units.
     public var text: InstructionText
@@ -47,7 +47,7 @@ public struct GuidanceOptions: Sendable, Hashable {
 ///
 /// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` gives them.
 public struct RouteGuidance: Sendable, Equatable {
-    /// How it was made.
+    /// The options that it was made with.
     public let options: GuidanceOptions
     /// The steps of all legs in travel order; each leg's last is its arrival.
     public let steps: [RouteStep]

@@ -1,144 +1,584 @@
+internal import NavGeo
 internal import NavMap
-internal import NavRouting
 
-/// Decides what, if anything, a driver is told at a junction.
+/// What passing a junction means to a driver, before short pieces between junctions are joined.
+struct Turn: Equatable {
+    enum Kind: Equatable {
+        /// Nothing, and nothing to remember.
+        case none
+        /// Nothing to tell; the junction counts as passed.
+        case silent
+        case maneuver(ManeuverType)
+        /// A turn by a slip lane, whose end belongs to it.
+        case slipLane
+    }
+
+    var kind: Kind
+    var modifier: ManeuverModifier
+
+    init(_ kind: Kind, _ modifier: ManeuverModifier) {
+        self.kind = kind
+        self.modifier = modifier
+    }
+
+    init(_ type: ManeuverType, _ modifier: ManeuverModifier) { self.init(.maneuver(type), modifier) }
+
+    var type: ManeuverType? {
+        if case .maneuver(let type) = kind { type } else { nil }
+    }
+}
+
+extension ManeuverModifier {
+    /// The modifier of a road at an ``Intersection``.
+    init(angle: Double) { self.init(turnDegrees: 180 - angle) }
+}
+
+/// Decides what a driver is told at a junction, for each road that may be taken.
 ///
-/// The question is whether the road taken is the one that a driver would follow without being told. It is, when every other road is
-/// clearly more turned away or clearly less of a road. The angles below are judgement, tuned on Helsinki, Andorra and Porto, and start
-/// from OSRM's guidance (obvious within 20° ahead, forks within 60°).
+/// The question is which road, if any, a driver follows without being told. Whoever takes that one hears nothing, or its new name; whoever takes
+/// another one is told a turn, a fork or a ramp. The rules are those that OSRM's guidance has found on the maps of the world, in words of our own.
 struct TurnClassifier {
-    /// A road ahead may turn this much and be followed without a word when others are clearly off, degrees.
-    static let silentTurn = 40.0
-    /// The same for a road that keeps its name and is more important than all others.
-    static let silentBend = 75.0
-    /// By how much another road of the same class must be more turned away, degrees.
-    static let margin = 30.0
-    /// Branches of a fork lie within this of straight, degrees.
-    static let forkReach = 60.0
-    /// Turns from here on end a road, degrees.
-    static let endOfRoadTurn = 45.0
+    let model: JunctionModel
 
-    let roads: RouteRoads
-
-    /// A decision.
-    struct Decision {
-        var type: ManeuverType
-        var modifier: ManeuverModifier
-    }
-
-    /// What to say before the piece `index`, where some of its alternatives are relevant; nil for nothing. Roundabouts and ramps are
-    /// decided elsewhere.
-    func decide(before index: Int, _ relevant: [Branch]) -> Decision? {
-        let previous = roads.kinds[index - 1]
-        let next = roads.kinds[index]
-        let turn = roads.turn(before: index)
-        if roads.isUTurn(before: index) { return Decision(type: .continue, modifier: .uTurn) }
-        if let ferry = ferryDecision(previous, next, turn) { return ferry }
-        if let joining = joinDecision(before: index, turn, relevant) { return joining }
-        if relevant.isEmpty || isObvious(before: index, turn, relevant) { return nil }
-
-        if let modifier = forkModifier(turn, relevant, previous, next) {
-            return Decision(type: .fork, modifier: modifier)
-        }
-        if isEndOfRoad(turn, relevant) {
-            return Decision(type: .endOfRoad, modifier: ManeuverModifier(turnDegrees: turn))
-        }
-        return Decision(
-            type: keepsName(before: index) ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
-    }
-
-    private func keepsName(before index: Int) -> Bool { roads.label(index).sharesName(with: roads.label(index - 1)) }
-
-    /// Roads that a driver could take for the right one: not the way back, and no driveways, aisles or private ways beside a real street.
-    func relevantAlternatives(_ alternatives: [Branch], before index: Int) -> [Branch] {
-        guard !alternatives.isEmpty else { return [] }
-        let previous = roads.kinds[index - 1]
-        let next = roads.kinds[index]
-        let takesMinor = TurnClassifier.isMinor(next.flags)
-        let leavesTrack = previous.roadClass == .track || next.roadClass == .track
-        return alternatives.filter { branch in
-            abs(branch.angle) <= 150
-                && (takesMinor || !TurnClassifier.isMinor(branch.traits.flags))
-                && (leavesTrack || branch.traits.roadClass != .track)
-        }
-    }
-
-    static func isMinor(_ flags: RoadFlags) -> Bool {
+    /// Whether nobody but the owners drives there.
+    static func isClosed(_ flags: RoadFlags) -> Bool {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
 
-    /// A lower rank is a more important road; ramps rank two classes below their road.
-    static func rank(_ roadClass: RoadClass, _ flags: RoadFlags) -> Int {
-        roadClass == .ferry ? 2 : Int(roadClass.rawValue) + (flags.contains(.link) ? 2 : 0)
-    }
-
-    /// Whether a driver follows the road taken without being told.
-    func isObvious(before index: Int, _ turn: Double, _ relevant: [Branch]) -> Bool {
-        let next = roads.kinds[index]
-        let from = roads.label(index - 1)
-        let continuesRoad = roads.label(index).continues(from)
-        let rank = TurnClassifier.rank(next.roadClass, next.flags)
-        let deviation = abs(turn)
-        let outranksAll = relevant.allSatisfy {
-            TurnClassifier.rank($0.traits.roadClass, $0.traits.flags) > rank
+    /// The junction with the turn of each of its roads.
+    func classified(_ intersection: Intersection, after edge: EdgeIndex) -> Intersection {
+        var result = intersection
+        for index in result.roads.indices where result.roads[index].isEntry {
+            result.roads[index].turn =
+                index == 0 ? Turn(.continue, .uTurn) : Turn(.turn, ManeuverModifier(angle: result.roads[index].angle))
         }
-        let limit = continuesRoad && outranksAll ? TurnClassifier.silentBend : TurnClassifier.silentTurn
-        guard deviation <= limit else { return false }
-        return relevant.allSatisfy { branch in
-            let advantage = TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank
-            // Where the main road bends away, going straight is leaving it.
-            if advantage < 0, !continuesRoad, roads.continues(branch, from) { return false }
-            var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 3)))
-            if continuesRoad, !roads.continues(branch, from) { required -= 15 }
-            // Staying on the carriageway is obvious beside an exit, whatever the angle.
-            if branch.traits.flags.contains(.link), !next.flags.contains(.link) { required -= 20 }
-            if next.flags.contains(.link), !branch.traits.flags.contains(.link) { required += 20 }
-            return abs(branch.angle) - deviation >= required
+        if result.approach.isFerry, result.roads.allSatisfy(\.road.isFerry) {
+            for index in result.roads.indices { result.roads[index].turn.kind = .none }
+            return result
+        }
+        if passRing(&result) { return result }
+        if result.roads.count > 2, !result.approach.isMinor,
+            result.roads.count(where: { $0.road.isMinor }) + 2 == result.roads.count
+        {
+            passDriveways(&result)
+        } else if isMotorwayJunction(result) {
+            passMotorwayJunction(&result)
+        } else {
+            passStreetJunction(&result)
+        }
+        if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
+        if result.approach.isMotorway {
+            for index in result.roads.indices where result.roads[index].turn.type == .onRamp {
+                result.roads[index].turn.kind = .maneuver(.offRamp)
+            }
+        }
+        return result
+    }
+
+    // MARK: Kinds of turns
+
+    /// A turn by what is left and entered, whatever else is there.
+    func basicType(_ from: RoadProfile, _ to: RoadProfile) -> ManeuverType {
+        if !from.isRamp, to.isRamp { return .onRamp }
+        return !from.sign.name.isEmpty && !to.sign.name.isEmpty && !from.sign.changes(to: to.sign) ? .continue : .turn
+    }
+
+    private func basicTurn(_ intersection: Intersection, _ index: Int) -> Turn {
+        let road = intersection.roads[index]
+        return Turn(basicType(intersection.approach, road.road), ManeuverModifier(angle: road.angle))
+    }
+
+    /// What is told of a road that a driver follows unasked.
+    ///
+    /// - Parameter joins: whether the road comes from another arm and goes straight through.
+    func obviousTurn(_ intersection: Intersection, _ index: Int, joins: Bool, count: Int? = nil) -> Turn {
+        let (from, road) = (intersection.approach, intersection.roads[index])
+        let to = road.road
+        let modifier = ManeuverModifier(angle: road.angle)
+        let type = basicType(from, to)
+        if type == .onRamp { return Turn(.onRamp, modifier) }
+        if angularGap(road.angle, 0) < 0.01 { return Turn(.continue, .uTurn) }
+        let changesMode = from.isFerry != to.isFerry
+        let alike: RoadFlags = [.toll, .tunnel, .destinationOnly, .privateAccess]
+        let isAlike =
+            from.flags.intersection(alike) == to.flags.intersection(alike)
+            && (from.roadClass == .motorway) == (to.roadClass == .motorway)
+        if changesMode, type == .continue || !joins { return Turn(.notification, modifier) }
+        if type == .turn, from.sign.changes(to: to.sign) {
+            guard joins else { return Turn(.newName, modifier) }
+            if to.isMotorway { return Turn(.merge, road.angle > 180 ? .slightRight : .slightLeft) }
+            if from.isRamp, to.isRamp { return Turn(.silent, modifier) }
+            let isLong = model.distance(intersection.node, road.end) > 60
+            return Turn(.turn, road.deviation < TurnAngles.narrow && isLong ? .straight : modifier)
+        }
+        return Turn((count ?? intersection.roads.count) == 2 && isAlike ? .none : .silent, modifier)
+    }
+
+    // MARK: Roundabouts
+
+    /// A roundabout that is only touched: straight through it, or left where it is entered. Those that are driven along are ``RoundaboutPassage``s.
+    private func passRing(_ intersection: inout Intersection) -> Bool {
+        guard !intersection.approach.isRoundabout,
+            intersection.roads.contains(where: { $0.road.isRoundabout && $0.isEntry })
+        else { return false }
+        var isAcross = false
+        let order = intersection.roads.indices
+        for index in intersection.roads[0].road.flags.contains(.leftHandTraffic)
+            ? Array(order.reversed()) : Array(order)
+        {
+            let road = intersection.roads[index]
+            if road.road.isRoundabout { isAcross.toggle() }
+            guard road.isEntry, index > 0 else { continue }
+            if road.road.isRoundabout {
+                intersection.roads[index].turn = Turn(.roundabout, ManeuverModifier(angle: road.angle))
+            } else if road.deviation < TurnAngles.fuzzy, isAcross {
+                intersection.roads[index].turn = obviousTurn(
+                    intersection, index, joins: intersection.isThroughStreet(index))
+            } else {
+                intersection.roads[index].turn = Turn(.roundabout, ManeuverModifier(angle: road.angle))
+            }
+        }
+        return true
+    }
+
+    // MARK: Driveways
+
+    /// A street that only passes entrances goes on unasked.
+    private func passDriveways(_ intersection: inout Intersection) {
+        guard let main = intersection.roads.indices.dropFirst().first(where: { !intersection.roads[$0].road.isMinor }),
+            intersection.roads[main].isEntry
+        else { return }
+        let isSame = intersection.approach.sign.continues(as: intersection.roads[main].road.sign)
+        intersection.roads[main].turn.kind = isSame ? .none : .maneuver(.newName)
+        guard intersection.roads[main].turn.modifier == .straight else { return }
+        for index in intersection.roads.indices.dropFirst()
+        where index != main && intersection.roads[index].turn.modifier == .straight {
+            intersection.roads[index].turn.modifier = index < main ? .slightRight : .slightLeft
         }
     }
 
-    private func ferryDecision(_ previous: RoadKind, _ next: RoadKind, _ turn: Double) -> Decision? {
-        switch (previous.roadClass == .ferry, next.roadClass == .ferry) {
-        case (false, true): Decision(type: .turn, modifier: ManeuverModifier(turnDegrees: turn))
-        case (true, false): Decision(type: .notification, modifier: .straight)
-        default: nil
+    // MARK: Motorways
+
+    /// Whether only motorways and their ramps meet, and all lead ahead.
+    private func isMotorwayJunction(_ intersection: Intersection) -> Bool {
+        let from = intersection.approach.isMotorway
+        var hasMotorway = false
+        for road in intersection.roads {
+            if road.isEntry, road.deviation > 60 { return false }
+            if road.road.isMotorway {
+                if road.isEntry { hasMotorway = true }
+            } else if !(road.road.isRamp || from && road.road.isLink) {
+                return false
+            }
+        }
+        return hasMotorway || from
+    }
+
+    private func passMotorwayJunction(_ intersection: inout Intersection) {
+        if intersection.approach.isMotorway { leaveMotorway(&intersection) } else { enterMotorway(&intersection) }
+    }
+
+    private func leaveMotorway(_ intersection: inout Intersection) {
+        let roads = intersection.roads
+        let count = roads.count
+        let named = roads.indices.first {
+            $0 > 0 && roads[$0].isEntry && roads[$0].road.isMotorway && !roads[$0].road.isUnlabelled
+                && !intersection.approach.isUnlabelled && !intersection.approach.sign.changes(to: roads[$0].road.sign)
+        }
+        let straightest = intersection.nearest(to: 180) { $0.road.isMotorway && $0.deviation < 180 }
+        guard let main = named ?? straightest, main > 0 else {
+            // The motorway ends.
+            if count == 2 {
+                intersection.roads[1].turn.kind = .none
+            } else if count == 3, roads[1].isEntry, roads[2].isEntry {
+                fork(&intersection, left: 2, right: 1)
+            } else if count == 3 {
+                intersection.roads[roads[1].isEntry ? 1 : 2].turn.kind = .none
+            } else if count == 4, roads[1].road.hasSameClass(as: roads[2].road),
+                roads[2].road.hasSameClass(as: roads[3].road)
+            {
+                fork(&intersection, left: 3, middle: 2, right: 1)
+            } else {
+                fallBack(&intersection)
+            }
+            return
+        }
+        let motorways = roads.indices.filter { roads[$0].isEntry && roads[$0].road.isMotorway }
+        if motorways.isEmpty {
+            for index in roads.indices where roads[index].isEntry { intersection.roads[index].turn.kind = .silent }
+        } else if motorways.count == 1 || motorways.count != intersection.entries {
+            if count == 2 {
+                intersection.roads[1].turn = obviousTurn(intersection, 1, joins: intersection.isThroughStreet(1))
+                return
+            }
+            for index in roads.indices where roads[index].isEntry {
+                let isExit = roads[index].road.isRamp || roads[index].road.isLink
+                let angle = roads[index].angle
+                if index == main {
+                    intersection.roads[index].turn = obviousTurn(
+                        intersection, index, joins: intersection.isThroughStreet(1))
+                } else if index < main {
+                    intersection.roads[index].turn = Turn(
+                        isExit ? .offRamp : .turn, angle < 145 ? .right : .slightRight)
+                } else {
+                    intersection.roads[index].turn = Turn(isExit ? .offRamp : .turn, angle > 215 ? .left : .slightLeft)
+                }
+            }
+        } else if motorways.count == 2 {
+            fork(&intersection, left: motorways[1], right: motorways[0])
+        } else if motorways.count == 3 {
+            fork(&intersection, left: motorways[2], middle: motorways[1], right: motorways[0])
+        } else {
+            fallBack(&intersection)
         }
     }
 
-    /// One-way roads that come together leave no choice, but a driver who turns into a road that others follow is told so.
-    private func joinDecision(before index: Int, _ turn: Double, _ relevant: [Branch]) -> Decision? {
-        guard relevant.isEmpty, abs(turn) >= TurnClassifier.endOfRoadTurn else { return nil }
-        let straighter = roads.turnsOfOthers(into: index).contains { abs($0) < abs(turn) - 20 && abs($0) < 45 }
-        guard straighter else { return nil }
-        return Decision(
-            type: keepsName(before: index) ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
-    }
-
-    /// The side of a fork that is taken; nil when the junction is none.
-    private func forkModifier(
-        _ turn: Double, _ relevant: [Branch], _ previous: RoadKind, _ next: RoadKind
-    ) -> ManeuverModifier? {
-        guard abs(turn) <= TurnClassifier.forkReach else { return nil }
-        let rank = TurnClassifier.rank(next.roadClass, next.flags)
-        let fastRoad = previous.roadClass == .motorway || previous.flags.contains(.link)
-        let branches = relevant.filter { branch in
-            let difference = abs(TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank)
-            // Ramps part from motorways at a degree or two.
-            guard abs(branch.angle) <= TurnClassifier.forkReach, abs(branch.angle - turn) >= (fastRoad ? 1 : 5)
-            else { return false }
-            return fastRoad || difference <= 2 && abs(abs(branch.angle) - abs(turn)) < 30
+    private func enterMotorway(_ intersection: inout Intersection) {
+        let roads = intersection.roads
+        if roads.count == 2, intersection.entries == 1 {
+            intersection.roads[1].turn = obviousTurn(intersection, 1, joins: intersection.isThroughStreet(1))
+        } else if roads.count == 3, intersection.entries == 1 {
+            guard let onto = roads.indices.first(where: { $0 > 0 && roads[$0].isEntry }) else { return }
+            let passes = !roads[1].road.sign.name.isEmpty && roads[2].road.sign.continues(as: roads[1].road.sign)
+            if roads[onto].road.isMotorway, passes {
+                let modifier: ManeuverModifier = onto == 1 ? .slightLeft : .slightRight
+                intersection.roads[onto].turn = Turn(
+                    .merge,
+                    roads[onto].deviation < 2 * TurnAngles.narrow
+                        ? modifier : ManeuverModifier(angle: roads[onto].angle))
+            } else {
+                intersection.roads[onto].turn = obviousTurn(
+                    intersection, onto, joins: intersection.isThroughStreet(onto))
+            }
+        } else if roads.count == 3, roads[1].isEntry, roads[2].isEntry {
+            if roads[1].road.isMotorway, !roads[2].road.isMotorway {
+                intersection.roads[1].turn = Turn(.turn, .slightRight)
+                intersection.roads[2].turn = Turn(.continue, .slightLeft)
+            } else {
+                fork(&intersection, left: 2, right: 1)
+            }
+        } else if roads.count == 4 {
+            var hasPassed = false
+            for index in roads.indices {
+                if roads[index].road.isMotorway {
+                    if roads[index].isEntry {
+                        intersection.roads[index].turn = Turn(.merge, hasPassed ? .slightRight : .slightLeft)
+                    } else {
+                        hasPassed = true
+                    }
+                } else if roads[index].isEntry {
+                    intersection.roads[index].turn = Turn(.offRamp, ManeuverModifier(angle: roads[index].angle))
+                }
+            }
+        } else {
+            fallBack(&intersection)
         }
-        guard !branches.isEmpty else { return nil }
-        let left = branches.contains { $0.angle < turn }
-        let right = branches.contains { $0.angle > turn }
-        // Two arms: one keeps to a side even when one of them is straight ahead.
-        return left && right ? .straight : (left ? .slightRight : .slightLeft)
     }
 
-    /// Whether the road ends at a crossing one: nothing ahead, and a way to the other side too.
-    private func isEndOfRoad(_ turn: Double, _ relevant: [Branch]) -> Bool {
-        abs(turn) >= TurnClassifier.endOfRoadTurn
-            && relevant.allSatisfy { abs($0.angle) >= TurnClassifier.endOfRoadTurn }
-            && relevant.contains { ($0.angle > 0) != (turn > 0) }
+    private func fallBack(_ intersection: inout Intersection) {
+        for index in intersection.roads.indices where intersection.roads[index].isEntry {
+            let road = intersection.roads[index]
+            if road.road.isMotorway {
+                intersection.roads[index].turn = Turn(.merge, road.angle < 180 ? .slightLeft : .slightRight)
+            } else if road.deviation < TurnAngles.fuzzy {
+                intersection.roads[index].turn = Turn(.turn, .straight)
+            } else {
+                intersection.roads[index].turn = Turn(.turn, road.angle > 180 ? .slightLeft : .slightRight)
+            }
+        }
+    }
+
+    // MARK: Streets
+
+    private func passStreetJunction(_ intersection: inout Intersection) {
+        let count = intersection.roads.count
+        guard count > 1 else { return }
+        if intersection.roads[0].isEntry {
+            intersection.roads[0].turn = Turn(basicType(intersection.approach, intersection.roads[0].road), .uTurn)
+        }
+        if count == 2 {
+            intersection.roads[1].turn = obviousTurn(intersection, 1, joins: false)
+            return
+        }
+        let obvious = obviousRoad(intersection)
+        let fork = findFork(intersection)
+        if count == 3 {
+            passThreeWays(&intersection, obvious, fork)
+        } else {
+            passManyWays(&intersection, obvious, fork)
+        }
+    }
+
+    private func passThreeWays(_ intersection: inout Intersection, _ obvious: Int?, _ fork: ClosedRange<Int>?) {
+        let roads = intersection.roads
+        if fork != nil, obvious == nil || roads.allSatisfy(\.road.isLink) {
+            self.fork(&intersection, left: 2, right: 1)
+            return
+        }
+        let endsHere =
+            angularGap(roads[1].angle, 90) < TurnAngles.narrow && angularGap(roads[2].angle, 270) < TurnAngles.narrow
+            && angularGap(roads[1].angle, roads[2].angle) > 2 * TurnAngles.narrow
+        if endsHere, obvious == nil {
+            for (index, modifier) in [(1, ManeuverModifier.right), (2, .left)] where roads[index].isEntry {
+                let isRamp = basicType(intersection.approach, roads[index].road) == .onRamp
+                intersection.roads[index].turn = Turn(isRamp ? .onRamp : .endOfRoad, modifier)
+            }
+            return
+        }
+        for index in 1...2 { intersection.roads[index].turn = basicTurn(intersection, index) }
+        guard let obvious else { return }
+        intersection.roads[obvious].turn = obviousTurn(
+            intersection, obvious, joins: intersection.isThroughStreet(obvious))
+        let other = 3 - obvious
+        if ManeuverModifier(angle: roads[1].angle) == .straight, ManeuverModifier(angle: roads[2].angle) == .straight {
+            intersection.roads[other].turn.modifier = other == 2 ? .slightLeft : .slightRight
+        }
+    }
+
+    private func passManyWays(_ intersection: inout Intersection, _ obvious: Int?, _ fork: ClosedRange<Int>?) {
+        let roads = intersection.roads
+        guard let straightest = intersection.nearest(to: 180) else { return }
+        if let obvious {
+            intersection.roads[obvious].turn = obviousTurn(
+                intersection, obvious, joins: intersection.isThroughStreet(obvious))
+            turnSides(&intersection, right: obvious, left: obvious)
+        } else if let fork {
+            let (right, left) = (fork.lowerBound, fork.upperBound)
+            if fork.count == 3 {
+                self.fork(&intersection, left: left, middle: right + 1, right: right)
+            } else if abs(roads[left].road.priority - roads[right].road.priority) <= 1 {
+                self.fork(&intersection, left: left, right: right)
+            } else if roads[left].road.priority > roads[right].road.priority {
+                intersection.roads[right].turn = obviousTurn(intersection, right, joins: false)
+                intersection.roads[left].turn = basicTurn(intersection, left)
+                intersection.roads[left].turn.modifier = .slightLeft
+            } else {
+                intersection.roads[left].turn = obviousTurn(intersection, left, joins: false)
+                intersection.roads[right].turn = basicTurn(intersection, right)
+                intersection.roads[right].turn.modifier = .slightRight
+            }
+            turnSides(&intersection, right: right, left: left)
+        } else if roads[straightest].deviation < TurnAngles.fuzzy, !roads[straightest].isEntry {
+            turnSides(&intersection, right: straightest, left: straightest)
+        } else if roads[straightest].angle > 180 {
+            turnSides(&intersection, right: straightest, left: straightest - 1)
+        } else if roads[straightest].angle < 180 {
+            turnSides(&intersection, right: straightest + 1, left: straightest)
+        } else {
+            for index in roads.indices.dropFirst() where roads[index].isEntry {
+                intersection.roads[index].turn = basicTurn(intersection, index)
+            }
+        }
+    }
+
+    /// Turns to the roads before `right` and behind `left`.
+    private func turnSides(_ intersection: inout Intersection, right: Int, left: Int) {
+        turnRight(&intersection, before: right)
+        let count = intersection.roads.count
+        mirror(&intersection)
+        turnRight(&intersection, before: count - left)
+        mirror(&intersection)
+    }
+
+    private func mirror(_ intersection: inout Intersection) {
+        intersection.roads[1...].reverse()
+        for index in intersection.roads.indices {
+            if intersection.roads[index].angle > 0 {
+                intersection.roads[index].angle = 360 - intersection.roads[index].angle
+            }
+            intersection.roads[index].turn.modifier = intersection.roads[index].turn.modifier.mirrored
+        }
+    }
+
+    /// Turns onto the roads on the right, told apart where two have the same direction.
+    private func turnRight(_ intersection: inout Intersection, before end: Int) {
+        let roads = intersection.roads
+        guard end > 1, (1..<end).contains(where: { roads[$0].isEntry }) else { return }
+        func trivial(_ range: Range<Int>) {
+            for index in range where roads[index].isEntry {
+                intersection.roads[index].turn = basicTurn(intersection, index)
+            }
+        }
+        func direction(_ index: Int) -> ManeuverModifier { ManeuverModifier(angle: roads[index].angle) }
+        switch end {
+        case 3 where direction(1) == direction(2):
+            tellApart(&intersection, left: 2, right: 1)
+        case 4:
+            let entries = (1...3).filter { roads[$0].isEntry }
+            let gaps = (
+                angularGap(roads[1].angle, roads[2].angle), angularGap(roads[2].angle, roads[3].angle)
+            )
+            if direction(1) != direction(2), direction(2) != direction(3) {
+                trivial(1..<4)
+            } else if entries.count <= 2 {
+                let (left, right) = !roads[3].isEntry ? (2, 1) : !roads[1].isEntry ? (3, 2) : (3, 1)
+                tellApart(&intersection, left: left, right: right)
+            } else if gaps.0 >= TurnAngles.narrow, gaps.1 >= TurnAngles.narrow {
+                for (index, modifier) in [(1, ManeuverModifier.sharpRight), (2, .right), (3, .slightRight)] {
+                    intersection.roads[index].turn = basicTurn(intersection, index)
+                    intersection.roads[index].turn.modifier = modifier
+                }
+            } else if direction(1) == direction(2), direction(2) != direction(3), gaps.1 >= TurnAngles.group {
+                tellApart(&intersection, left: 2, right: 1)
+                trivial(3..<4)
+            } else if direction(2) == direction(3), direction(1) != direction(2), gaps.0 >= TurnAngles.group {
+                trivial(1..<2)
+                tellApart(&intersection, left: 3, right: 2)
+            } else {
+                trivial(1..<4)
+            }
+        default:
+            trivial(1..<end)
+        }
+    }
+
+    /// Two roads of the same direction: one of them is called otherwise, or followed unasked.
+    private func tellApart(_ intersection: inout Intersection, left: Int, right: Int) {
+        let (one, other) = (intersection.roads[left], intersection.roads[right])
+        func assign(_ index: Int, _ modifier: ManeuverModifier) {
+            intersection.roads[index].turn = basicTurn(intersection, index)
+            intersection.roads[index].turn.modifier = modifier
+        }
+        let (leftward, rightward) = (ManeuverModifier(angle: one.angle), ManeuverModifier(angle: other.angle))
+        guard one.isEntry, other.isEntry, one.angle != other.angle else {
+            if one.isEntry { assign(left, leftward) }
+            if other.isEntry { assign(right, rightward) }
+            return
+        }
+        if leftward == .straight || leftward == .slightLeft || rightward == .slightRight {
+            if one.road.priority > other.road.priority {
+                intersection.roads[right].turn = obviousTurn(intersection, right, joins: false, count: 4)
+                assign(left, .slightLeft)
+            } else {
+                intersection.roads[left].turn = obviousTurn(intersection, left, joins: false, count: 4)
+                assign(right, .slightRight)
+            }
+        } else if angularGap(one.angle, 90) < TurnAngles.straight {
+            assign(left, .right)
+            assign(right, .sharpRight)
+        } else if angularGap(other.angle, 90) < TurnAngles.straight {
+            assign(left, .slightRight)
+            assign(right, .right)
+        } else if angularGap(one.angle, 270) < TurnAngles.straight {
+            assign(left, .left)
+            assign(right, .slightLeft)
+        } else if angularGap(other.angle, 270) < TurnAngles.straight {
+            assign(left, .sharpLeft)
+            assign(right, .left)
+        } else if leftward == .sharpLeft {
+            assign(left, .sharpLeft)
+            assign(right, .left)
+        } else if rightward == .sharpRight {
+            assign(left, .right)
+            assign(right, .sharpRight)
+        } else if angularGap(one.angle, 85) >= angularGap(other.angle, 85) {
+            assign(left, .slightRight)
+            assign(right, .right)
+        } else {
+            assign(left, .right)
+            assign(right, .sharpRight)
+        }
+    }
+
+    // MARK: Forks
+
+    /// The roads of a fork, the rightmost first; nil when there is none.
+    private func findFork(_ intersection: Intersection) -> ClosedRange<Int>? {
+        let roads = intersection.roads
+        guard let straightest = intersection.nearest(to: 180), roads[straightest].deviation <= TurnAngles.narrow else {
+            return nil
+        }
+        func isOutermost(_ road: Intersection.Road, _ next: Intersection.Road) -> Bool {
+            next.deviation > TurnAngles.narrow
+                && (angularGap(road.angle, next.angle) > TurnAngles.narrow || road.deviation > TurnAngles.group)
+        }
+        var (right, left) = (straightest, straightest)
+        while right > 0, !isOutermost(roads[right], roads[right - 1]) { right -= 1 }
+        while left + 1 < roads.count, !isOutermost(roads[left], roads[left + 1]) { left += 1 }
+        guard right > 0, right < left, left - right < 3 else { return nil }
+        let arms = right...left
+        let next = left + 1 == roads.count ? 0 : left + 1
+        guard angularGap(roads[left].angle, roads[next].angle) >= TurnAngles.group,
+            angularGap(roads[right].angle, roads[right - 1].angle) >= TurnAngles.group,
+            arms.allSatisfy({ roads[$0].isEntry && roads[$0].road.isFerry == intersection.approach.isFerry }),
+            arms.allSatisfy({ roads[$0].road.isLink == roads[right].road.isLink })
+        else { return nil }
+        for index in right..<left {
+            if isClearlyAhead(intersection, index, of: index + 1) || isClearlyAhead(intersection, index + 1, of: index)
+            {
+                return nil
+            }
+        }
+        for one in arms {
+            for other in arms where one != other {
+                if intersection.approach.leads(onto: roads[one].road, beside: roads[other].road) { return nil }
+            }
+        }
+        return arms
+    }
+
+    /// Whether of two roads one is followed without thinking of the other.
+    private func isClearlyAhead(_ intersection: Intersection, _ index: Int, of other: Int) -> Bool {
+        let (via, road, rival) = (intersection.approach, intersection.roads[index], intersection.roads[other])
+        if via.leads(onto: road.road, beside: rival.road) { return true }
+        if via.leads(onto: rival.road, beside: road.road) { return false }
+        if !via.sign.name.isEmpty, road.deviation < 1e-6, !via.sign.changes(to: road.road.sign) { return true }
+        return rival.deviation > 1.4 * road.deviation
+            && abs(rival.deviation - road.deviation) > TurnAngles.fuzzy
+    }
+
+    private func fork(_ intersection: inout Intersection, left: Int, right: Int) {
+        let (one, other) = (intersection.roads[left], intersection.roads[right])
+        func quiet(_ index: Int) -> Turn.Kind {
+            intersection.roads[index].road.isFerry == intersection.approach.isFerry ? .silent : .maneuver(.notification)
+        }
+        let (minorLeft, minorRight) = (one.road.isMinor && !other.road.isMinor, other.road.isMinor && !one.road.isMinor)
+        // Who keeps to the straight arm of a minor road's fork hears nothing.
+        intersection.roads[left].turn =
+            minorRight
+            ? Turn(quiet(left), .slightLeft) : Turn(minorLeft ? .turn : .fork, .slightLeft)
+        intersection.roads[right].turn =
+            minorLeft
+            ? Turn(quiet(right), .slightRight) : Turn(minorRight ? .turn : .fork, .slightRight)
+    }
+
+    private func fork(_ intersection: inout Intersection, left: Int, middle: Int, right: Int) {
+        let entries = [right, middle, left].filter { intersection.roads[$0].isEntry }
+        if entries.count == 2 {
+            fork(&intersection, left: entries[1], right: entries[0])
+        } else if entries.count == 1 {
+            intersection.roads[entries[0]].turn = basicTurn(intersection, entries[0])
+        } else if entries.count == 3 {
+            intersection.roads[left].turn = Turn(.fork, .slightLeft)
+            intersection.roads[right].turn = Turn(.fork, .slightRight)
+            let center = intersection.roads[middle]
+            let goesOn =
+                center.deviation < TurnAngles.straight && center.road.hasSameClass(as: intersection.approach)
+                && !intersection.approach.sign.changes(to: center.road.sign)
+            intersection.roads[middle].turn =
+                goesOn ? Turn(.silent, .straight) : Turn(.fork, .straight)
+        }
+    }
+}
+
+extension JunctionModel {
+    /// Metres between two nodes.
+    func distance(_ one: NodeIndex, _ other: NodeIndex) -> Double {
+        Geodesy.distance(graph.nodePositions[one.index].coordinate, graph.nodePositions[other.index].coordinate)
+    }
+}
+
+extension ManeuverModifier {
+    /// The same to the other side.
+    var mirrored: ManeuverModifier {
+        switch self {
+        case .uTurn, .straight: self
+        case .sharpRight: .sharpLeft
+        case .right: .left
+        case .slightRight: .slightLeft
+        case .slightLeft: .slightRight
+        case .left: .right
+        case .sharpLeft: .sharpRight
+        }
     }
 }

@@ -71,7 +71,8 @@ struct RouteCommand: ParsableCommand {
         var waypoints = ([from] + via + [to]).map { Waypoint($0) }
         waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
         let routes = try routes(router, RouteRequest(waypoints: waypoints))
-        print(try RouteDocument(routes, graph, profile, listsAlternatives: alternatives > 0).text(format))
+        let document = RouteDocument(routes, graph, profile, listsAlternatives: alternatives > 0, format: format)
+        print(try document.text(format))
     }
 
     private func routes(_ router: Router, _ request: RouteRequest) throws -> AlternativeRoutes {

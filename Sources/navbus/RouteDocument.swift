@@ -4,6 +4,31 @@ import NavGuidance
 import NavMap
 import NavRouting
 
+/// A step of a route in OSRM's form.
+private struct OSRMStep {
+    var maneuver: Maneuver
+    var type: String
+    var modifier: String?
+    var exit: Int?
+    var coordinate: Coordinate
+    var routeOffset: Double
+    var length: Double
+    var duration: Double
+    var name: String
+
+    init(_ step: RouteStep) {
+        maneuver = step.maneuver
+        type = step.maneuver.type.rawValue
+        modifier = step.maneuver.modifier?.rawValue
+        exit = step.maneuver.roundaboutExit
+        coordinate = step.maneuver.coordinate
+        routeOffset = step.routeOffset
+        length = step.length
+        duration = step.duration
+        name = step.name
+    }
+}
+
 /// Routes as text for other programs.
 struct RouteDocument {
     /// A route with what is said of it.
@@ -20,11 +45,16 @@ struct RouteDocument {
     private let entries: [Entry]
     private let listsAlternatives: Bool
 
-    /// A document of a route and its alternatives; `listsAlternatives` says that there is a list, if an empty one.
-    init(_ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool) {
+    /// A document of a route and its alternatives; `listsAlternatives` says that there is a list, if an empty one. That of OSRM tells of
+    /// roads that change their names, as OSRM does.
+    init(
+        _ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool,
+        format: RouteCommand.Format
+    ) {
+        let options = GuidanceOptions(announcesNameChanges: format == .osrm)
         func entry(_ route: Route, _ via: [String], _ alternative: AlternativeRoute?) -> Entry {
             Entry(
-                route: route, guidance: RouteGuidance(route: route, graph: graph),
+                route: route, guidance: RouteGuidance(route: route, graph: graph, options: options),
                 summary: RouteSummary(route, for: vehicle), via: via, alternative: alternative)
         }
         entries =
@@ -214,20 +244,39 @@ struct RouteDocument {
         func line(_ coordinates: [Coordinate]) -> [String: Any] {
             ["type": "LineString", "coordinates": coordinates.map(position)]
         }
+        /// OSRM has a step for the way through a roundabout and one from its exit on.
+        func partedRoundabout(_ step: RouteStep) -> [OSRMStep] {
+            let maneuver = step.maneuver
+            let entry = OSRMStep(step)
+            guard let modifier = maneuver.exitModifier, maneuver.type == .roundabout || maneuver.type == .rotary else {
+                return [entry]
+            }
+            var (ring, exit) = (entry, entry)
+            ring.length = min(maneuver.endOffset - maneuver.routeOffset, step.length)
+            ring.duration = step.length > 0 ? step.duration * ring.length / step.length : 0
+            exit.type = "exit " + maneuver.type.rawValue
+            exit.modifier = modifier.rawValue
+            exit.exit = nil
+            exit.routeOffset += ring.length
+            exit.length -= ring.length
+            exit.duration -= ring.duration
+            exit.coordinate = route.line.coordinate(at: exit.routeOffset) ?? entry.coordinate
+            return ring.length > 0 ? [ring, exit] : [exit]
+        }
         let legs = route.legs.indices.map { leg in
             [
                 "distance": number(route.legs[leg].length), "duration": number(route.legs[leg].duration),
                 "weight": number(route.legs[leg].duration), "summary": summary(route, leg, entry.via),
-                "steps": steps(guidance, leg).map { step in
+                "steps": steps(guidance, leg).flatMap(partedRoundabout).map { step in
                     var maneuver: [String: Any] = [
-                        "type": step.maneuver.type.rawValue, "location": position(step.maneuver.coordinate),
+                        "type": step.type, "location": position(step.coordinate),
                         "bearing_before": Int(Angle.degrees(step.maneuver.bearingBefore)) % 360,
                         "bearing_after": Int(Angle.degrees(step.maneuver.bearingAfter)) % 360,
                     ]
-                    maneuver["modifier"] = step.maneuver.modifier?.rawValue
-                    maneuver["exit"] = step.maneuver.roundaboutExit
+                    maneuver["modifier"] = step.modifier
+                    maneuver["exit"] = step.exit
                     let piece = route.line.slice(from: step.routeOffset, to: step.routeOffset + step.length)
-                    let points = piece.isEmpty ? [step.maneuver.coordinate, step.maneuver.coordinate] : piece
+                    let points = piece.isEmpty ? [step.coordinate, step.coordinate] : piece
                     return [
                         "distance": number(step.length), "duration": number(step.duration),
                         "weight": number(step.duration),

@@ -12,13 +12,52 @@ struct ManeuverTests {
             """
             L    A    R
                  |
+                 P    Q
                  |
                  S
             """)
         town.road("LAR", "High Street")
+        town.road("SPA", "Mill Lane")
+        town.road("PQ", "Side Lane")
+        #expect(try town.told("SPAL") == ["At the end of the road, turn left onto High Street"])
+        #expect(try town.told("SPAR") == ["At the end of the road, turn right onto High Street"])
+        // Where no other junction comes before, it helps nobody to find the turn.
+        #expect(try town.told("PAL") == ["Turn left onto High Street"])
+    }
+
+    @Test("The end of a long road is told although no junction is passed on it")
+    func endOfLongRoad() throws {
+        var town = Town(
+            """
+            L    A    R
+
+
+                 S
+            """, scale: 60)
+        town.road("LAR", "High Street")
         town.road("SA", "Mill Lane")
         #expect(try town.told("SAL") == ["At the end of the road, turn left onto High Street"])
         #expect(try town.told("SAR") == ["At the end of the road, turn right onto High Street"])
+        // As in OSRM, the type is the end of a road only where other junctions were passed on it.
+        #expect(try town.maneuvers("SAL")[1].type == .turn)
+    }
+
+    @Test("A side road behind a maneuver is none that it could be taken for")
+    func sideRoadBehind() throws {
+        var town = Town(
+            """
+                 C
+
+            M    D
+
+            S    A    E
+            """)
+        town.road("SAE", "High Street")
+        town.road("ADC", "Mill Lane")
+        town.road("DM", "Side Lane")
+        let maneuvers = try town.maneuvers("SADC")
+        #expect(maneuvers.map(\.type) == [.depart, .turn, .arrive])
+        #expect(maneuvers[1].unambiguousOffset == 0)
     }
 
     @Test("Straight over a crossing nothing is said, even when the name changes")
@@ -41,13 +80,21 @@ struct ManeuverTests {
 
     @Test("A change of name ahead is told only on request")
     func nameChange() throws {
-        var town = Town("S    A    N")
+        var town = Town("S    A    N    M", scale: 25)
         town.road("SA", "Mill Lane")
         town.road("AN", "Church Lane")
+        town.road("NM", "Mill Lane")
         #expect(try town.told("SAN") == [])
         let loud = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
         #expect(loud.maneuvers.map(\.type) == [.depart, .newName, .arrive])
         #expect(loud.options.text.instruction(loud.maneuvers[1]) == "Continue onto Church Lane")
+        // A name for a few metres is none.
+        var short = Town("S    A  N    M", scale: 25)
+        short.road("SA", "Mill Lane")
+        short.road("AN", "Church Lane")
+        short.road("NM", "Mill Lane")
+        let quiet = try short.guidance("SANM", options: GuidanceOptions(announcesNameChanges: true))
+        #expect(quiet.maneuvers.map(\.type) == [.depart, .arrive])
     }
 
     @Test("A bend without another road is no maneuver, however sharp")
@@ -138,7 +185,7 @@ struct ManeuverTests {
         town.road("4A3", "Ring Road", oneway: true, roadClass: .primary)
         town.road("SA", "Mill Lane")
         town.road("AB", "", roadClass: .residential)
-        #expect(try town.told("SAB1") == ["Turn left onto Ring Road"])
+        #expect(try town.told("SAB1") == ["At the end of the road, turn left onto Ring Road"])
         #expect(try town.told("SA3") == ["Turn right onto Ring Road"])
     }
 

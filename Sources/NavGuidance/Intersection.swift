@@ -1,0 +1,525 @@
+internal import NavGeo
+internal import NavMap
+
+/// A road at a node, both of its directions together.
+struct JunctionArm {
+    /// The edge that is drawn: the one that leaves where there is one.
+    var edge: EdgeIndex
+    /// The edge by which vehicles leave the node; nil where they only arrive.
+    var leaving: EdgeIndex?
+    /// The edge by which vehicles arrive; nil where they only leave.
+    var arriving: EdgeIndex?
+    var road: RoadProfile
+    /// The direction of its first metres outwards, degrees clockwise from north.
+    var initialBearing: Double
+    /// The direction in which a driver sees it leave.
+    var bearing: Double
+    /// Metres to the next node.
+    var length: Double
+    /// The node at its other end.
+    var end: NodeIndex
+    /// Whether it is the arriving half of a road whose directions part here, and so no road of its own.
+    var isMerged = false
+}
+
+/// A junction as a driver sees it who arrives by one of its roads.
+struct Intersection {
+    /// A road of the junction.
+    struct Road {
+        /// The edge by which it is entered; nil where it only leads here.
+        var leaving: EdgeIndex?
+        var arriving: EdgeIndex?
+        var road: RoadProfile
+        var bearing: Double
+        var initialBearing: Double
+        var end: NodeIndex
+        /// Degrees counterclockwise from the road by which one arrives: 0 is back, 90 right, 180 straight on, 270 left.
+        var angle: Double
+        /// Whether it may be entered, by law and by the ways that are open.
+        var isEntry: Bool
+        /// What a driver who takes it is told.
+        var turn = Turn(.none, .straight)
+
+        /// Degrees off straight ahead.
+        var deviation: Double { abs(angle - 180) }
+    }
+
+    var node: NodeIndex
+    /// The road by which one arrives.
+    var approach: RoadProfile
+    /// All roads in the order of their angles; the first is the way back.
+    var roads: [Road]
+
+    var entries: Int { roads.count { $0.isEntry } }
+
+    /// The road whose angle is nearest to one, of those that `isWanted`.
+    func nearest(to angle: Double, where isWanted: (Road) -> Bool = { _ in true }) -> Int? {
+        var best: Int?
+        for index in roads.indices where isWanted(roads[index]) {
+            let gap = angularGap(roads[index].angle, angle)
+            if best.map({ gap < angularGap(roads[$0].angle, angle) }) ?? true { best = index }
+        }
+        return best
+    }
+
+    func nearest(toBearing bearing: Double) -> Int? {
+        roads.indices.min { angularGap(roads[$0].bearing, bearing) < angularGap(roads[$1].bearing, bearing) }
+    }
+
+    /// Whether a road goes straight through the junction from another arm than the approach.
+    func isThroughStreet(_ index: Int) -> Bool {
+        guard !roads[index].road.isUnlabelled else { return false }
+        return roads.indices.dropFirst().contains { other in
+            other != index && angularGap(roads[other].angle, roads[index].angle) > 180 - TurnAngles.fuzzy
+                && roads[other].road.sign.isSame(as: roads[index].road.sign)
+                && roads[other].road.hasSameClass(as: roads[index].road)
+        }
+    }
+}
+
+/// Angles that guidance compares with, degrees; the values are OSRM's, which were tuned on the maps of many countries.
+enum TurnAngles {
+    /// Roads this far off straight look straight where no other comes near.
+    static let fuzzy = 25.0
+    /// Turns up to this are narrow.
+    static let narrow = 40.0
+    /// Roads no further apart than this belong together.
+    static let group = 60.0
+    /// A road this straight is no turn at all.
+    static let straight = 3.0
+    /// Two halves of one road lie within this.
+    static let mergeable = 95.0
+}
+
+/// The smaller angle between two directions, degrees.
+func angularGap(_ first: Double, _ second: Double) -> Double {
+    let gap = abs(first - second).truncatingRemainder(dividingBy: 360)
+    return gap > 180 ? 360 - gap : gap
+}
+
+/// Degrees counterclockwise from the way back, for somebody who arrives in one direction and leaves in another.
+func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle(180 - difference(arriving, leaving)) }
+
+/// Joins the nodes of a graph into junctions as drivers see them: the halves of a parted road are one road, and each road has the direction in
+/// which it is seen to leave.
+///
+/// Junctions are made when they are asked for and kept until too many are. Equal graphs give equal junctions.
+final class JunctionModel {
+    let graph: RoadGraph
+    let access: VehicleAccess
+    private var profiles: [UInt64: RoadProfile] = [:]
+    private var junctions: [NodeIndex: [JunctionArm]] = [:]
+    private var unmerged: [NodeIndex: [JunctionArm]] = [:]
+
+    /// Junctions that are kept at a time.
+    private static let capacity = 8_192
+    /// Nodes of the same road that a walk along it passes at most.
+    private static let hops = 10
+
+    init(_ graph: RoadGraph, for access: VehicleAccess) {
+        self.graph = graph
+        self.access = access
+    }
+
+    private func isOpen(_ edge: EdgeIndex) -> Bool {
+        !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: access)
+    }
+
+    func profile(_ edge: EdgeIndex) -> RoadProfile {
+        let reading = graph.reading(of: edge)
+        if let known = profiles[reading.attributesID] { return known }
+        let attributes = reading.attributes
+        var lanes = Int(attributes.lanes ?? 0)
+        if lanes > 0, let back = graph.opposite(edge) { lanes += Int(graph.attributes(of: back).lanes ?? 0) }
+        let profile = RoadProfile(attributes, lanes: lanes)
+        profiles[reading.attributesID] = profile
+        return profile
+    }
+
+    // MARK: Arms
+
+    /// The roads at a node, clockwise from north, the halves of parted roads marked and their directions joined.
+    func junction(at node: NodeIndex) -> [JunctionArm] {
+        if let known = junctions[node] { return known }
+        if junctions.count > Self.capacity { junctions.removeAll(keepingCapacity: true) }
+        var arms = arms(at: node)
+        if arms.count >= 3 {
+            mergeHalves(&arms, at: node)
+        }
+        if arms.count >= 2 { adjustToNeighbours(&arms, at: node) }
+        junctions[node] = arms
+        return arms
+    }
+
+    /// The roads at a node as they are drawn.
+    func arms(at node: NodeIndex) -> [JunctionArm] {
+        if let known = unmerged[node] { return known }
+        if unmerged.count > Self.capacity { unmerged.removeAll(keepingCapacity: true) }
+        var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
+        for edge in graph.outgoing(node) where isOpen(edge) {
+            found.append((edge, edge, graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }))
+        }
+        for edge in graph.incoming(node) where isOpen(edge) {
+            if let back = graph.opposite(edge), isOpen(back) { continue }
+            found.append((edge, nil, edge))
+        }
+        let roads = found.map { profile($0.edge) }
+        let lanes = roads.map(\.lanes).max() ?? 0
+        let origin = graph.nodePositions[node.index].coordinate
+        let frame = LocalFrame(origin: origin)
+        var arms: [JunctionArm] = []
+        for (index, pair) in found.enumerated() {
+            let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame)
+            let isSimple = found.count <= 2
+            let edge = pair.edge
+            let initial = outline.initialBearing
+            arms.append(
+                JunctionArm(
+                    edge: pair.edge, leaving: pair.leaving, arriving: pair.arriving, road: roads[index],
+                    initialBearing: initial,
+                    bearing: isSimple ? initial : outline.bearing(of: roads[index], lanes: lanes),
+                    length: Double(graph.edgeLengths[edge.index]),
+                    end: pair.leaving != nil ? graph.edgeHeads[edge.index] : graph.edgeTails[edge.index]))
+        }
+        arms.sort { ($0.bearing, $0.edge.rawValue) < ($1.bearing, $1.edge.rawValue) }
+        unmerged[node] = arms
+        return arms
+    }
+
+    /// The line of a road from its node on, as far as it matters.
+    private func outline(_ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame) -> RoadOutline {
+        let shape = graph.reading(of: edge).shape
+        var points: [LocalPoint] = []
+        let reach = 150.0
+        for index in 0..<shape.count {
+            let point = frame.point(shape[isOutwards ? index : shape.count - 1 - index].coordinate)
+            if let last = points.last, last == point { continue }
+            points.append(point)
+            if abs(point.east) > reach || abs(point.north) > reach { break }
+        }
+        if points.count == 1 { points.append(LocalPoint(east: points[0].east, north: points[0].north + 0.01)) }
+        return RoadOutline(points)
+    }
+
+    // MARK: Parted roads
+
+    private func mergeHalves(_ arms: inout [JunctionArm], at node: NodeIndex) {
+        var merged = Array(repeating: false, count: arms.count)
+        let drawn = arms
+        for index in arms.indices where arePair(drawn, index, at: node) {
+            let next = (index + 1) % arms.count
+            guard !merged[index], !merged[next] else { continue }
+            merged[index] = true
+            merged[next] = true
+            let (_, bearing) = mergedBearing(arms, index, next, isNeighbour: false)
+            for half in [index, next] {
+                arms[half].bearing = bearing
+                arms[half].initialBearing = bearing
+                if arms[half].leaving == nil { arms[half].isMerged = true }
+            }
+        }
+        mergedAt[node] = merged
+    }
+    private var mergedAt: [NodeIndex: [Bool]] = [:]
+
+    private func mergedBearing(
+        _ arms: [JunctionArm], _ first: Int, _ second: Int, isNeighbour: Bool
+    ) -> (isUsable: Bool, bearing: Double) {
+        let (one, other) = (arms[first], arms[second])
+        let entry = one.leaving == nil ? other : one
+        var opposite = entry.bearing
+        var least = Double.infinity
+        for arm in arms where angularGap(arm.bearing, entry.bearing + 180) < least {
+            least = angularGap(arm.bearing, entry.bearing + 180)
+            opposite = arm.bearing
+        }
+        // Towards the junction from over there.
+        let through = circle(opposite + 180)
+        let middle = circle(one.bearing + difference(one.bearing, other.bearing) / 2)
+        // Where the road goes on straight it stays so.
+        if angularGap(through, entry.bearing) < TurnAngles.straight { return (false, entry.bearing) }
+        if isNeighbour {
+            let now = angularGap(through, middle)
+            if angularGap(through, one.bearing) < now || angularGap(through, other.bearing) < now {
+                return (false, through)
+            }
+        }
+        return (true, middle)
+    }
+
+    /// Roads of some metres that lead to a place where their halves part seem to lead where both together do.
+    private func adjustToNeighbours(_ arms: inout [JunctionArm], at node: NodeIndex) {
+        let merged = mergedAt[node] ?? []
+        for index in arms.indices {
+            if merged.indices.contains(index), merged[index] { continue }
+            guard arms[index].length <= 30, arms[index].end != node else { continue }
+            let others = self.arms(at: arms[index].end)
+            guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { continue }
+            let previous = (own + others.count - 1) % others.count
+            let next = (own + 1) % others.count
+            if arePair(others, previous, at: arms[index].end) {
+                let (isUsable, bearing) = mergedBearing(others, previous, own, isNeighbour: true)
+                guard isUsable else { continue }
+                let offset = angularGap(bearing, others[own].bearing)
+                arms[index].bearing = circle(arms[index].bearing - offset)
+                arms[index].initialBearing = arms[index].bearing
+            } else if arePair(others, own, at: arms[index].end) {
+                let (isUsable, bearing) = mergedBearing(others, own, next, isNeighbour: true)
+                guard isUsable else { continue }
+                let offset = angularGap(bearing, others[own].bearing)
+                arms[index].bearing = circle(arms[index].bearing + offset)
+                arms[index].initialBearing = arms[index].bearing
+            }
+        }
+    }
+
+    /// Whether an arm and the next one clockwise are the halves of one road, and their neighbours are others.
+    private func arePair(_ arms: [JunctionArm], _ index: Int, at node: NodeIndex) -> Bool {
+        let count = arms.count
+        let (before, one) = (arms[(index + count - 1) % count], arms[index])
+        let (other, after) = (arms[(index + 1) % count], arms[(index + 2) % count])
+        guard (one.leaving == nil) != (other.leaving == nil), one.road.sign.isSame(as: other.road.sign),
+            one.road.hasSameClass(as: other.road), !one.road.isRoundabout, !other.road.isRoundabout,
+            one.road.isFerry == other.road.isFerry, angularGap(one.bearing, other.bearing) <= TurnAngles.mergeable
+        else { return false }
+        func areDistinct(_ a: JunctionArm, _ b: JunctionArm) -> Bool {
+            angularGap(a.bearing, b.bearing) > TurnAngles.mergeable || !a.road.sign.isSame(as: b.road.sign)
+        }
+        guard areDistinct(before, one), areDistinct(other, after), one.end != node, other.end != node else {
+            return false
+        }
+        let (firstEnd, secondEnd) = (farEnd(of: one, from: node), farEnd(of: other, from: node))
+        if firstEnd.node == node || secondEnd.node == node { return false }
+        if isIsland(node, firstEnd.node, secondEnd.node) { return true }
+        if isConnection(one, from: node) || isConnection(other, from: node) { return false }
+        if isNarrowTriangle(one, other, at: node) { return true }
+        return runParallel(one, other, from: node)
+    }
+
+    /// Follows a road over nodes where nothing else meets it.
+    func farEnd(of arm: JunctionArm, from node: NodeIndex) -> (node: NodeIndex, arm: JunctionArm, from: NodeIndex) {
+        var (current, start) = (arm, node)
+        for _ in 0..<Self.hops {
+            let there = arms(at: current.end)
+            guard there.count == 2, current.end != node, let on = there.firstIndex(where: { !isSame($0, current) })
+            else {
+                break
+            }
+            start = current.end
+            current = there[on]
+        }
+        return (current.end, current, start)
+    }
+
+    /// Whether two arms are the ends of one edge.
+    private func isSame(_ one: JunctionArm, _ other: JunctionArm) -> Bool {
+        one.leaving.map { $0 == other.arriving } ?? false || one.arriving.map { $0 == other.leaving } ?? false
+    }
+
+    /// Whether the halves go round an island and join at once.
+    private func isIsland(_ node: NodeIndex, _ end: NodeIndex, _ other: NodeIndex) -> Bool {
+        guard end == other, end != node else { return false }
+        func isSplit(_ node: NodeIndex) -> Bool {
+            let arms = arms(at: node)
+            guard arms.count == 3, !arms[0].road.sign.isEmpty else { return false }
+            return arms.allSatisfy {
+                !arms[0].road.sign.changes(to: $0.road.sign) || !$0.road.sign.changes(to: arms[0].road.sign)
+            }
+        }
+        let (here, there) = (isSplit(node), isSplit(end))
+        guard here || there else { return false }
+        let gap = Geodesy.distance(
+            graph.nodePositions[node.index].coordinate, graph.nodePositions[end.index].coordinate)
+        return gap < (here && there ? 30 : 15)
+    }
+
+    /// Whether a road only leads to another one of the same name that passes at its end.
+    private func isConnection(_ arm: JunctionArm, from node: NodeIndex) -> Bool {
+        let end = farEnd(of: arm, from: node)
+        let there = arms(at: end.node)
+        guard there.count > 2, let own = there.firstIndex(where: { isSame($0, end.arm) }) else { return false }
+        let arrival = circle(there[own].bearing + 180)
+        func angle(_ index: Int) -> Double { intersectionAngle(arrival, there[index].bearing) }
+        let named = there.indices.filter {
+            $0 != own && there[$0].road.sign.isSame(as: arm.road.sign)
+        }
+        guard let next = named.min(by: { abs(angle($0) - 180) < abs(angle($1) - 180) }) else { return false }
+        let wanted = circle(angle(next) + 180)
+        guard
+            let opposite = there.indices.min(by: {
+                angularGap(angle($0), wanted) < angularGap(angle($1), wanted)
+            }), opposite != own, there[opposite].end != end.from
+        else { return false }
+        if abs(abs(angle(next) - 180) - angularGap(angle(opposite), 0)) < TurnAngles.fuzzy { return false }
+        return angularGap(angle(opposite), angle(next)) >= 180 - TurnAngles.fuzzy
+            && (there[next].leaving == nil) == (there[opposite].leaving == nil)
+            && there[next].road.sign.isSame(as: there[opposite].road.sign)
+            && there[next].road.hasSameClass(as: there[opposite].road)
+    }
+
+    /// Whether the halves part shortly before a crossing road that joins them.
+    private func isNarrowTriangle(_ left: JunctionArm, _ right: JunctionArm, at node: NodeIndex) -> Bool {
+        // Clockwise order: `left` comes before `right`, so from the junction it is on the left.
+        guard let one = crossing(of: left, from: node, at: 90), let other = crossing(of: right, from: node, at: 270)
+        else {
+            return false
+        }
+        let start = graph.nodePositions[node.index].coordinate
+        let corner = graph.nodePositions[one.node.index].coordinate
+        guard Geodesy.distance(start, corner) <= 80 else { return false }
+        let width = Double(max(left.road.lanes, 1) + max(right.road.lanes, 1)) * RoadOutline.laneWidth
+        guard Geodesy.distance(corner, graph.nodePositions[other.node.index].coordinate) <= width + 10 else {
+            return false
+        }
+        return farEnd(of: one.arm, from: one.node).node == other.node
+    }
+
+    /// The road that crosses at the end of an arm or of the next piece of it, nearest to an angle.
+    private func crossing(
+        of arm: JunctionArm, from node: NodeIndex, at wanted: Double
+    ) -> (node: NodeIndex, arm: JunctionArm)? {
+        var end = farEnd(of: arm, from: node)
+        for _ in 0..<2 {
+            let there = arms(at: end.node)
+            guard let own = there.firstIndex(where: { isSame($0, end.arm) }) else { return nil }
+            let arrival = circle(there[own].bearing + 180)
+            func gap(_ index: Int, _ angle: Double) -> Double {
+                angularGap(intersectionAngle(arrival, there[index].bearing), angle)
+            }
+            let others = there.indices.filter { $0 != own }
+            guard let best = others.min(by: { gap($0, wanted) < gap($1, wanted) }) else { return nil }
+            if gap(best, wanted) <= TurnAngles.narrow { return (end.node, there[best]) }
+            guard let on = others.min(by: { gap($0, 180) < gap($1, 180) }) else { return nil }
+            end = farEnd(of: there[on], from: end.node)
+        }
+        return nil
+    }
+
+    /// Whether both halves run beside each other for a while.
+    private func runParallel(_ one: JunctionArm, _ other: JunctionArm, from node: NodeIndex) -> Bool {
+        let frame = LocalFrame(origin: graph.nodePositions[node.index].coordinate)
+        let reach = 120.0
+        let (left, right) = (course(one, from: node, reach, frame), course(other, from: node, reach, frame))
+        guard left.length > 40, right.length > 40 else { return false }
+        let joinAgain = left.points[left.points.count - 1] == right.points[right.points.count - 1]
+        func samples(_ line: RoadOutline) -> [LocalPoint] {
+            let length = min(line.length, reach)
+            let all = stride(from: 0, through: length, by: 5).map { line.point(at: $0) }
+            return joinAgain ? all : Array(all.dropFirst(all.count / 3))
+        }
+        let (first, second) = (samples(left), samples(right))
+        guard first.count > 2, second.count > 2 else { return false }
+        let (a, b) = (RoadOutline(first).direction, RoadOutline(second).direction)
+        let gap = angularGap(a, b)
+        guard min(gap, 180 - gap) < 10 else { return false }
+        func distance(_ point: LocalPoint, _ line: [LocalPoint]) -> Double {
+            var least = Double.infinity
+            for index in 1..<line.count {
+                let place = SegmentProjection(of: point, start: line[index - 1], end: line[index])
+                least = min(least, place.distance)
+            }
+            return least
+        }
+        let apart = min(distance(first[first.count / 2], second), distance(second[second.count / 2], first))
+        let lanes = Double(max(1, one.road.lanes) + max(1, other.road.lanes))
+        return apart <= 0.5 * lanes * RoadOutline.laneWidth + 12
+    }
+
+    /// The line of a road and of those of its name that continue it.
+    private func course(
+        _ arm: JunctionArm, from node: NodeIndex, _ reach: Double, _ frame: LocalFrame
+    ) -> RoadOutline {
+        var points: [LocalPoint] = []
+        var (current, length) = (arm, 0.0)
+        for _ in 0..<Self.hops {
+            let piece = outline(current.edge, isOutwards: current.leaving != nil, frame)
+            points += points.isEmpty ? piece.points : Array(piece.points.dropFirst())
+            length += current.length
+            guard length < reach, current.end != node else { break }
+            let there = arms(at: current.end)
+            guard let own = there.firstIndex(where: { isSame($0, current) }) else { break }
+            let arrival = circle(there[own].bearing + 180)
+            let candidates = there.indices.filter {
+                $0 != own && (there.count == 2 || there[$0].road.sign.isSame(as: arm.road.sign))
+                    && angularGap(there[$0].bearing, arrival) < 100
+            }
+            guard candidates.count == 1 else { break }
+            current = there[candidates[0]]
+        }
+        return RoadOutline(
+            points.count > 1 ? points : [LocalPoint(east: 0, north: 0), LocalPoint(east: 0, north: 0.01)])
+    }
+
+    // MARK: Views
+
+    /// The junction at the end of an edge as its driver sees it; nil where the edge is not open.
+    func intersection(after edge: EdgeIndex) -> Intersection? {
+        let node = graph.edgeHeads[edge.index]
+        let arms = junction(at: node)
+        guard let own = arms.firstIndex(where: { $0.arriving == edge }) else { return nil }
+        let arrival = circle(arms[own].bearing + 180)
+        let initialArrival = circle(arms[own].initialBearing + 180)
+        let refused = graph.restrictions(from: edge).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
+            .map { $0.path[1] }
+        let isBarred = !graph.nodeFlags[node.index].isDisjoint(
+            with: access == .truck ? [.impassable, .truckImpassable] : .impassable)
+        let exits = arms.count { $0.leaving.map { !refused.contains($0) } ?? false }
+        let twoWay = arms.count { $0.arriving != nil }
+        let ring = ringAngles(arms, arrival)
+
+        var back: Intersection.Road?
+        var roads: [Intersection.Road] = []
+        for (index, arm) in arms.enumerated() {
+            var angle = intersectionAngle(arrival, arm.bearing)
+            let initialAngle = intersectionAngle(initialArrival, arm.initialBearing)
+            var isEntry = arm.leaving.map { !refused.contains($0) } ?? false
+            if index == own {
+                isEntry = isEntry && (isBarred || arms.count == 1 || exits == 1 || twoWay <= 1)
+                angle = 0
+            } else {
+                if isBarred { isEntry = false }
+                if isEntry, let ring, ring.isAgainstFlow(circle(arm.bearing)) { isEntry = false }
+                if isEntry, angle < 15 && initialAngle > 180 || angle > 345 && initialAngle < 180 { angle = 0 }
+            }
+            let road = Intersection.Road(
+                leaving: arm.leaving, arriving: arm.arriving, road: arm.road, bearing: arm.bearing,
+                initialBearing: arm.initialBearing, end: arm.end, angle: angle, isEntry: isEntry)
+            if index == own {
+                back = road
+            } else if isEntry || !arm.isMerged && angle > 1e-6 {
+                roads.append(road)
+            }
+        }
+        roads.sort { ($0.angle, $0.leaving?.rawValue ?? 0) < ($1.angle, $1.leaving?.rawValue ?? 0) }
+        if !(roads.first.map { $0.angle < 1e-6 && $0.isEntry } ?? false), let back { roads.insert(back, at: 0) }
+        return Intersection(node: node, approach: arms[own].road, roads: roads)
+    }
+
+    /// Where a roundabout passes a node, seen by somebody who comes from outside.
+    private struct Ring {
+        var arrival: Double
+        var turn: Double
+        var approach: Double
+
+        /// Whether leaving by a road means to go round against the traffic.
+        func isAgainstFlow(_ bearing: Double) -> Bool {
+            let angle = intersectionAngle(arrival, bearing)
+            return approach < turn ? angle < approach : approach > turn && angle > approach
+        }
+    }
+
+    private func ringAngles(_ arms: [JunctionArm], _ arrival: Double) -> Ring? {
+        let parts = arms.filter(\.road.isRoundabout)
+        guard let into = parts.first(where: { $0.leaving == nil }), let out = parts.first(where: { $0.leaving != nil })
+        else { return nil }
+        let direction = circle(into.bearing + 180)
+        return Ring(
+            arrival: direction, turn: intersectionAngle(direction, out.bearing),
+            approach: intersectionAngle(direction, circle(arrival + 180)))
+    }
+}
+
+extension RoadOutline {
+    /// The direction from its first point to its last along the line that fits best.
+    var direction: Double { RoadOutline.bearing(points[0], points[points.count - 1]) }
+}

@@ -1,0 +1,130 @@
+internal import NavMap
+
+/// Which road a driver follows without being told.
+extension TurnClassifier {
+    /// How many times further off straight a road must be to be no rival.
+    private static let distinctRatio = 2.0
+
+    /// The road, as an index in the junction's roads; nil where none is obvious.
+    func obviousRoad(_ intersection: Intersection) -> Int? {
+        let (via, roads) = (intersection.approach, intersection.roads)
+        if roads.count < 2 { return nil }
+        if roads.count == 2 { return 1 }
+        func valid(_ index: Int) -> Int? {
+            via.isRoundabout == roads[index].road.isRoundabout && index > 0 ? index : nil
+        }
+        func isOfClass(_ road: Intersection.Road) -> Bool {
+            road.isEntry && !road.road.isLesser(than: via) && !road.road.isLink(to: via)
+        }
+        // The road of the same name comes first.
+        let continuing = intersection.nearest(to: 180) { road in
+            isOfClass(road) && (!via.isUnlabelled || via.isMinor) && (!road.road.isUnlabelled || road.road.isMinor)
+                && via.isUnlabelled == road.road.isUnlabelled && !via.sign.changes(to: road.road.sign)
+        }
+        if let continuing, isDistinct(intersection, continuing) { return valid(continuing) }
+        // Else one of its class that goes straight on.
+        let straight = intersection.nearest(to: 180, where: isOfClass)
+        if let straight, isDistinct(intersection, straight) { return valid(straight) }
+        // Else any, unless it turns off.
+        guard let any = intersection.nearest(to: 180, where: \.isEntry) else { return nil }
+        let isOnlyAhead = roads[any].deviation <= 90 && roads.count { $0.deviation <= 90 } == 1
+        if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor,
+            isDistinct(intersection, any)
+        {
+            return valid(any)
+        }
+        if roads[any].road.isMotorway, roads[any].deviation <= TurnAngles.group, intersection.entries == 1 {
+            return valid(any)
+        }
+        let allSame = !via.isUnlabelled && roads.allSatisfy { $0.road.sign == via.sign }
+        let isEnd =
+            angularGap(roads[1].angle, 90) <= TurnAngles.narrow && angularGap(roads[2].angle, 270) <= TurnAngles.narrow
+        if roads.count == 3, allSame, intersection.entries == 1, !isEnd { return valid(any) }
+        return nil
+    }
+
+    /// Whether no other road could be taken for this one.
+    private func isDistinct(_ intersection: Intersection, _ candidate: Int) -> Bool {
+        let isNarrow = intersection.roads[candidate].deviation < TurnAngles.group
+        return intersection.roads.indices.dropFirst().allSatisfy { other in
+            other == candidate
+                || !(isNarrow
+                    ? rivalsNarrow(intersection, candidate, other) : rivalsWide(intersection, candidate, other))
+        }
+    }
+
+    /// Whether a road is much less of a road than those before and after: of a lower group with fewer lanes, or a link between them.
+    private func isFarLess(_ other: RoadProfile, _ via: RoadProfile, _ candidate: RoadProfile) -> Bool {
+        other.isLesser(than: via) && other.isLesser(than: candidate) && other.lanes > 0 && other.lanes + 1 < via.lanes
+            || other.isLink(to: via) && other.isLink(to: candidate)
+    }
+
+    /// Whether another road could be taken for one that is nearly straight.
+    private func rivalsNarrow(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
+        let via = intersection.approach
+        let (road, other) = (intersection.roads[candidate], intersection.roads[index])
+        if road.deviation < TurnAngles.narrow, !other.isEntry { return false }
+        let ratio = Self.distinctRatio
+        let isDistinct =
+            other.deviation > ratio * road.deviation
+            && abs(other.deviation - road.deviation) > TurnAngles.fuzzy / 2
+        let isSlightlyDistinct = other.deviation > 0.7 * ratio * road.deviation
+        let keepsName = !via.sign.changes(to: road.road.sign)
+        let otherChanges = via.sign.changes(to: other.road.sign)
+        // The lanes part: neither side is more obvious.
+        let lanesPart =
+            other.road.lanes > 0 && road.road.lanes == other.road.lanes
+            && via.lanes == road.road.lanes + other.road.lanes
+            && angularGap(road.angle, other.angle) < TurnAngles.group
+
+        if !via.isRestricted, !road.road.isRestricted, other.road.isRestricted, isDistinct { return false }
+        if via.isRoundabout == road.road.isRoundabout, via.isRoundabout != other.road.isRoundabout,
+            road.deviation < other.deviation
+        {
+            return false
+        }
+        if keepsName || otherChanges, !lanesPart, isDistinct { return false }
+
+        // A road that crosses has its own continuation on the other side.
+        guard let across = intersection.nearest(toBearing: circle(other.bearing + 180)) else { return true }
+        let acrossAngle = angularGap(other.angle, intersection.roads[across].angle)
+        let crossesByName = !intersection.roads[across].road.sign.changes(to: other.road.sign)
+        if intersection.roads.count >= 4 {
+            if isDistinct, crossesByName || acrossAngle > 180 - TurnAngles.narrow { return false }
+            if keepsName, otherChanges, isSlightlyDistinct, crossesByName, acrossAngle > 180 - TurnAngles.fuzzy {
+                return false
+            }
+        } else if keepsName, otherChanges, isDistinct, !lanesPart, acrossAngle > 180 - TurnAngles.group {
+            return false
+        }
+        if via.priority > 6, isDistinct { return false }
+        if road.road.lanes > 0, road.road.lanes == via.lanes, road.deviation < TurnAngles.fuzzy, isDistinct {
+            return false
+        }
+        let samePriority = via.priority == road.road.priority
+        let isLower = road.road.priority < other.road.priority
+        let isHigher = road.road.priority > other.road.priority + 4
+        if samePriority, keepsName, isSlightlyDistinct, isLower || isHigher { return false }
+        if isFarLess(other.road, via, road.road) { return false }
+        guard samePriority else { return true }
+        if via.group < other.road.group, road.road.sign.changes(to: other.road.sign), otherChanges { return false }
+        return !other.road.isLink
+    }
+
+    /// Whether another road could be taken for one that turns clearly.
+    private func rivalsWide(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
+        let (road, other) = (intersection.roads[candidate], intersection.roads[index])
+        if ManeuverModifier(angle: other.angle) != .straight, isFarLess(other.road, intersection.approach, road.road) {
+            return false
+        }
+        if other.deviation > Self.distinctRatio * road.deviation { return false }
+        let back = intersection.roads[0]
+        guard angularGap(back.initialBearing, back.bearing) > TurnAngles.fuzzy else { return true }
+        // The approach bends: then the first metres decide.
+        let arrival = circle(back.initialBearing + 180)
+        let own = abs(intersectionAngle(arrival, road.initialBearing) - 180)
+        let rival = abs(intersectionAngle(arrival, other.initialBearing) - 180)
+        let between = intersectionAngle(circle(other.initialBearing + 180), road.initialBearing)
+        return ManeuverModifier(angle: between) == .straight || rival <= Self.distinctRatio * own
+    }
+}

@@ -1,0 +1,235 @@
+import Glibc
+internal import NavGeo
+internal import NavMap
+
+/// The direction in which a driver sees a road leave a junction.
+///
+/// The first metres of a drawn road model the junction, not the road: a road is drawn from the middle of the one it leaves. Its direction is
+/// that of the part behind, as far as that can be told. The distances are those of OSRM's guidance.
+struct RoadOutline {
+    /// The width of a lane, metres.
+    static let laneWidth = 3.25
+    /// Drawings are not more exact than this, metres.
+    private static let inaccuracy = 2.0
+    private static let nearReach = 10.0
+    private static let farReach = 40.0
+
+    /// The line from the junction on, in metres around it.
+    private(set) var points: [LocalPoint]
+
+    init(_ points: [LocalPoint]) { self.points = points }
+
+    /// Outwards, degrees clockwise from north.
+    static func bearing(_ start: LocalPoint, _ end: LocalPoint) -> Double {
+        degreesFromNorth(end.east - start.east, end.north - start.north)
+    }
+
+    private static func distance(_ a: LocalPoint, _ b: LocalPoint) -> Double {
+        let (east, north) = (a.east - b.east, a.north - b.north)
+        return (east * east + north * north).squareRoot()
+    }
+
+    /// The place at a distance along the line, its end when that is nearer.
+    func point(at distance: Double) -> LocalPoint {
+        var rest = distance
+        for index in 1..<points.count {
+            let length = Self.distance(points[index - 1], points[index])
+            if length >= rest, length > 0 {
+                let share = rest / length
+                return LocalPoint(
+                    east: points[index - 1].east + share * (points[index].east - points[index - 1].east),
+                    north: points[index - 1].north + share * (points[index].north - points[index - 1].north))
+            }
+            rest -= length
+        }
+        return points[points.count - 1]
+    }
+
+    /// The direction of the very first metres.
+    var initialBearing: Double { Self.bearing(points[0], point(at: Self.inaccuracy)) }
+
+    /// - Parameter lanes: the most that a road of the junction has; 0 when unknown.
+    func bearing(of road: RoadProfile, lanes: Int) -> Double {
+        let start = points[0]
+        func towards(_ point: LocalPoint) -> Double { Self.bearing(start, point) }
+        guard points.count > 2 else { return towards(points[points.count - 1]) }
+        if road.isRoundabout { return towards(point(at: Self.inaccuracy)) }
+        if road.isMinor { return towards(point(at: Self.nearReach)) }
+        let width = widthFactor(road) * Double(lanes == 0 ? 2 : lanes) * Self.laneWidth
+        let first = Self.distance(points[0], points[1])
+        if first > width + Self.nearReach { return towards(points[1]) }
+
+        let near = trimmed(Self.farReach + width)
+        let last = near.points.count - 1
+        guard last > 1, near.length > Self.inaccuracy else { return towards(near.points[last]) }
+        if near.deviation(0...last, from: start, to: near.points[last]) < 0.5 * Self.laneWidth,
+            Self.distance(start, near.points[last]) > 0.1
+        {
+            return towards(near.points[last])
+        }
+        let (straightIndex, straightLength) = near.straightStart()
+        if straightLength >= width + Self.nearReach { return towards(near.point(at: 5)) }
+        if let line = near.regression(), line.deviation < 0.35 * Self.laneWidth {
+            return corrected(line.start, line.end)
+        }
+        let offset = max(1, straightIndex)
+        if near.isOffset(at: offset, width: width) { return corrected(near.points[offset], near.points[offset + 1]) }
+        if near.isCurve { return corrected(near.point(at: 4), near.point(at: 6)) }
+        let skipped = 0.64 * width
+        if near.length >= 0.8 * width + 2, let line = near.dropping(skipped).regression(),
+            line.deviation < 0.5 * Self.laneWidth
+        {
+            return corrected(line.start, line.end)
+        }
+        return towards(near.point(at: Self.nearReach))
+    }
+
+    /// The direction between two places behind the junction, moved most of the way to where the road begins.
+    private func corrected(_ base: LocalPoint, _ head: LocalPoint) -> Double {
+        if Self.distance(base, head) < Self.inaccuracy { return Self.bearing(points[0], head) }
+        let shift = LocalPoint(
+            east: 0.9 * (base.east - points[0].east), north: 0.9 * (base.north - points[0].north))
+        return Self.bearing(points[0], head - shift)
+    }
+
+    /// Exits of wide roads begin with a slant over all lanes.
+    private func widthFactor(_ road: RoadProfile) -> Double {
+        if road.isMotorway || road.isRamp { return 2.5 }
+        return road.roadClass == .primary && !road.isLink ? 1.5 : 1
+    }
+
+    var length: Double {
+        var sum = 0.0
+        for index in 1..<points.count { sum += Self.distance(points[index - 1], points[index]) }
+        return sum
+    }
+
+    func trimmed(_ length: Double) -> RoadOutline {
+        var kept = [points[0]]
+        var rest = length
+        for index in 1..<points.count {
+            let step = Self.distance(points[index - 1], points[index])
+            if step >= rest {
+                kept.append(point(at: length))
+                return RoadOutline(kept)
+            }
+            rest -= step
+            kept.append(points[index])
+        }
+        return RoadOutline(kept)
+    }
+
+    private func dropping(_ length: Double) -> RoadOutline {
+        var rest = length
+        for index in 1..<points.count {
+            let step = Self.distance(points[index - 1], points[index])
+            if step > rest { return RoadOutline([point(at: length)] + points[index...]) }
+            rest -= step
+        }
+        return RoadOutline([points[points.count - 1]])
+    }
+
+    /// The greatest distance of points from a segment.
+    private func deviation(_ range: ClosedRange<Int>, from start: LocalPoint, to end: LocalPoint) -> Double {
+        var greatest = 0.0
+        let (east, north) = (end.east - start.east, end.north - start.north)
+        let square = east * east + north * north
+        for index in range {
+            let (x, y) = (points[index].east - start.east, points[index].north - start.north)
+            let share = square > 0 ? max(0, min(1, (x * east + y * north) / square)) : 0
+            let (dx, dy) = (x - share * east, y - share * north)
+            greatest = max(greatest, (dx * dx + dy * dy).squareRoot())
+        }
+        return greatest
+    }
+
+    /// How far the line is straight at its start: the last point of that part, and its length.
+    private func straightStart() -> (index: Int, length: Double) {
+        var length = Self.distance(points[0], points[1])
+        var index = 2
+        while index < points.count, deviation(0...index - 1, from: points[0], to: points[index]) < 0.25 * Self.laneWidth
+        {
+            length += Self.distance(points[index - 1], points[index])
+            index += 1
+        }
+        return (index - 1, length)
+    }
+
+    /// Whether the line up to a point only crosses half the junction, and is straight behind.
+    private func isOffset(at index: Int, width: Double) -> Bool {
+        guard index + 1 < points.count, length >= 0.4 * Self.farReach else { return false }
+        let crossed = RoadOutline(Array(points[...index])).length
+        guard crossed - 0.5 * width < Self.laneWidth, length - crossed >= 0.1 * length else { return false }
+        return deviation(index...points.count - 1, from: points[index], to: points[points.count - 1])
+            < 0.5 * Self.laneWidth
+    }
+
+    /// Whether it turns to one side all along.
+    private var isCurve: Bool {
+        let last = points.count - 1
+        let turned = difference(Self.bearing(points[0], points[1]), Self.bearing(points[last - 1], points[last]))
+        guard abs(turned) > 20 else { return false }
+        func side(_ index: Int) -> Bool {
+            let (e, n) = (points[last].east - points[0].east, points[last].north - points[0].north)
+            return e * (points[index].north - points[0].north) - n * (points[index].east - points[0].east) > 0
+        }
+        return (1..<last).allSatisfy { side($0) == side(1) }
+    }
+
+    /// The line that fits best through points 1 m apart, from beside the first to beside the last, and how far the points are from it.
+    private func regression() -> (start: LocalPoint, end: LocalPoint, deviation: Double)? {
+        guard points.count > 1 else { return nil }
+        let last = points.count - 1
+        let samples = max(2, Int(length.rounded(.down)) + 1)
+        var (sumE, sumN, see, snn, sen) = (0.0, 0.0, 0.0, 0.0, 0.0)
+        let step = length / Double(samples - 1)
+        for sample in 0..<samples {
+            let place = point(at: step * Double(sample))
+            sumE += place.east
+            sumN += place.north
+            see += place.east * place.east
+            snn += place.north * place.north
+            sen += place.east * place.north
+        }
+        let count = Double(samples)
+        let (e, n) = (sumE / count, sumN / count)
+        let (ve, vn, c) = (see / count - e * e, snn / count - n * n, sen / count - e * n)
+        // The main axis of the points.
+        let trace = ve + vn
+        let root = max(0, (ve - vn) * (ve - vn) + 4 * c * c).squareRoot()
+        let big = (trace + root) / 2
+        var axis = abs(c) > 1e-12 ? (big - vn, c) : (ve >= vn ? (1.0, 0.0) : (0.0, 1.0))
+        let norm = (axis.0 * axis.0 + axis.1 * axis.1).squareRoot()
+        guard norm > 1e-9 else { return nil }
+        axis = (axis.0 / norm, axis.1 / norm)
+        let along = (points[last].east - points[0].east) * axis.0 + (points[last].north - points[0].north) * axis.1
+        if along < 0 { axis = (-axis.0, -axis.1) }
+        var greatest = 0.0
+        for index in 0...last {
+            greatest = max(greatest, abs((points[index].east - e) * axis.1 - (points[index].north - n) * axis.0))
+        }
+        func beside(_ point: LocalPoint) -> LocalPoint {
+            let along = (point.east - e) * axis.0 + (point.north - n) * axis.1
+            return LocalPoint(east: e + along * axis.0, north: n + along * axis.1)
+        }
+        return (beside(points[0]), beside(points[last]), greatest)
+    }
+}
+
+/// The direction of a vector, degrees clockwise from north, 0 ..< 360.
+func degreesFromNorth(_ east: Double, _ north: Double) -> Double {
+    let radians = atan2(east, north)
+    return circle(Angle.degrees(radians))
+}
+
+/// An angle in 0 ..< 360.
+func circle(_ degrees: Double) -> Double {
+    let rest = degrees.truncatingRemainder(dividingBy: 360)
+    return rest < 0 ? rest + 360 : rest
+}
+
+/// The turn from one direction to another, degrees, clockwise positive, −180 ... 180.
+func difference(_ first: Double, _ second: Double) -> Double {
+    let turn = circle(second - first)
+    return turn > 180 ? turn - 360 : turn
+}

@@ -1,0 +1,143 @@
+internal import NavMap
+
+/// The name and number of a road, as signs along it show them.
+struct RoadSign: Equatable {
+    var name = ""
+    var reference = ""
+
+    var isEmpty: Bool { name.isEmpty && reference.isEmpty }
+
+    /// Whether a driver who goes from this road onto `other` must be told of its name.
+    ///
+    /// No news are: a name that is lost, that only gains or loses an affix such as `North`, or a number that is among the others. Losing the
+    /// name for a number, or the number for a name, is.
+    func changes(to other: RoadSign) -> Bool {
+        if self == other { return false }
+        if isEmpty { return !other.isEmpty }
+        let sharesNumber =
+            reference.isEmpty || other.reference.isEmpty || reference.contains(other.reference)
+            || other.reference.contains(reference)
+        if name.isEmpty, other.name.isEmpty { return !sharesNumber }
+        if name.isEmpty != other.name.isEmpty, reference.isEmpty != other.reference.isEmpty,
+            name.isEmpty == other.reference.isEmpty
+        {
+            return true
+        }
+        let differsByAffix = NameAffixes.areOnlyDifference(name, other.name)
+        let isSameName = name.hasPrefix(other.name) || other.name.hasPrefix(name) || differsByAffix
+        if isSameName { return !(sharesNumber || differsByAffix || other.reference.isEmpty) }
+        return !(other.name.isEmpty && sharesNumber)
+    }
+
+    /// Whether both are named and going from either to the other is no change.
+    func isSame(as other: RoadSign) -> Bool {
+        !isEmpty && !other.isEmpty && (self == other || !changes(to: other) && !other.changes(to: self))
+    }
+
+    /// Whether both are named and going from this to the other is no change.
+    func continues(as other: RoadSign) -> Bool { !isEmpty && !other.isEmpty && !changes(to: other) }
+}
+
+/// Words before or after a street's name that tell parts of one street from each other.
+enum NameAffixes {
+    /// Points of the compass, as OSRM's car profile lists them.
+    private static let words: Set<String> = [
+        "n", "ne", "e", "se", "s", "sw", "w", "nw", "north", "south", "west", "east", "nor", "sou", "we", "ea",
+        "northeast",
+        "northwest", "southeast", "southwest",
+    ]
+
+    /// Whether two names differ in such words only.
+    static func areOnlyDifference(_ first: String, _ second: String) -> Bool {
+        if first == second { return true }
+        if first.isEmpty || second.isEmpty { return false }
+        let one = first.lowercased().split(separator: " ")
+        let other = second.lowercased().split(separator: " ")
+        let core = { (words: [Substring]) in words.filter { !NameAffixes.words.contains(String($0)) } }
+        let rest = core(one)
+        return !rest.isEmpty && rest == core(other)
+    }
+}
+
+/// The properties of a road by which junctions compare it with others.
+struct RoadProfile {
+    let roadClass: RoadClass
+    let flags: RoadFlags
+    /// Lanes of both directions; 0 when unknown.
+    let lanes: Int
+    /// Name and number.
+    let sign: RoadSign
+    /// Whether it has neither a name, a number nor a destination.
+    let isUnlabelled: Bool
+    /// The order of importance: the lower the more important. A link comes behind its own class.
+    let priority: Int
+
+    init(_ attributes: RoadAttributes, lanes: Int) {
+        roadClass = attributes.roadClass
+        flags = attributes.flags
+        self.lanes = lanes
+        sign = RoadSign(name: attributes.name, reference: attributes.reference)
+        isUnlabelled = sign.isEmpty && attributes.destination.isEmpty && attributes.destinationReference.isEmpty
+        let rank =
+            switch attributes.roadClass {
+            case .motorway: 0
+            case .trunk: 2
+            case .primary: 4
+            case .secondary: 6
+            case .tertiary: 8
+            case .livingStreet: 10
+            case .unclassified, .residential: 11
+            case .service: 12
+            case .track: 16
+            case .ferry: 31
+            }
+        priority = rank + (attributes.flags.contains(.link) && rank < 10 ? 1 : 0)
+    }
+
+    var isLink: Bool { flags.contains(.link) }
+    /// A motorway or trunk road, which parts its directions.
+    var isMotorway: Bool { roadClass <= .trunk && !isLink }
+    /// A link of a motorway or trunk road.
+    var isRamp: Bool { roadClass <= .trunk && isLink }
+    var isRoundabout: Bool { flags.contains(.roundabout) }
+    var isFerry: Bool { roadClass == .ferry }
+    /// Whether it only gives access: drivers on a street pass it without a thought.
+    var isMinor: Bool { roadClass == .service || roadClass == .track || roadClass == .ferry }
+    /// Whether not everybody may drive through.
+    var isRestricted: Bool { !flags.isDisjoint(with: [.destinationOnly, .privateAccess]) }
+
+    /// A coarse class: of one group are the roads that drivers hold for equal.
+    var group: Int {
+        switch priority {
+        case 0, 1: 0
+        case 2, 3: 1
+        case 4...9: 2
+        case 10...13: 3
+        case 14, 15: 4
+        case 16, 17: 5
+        default: 7
+        }
+    }
+
+    func hasSameClass(as other: RoadProfile) -> Bool {
+        priority == other.priority && isLink == other.isLink && isMinor == other.isMinor
+    }
+
+    /// Whether it belongs to a lower group of roads.
+    func isLesser(than other: RoadProfile) -> Bool {
+        isMinor == other.isMinor ? group > other.group : isMinor
+    }
+
+    /// Whether it is the kind of link that joins such roads.
+    func isLink(to other: RoadProfile) -> Bool { isLink && !other.isLink && roadClass == other.roadClass }
+
+    /// Whether a driver on this road follows `road` for its class alone where the choice is between it and `other`.
+    func leads(onto road: RoadProfile, beside other: RoadProfile) -> Bool {
+        1.75 * Double(road.priority) < Double(other.priority) && hasSameClass(as: road)
+            || !road.isMinor && !isMinor && other.isMinor
+    }
+}
+
+extension RoadClass {
+    static func <= (left: RoadClass, right: RoadClass) -> Bool { left.rawValue <= right.rawValue }
+}

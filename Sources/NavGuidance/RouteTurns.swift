@@ -1,0 +1,434 @@
+internal import NavGeo
+internal import NavMap
+internal import NavRouting
+
+/// A junction of a route that means something to the driver, or may do so together with its neighbours.
+struct RouteTurn {
+    /// The first piece of the route behind it.
+    var piece: Int
+    /// The piece behind the last junction that belongs to it.
+    var lastPiece: Int
+    var turn: Turn
+    /// Metres from the route's start.
+    var offset: Double
+    /// Metres to the next one.
+    var distance = 0.0
+    /// Roads of the junction, and how many of them may be entered.
+    var roads: Int
+    var entries: Int
+    /// The same of those further on that belong to it or are passed after it.
+    var passed: [(roads: Int, entries: Int)] = []
+    /// Direction of travel before and after, degrees clockwise from north, as ``JunctionArm/bearing``.
+    var bearingIn: Double
+    var bearingOut: Double
+    /// Name and number of the road behind it.
+    var sign: RoadSign
+    var isOnFerry: Bool
+    /// Whether a leg starts or ends there.
+    var isStop = false
+    /// Whether a roundabout is entered or left.
+    var isRoundabout = false
+    /// Whether a long road without other junctions ends there.
+    var endsLongRoad = false
+    /// Whether it has been joined to another one.
+    var isGone = false
+    /// The lanes before it, from left to right.
+    var lanes: [Lane] = []
+
+    /// The lanes that serve it, from the first to the last; nil when none are known.
+    var servedLanes: Range<Int>? {
+        guard let first = lanes.firstIndex(where: \.isValid), let last = lanes.lastIndex(where: \.isValid) else {
+            return nil
+        }
+        return first..<last + 1
+    }
+
+    /// Degrees counterclockwise from the way back.
+    var angle: Double { intersectionAngle(bearingIn, bearingOut) }
+
+    func isType(_ type: ManeuverType) -> Bool { turn.type == type }
+    var isSilent: Bool { turn.kind == .silent }
+    /// A turn that is none: the road goes on under another name, or straight on.
+    var goesOn: Bool { isType(.newName) || isTurnAhead }
+    var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
+    /// Whether the driver has something to do there.
+    var isManeuver: Bool { turn.kind != .none && turn.kind != .silent }
+}
+
+/// Joins turns that are one to a driver: over the halves of a parted road, over short connections, and names that change for some metres.
+///
+/// What is joined, and up to which lengths, are findings of OSRM's guidance.
+struct TurnJoiner {
+    /// Pieces up to this length belong to a junction, metres.
+    static let reach = 30.5
+    /// A name that lasts no longer is not told, metres.
+    static let shortName = 105.0
+    /// A road of at least this length ends where a driver can be told so although no junction is passed on it, metres.
+    static let longRoad = 150.0
+    /// A crossing that is offset by less is driven straight over, metres.
+    static let offsetCrossing = 15.0
+    /// One that is offset by less looks as if it were not, metres.
+    static let hiddenOffset = 3.0
+
+    private(set) var turns: [RouteTurn]
+
+    /// - Parameter turns: of a leg, its start and end included.
+    init(_ turns: [RouteTurn]) { self.turns = turns }
+
+    /// The turns that a driver is told of.
+    static func joined(_ turns: [RouteTurn]) -> [RouteTurn] {
+        guard turns.count > 2 else { return turns }
+        var joiner = TurnJoiner(turns)
+        joiner.join()
+        joiner.anticipateLanes()
+        joiner.passSilentOnes()
+        joiner.dropShortNames()
+        return joiner.turns.filter { !$0.isGone }
+    }
+
+    private func next(_ index: Int) -> Int {
+        var index = index + 1
+        while turns[index].isGone { index += 1 }
+        return index
+    }
+
+    private func previous(_ index: Int) -> Int {
+        var index = index - 1
+        while turns[index].isGone { index -= 1 }
+        return index
+    }
+
+    private mutating func join() {
+        var current = 1
+        while current < turns.count - 1 {
+            defer { current += 1 }
+            if turns[current].isGone || turns[current].isRoundabout { continue }
+            if turns[current].turn.kind == .slipLane {
+                endSlipLane(current)
+                continue
+            }
+            let next = next(current)
+            if turns[next].isStop { break }
+            let previous = previous(current)
+            guard turns[current].isOnFerry == turns[next].isOnFerry else { continue }
+            joinThree(previous, current, next)
+            let after = turns[current].isGone ? next : self.next(current)
+            if !turns[current].isGone, !turns[after].isStop, isDoublyWithoutChoice(current, after) {
+                absorb(after, into: current, combining: previous)
+            }
+            if !turns[current].isGone, !turns[previous].isStop {
+                let before = self.previous(previous)
+                if isUTurn(before, previous, current) { turnRound(previous, current) }
+            }
+        }
+    }
+
+    private mutating func joinThree(_ previous: Int, _ current: Int, _ next: Int) {
+        if isOffsetCrossing(previous, current, next) {
+            let isHidden = turns[current].distance < Self.hiddenOffset
+            turns[current].turn = Turn(
+                isSame(previous, next) ? .silent : .maneuver(isHidden ? .newName : .turn), .straight)
+            append(next, to: current, signs: true)
+        } else if isUTurn(previous, current, next) {
+            turnRound(current, next)
+        } else if isPassingName(previous, current, next) {
+            append(next, to: current)
+            append(current, to: previous)
+        } else if isNameBeforeManeuver(previous, current, next) || isSilentBeforeManeuver(current, next) {
+            combine(next, with: current, first: current, from: previous)
+            turns[next].piece = turns[next].piece
+            append(current, to: previous)
+        } else if isNameAfterManeuver(current, next) || isNameAfterSilent(current, next)
+            || isSilentAfterManeuver(current, next) || isTurnWithoutChoice(current, next)
+            || isStraightBeforeNoChoice(current, next)
+        {
+            absorb(next, into: current, combining: previous)
+        } else if isStraightBetweenTurns(previous, current, next), previous > 0 {
+            let before = self.previous(previous)
+            append(current, to: previous)
+            absorb(next, into: previous, combining: before)
+        }
+    }
+
+    // MARK: What is done
+
+    /// Lengthens a turn by the one after it.
+    private mutating func append(_ next: Int, to index: Int, signs: Bool = false) {
+        turns[index].distance += turns[next].distance
+        turns[index].passed.append((turns[next].roads, turns[next].entries))
+        turns[index].passed += turns[next].passed
+        if signs {
+            turns[index].sign = turns[next].sign
+            turns[index].isOnFerry = turns[next].isOnFerry
+            turns[index].lastPiece = turns[next].lastPiece
+        }
+        turns[next].isGone = true
+    }
+
+    private mutating func absorb(_ next: Int, into index: Int, combining previous: Int) {
+        combine(index, with: next, first: index, from: previous)
+        append(next, to: index, signs: true)
+    }
+
+    private mutating func turnRound(_ index: Int, _ next: Int) {
+        turns[index].turn = Turn(.continue, .uTurn)
+        append(next, to: index, signs: true)
+    }
+
+    /// Gives a turn the meaning that it has together with another one.
+    ///
+    /// - Parameters:
+    ///   - first: the one that is driven first.
+    ///   - previous: the one before both.
+    private mutating func combine(_ index: Int, with other: Int, first: Int, from previous: Int) {
+        let angle = first == index ? totalAngle(index, other) : totalAngle(other, index)
+        let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
+        let modifier = keeps ? turns[index].turn.modifier : ManeuverModifier(angle: angle)
+        let isSame = isSame(previous, other)
+        if turns[other].goesOn || turns[index].goesOn || turns[index].isSilent {
+            if turns[index].isSilent {
+                turns[index].turn.kind = .maneuver(modifier == .straight ? .newName : isSame ? .continue : .turn)
+            } else if turns[index].isType(.newName), turns[other].isSilent, modifier != .straight {
+                turns[index].turn.kind = .maneuver(.turn)
+            } else if turns[index].isType(.continue), !isSame {
+                turns[index].turn.kind = .maneuver(.turn)
+            } else if turns[index].isType(.turn), isSame {
+                turns[index].turn.kind = .maneuver(.continue)
+            }
+        } else if turns[other].isType(.onRamp) {
+            turns[index].turn.kind = .maneuver(.onRamp)
+        } else if turns[index].isType(.turn), turns[other].isType(.turn), isSame {
+            turns[index].turn.kind = .maneuver(.continue)
+        } else if turns[index].isType(.continue), turns[other].isType(.turn), !isSame {
+            turns[index].turn.kind = .maneuver(.turn)
+        }
+        turns[index].turn.modifier = modifier
+    }
+
+    private mutating func endSlipLane(_ index: Int) {
+        let next = next(index)
+        guard !turns[next].isStop else {
+            turns[index].turn.kind = .maneuver(.turn)
+            return
+        }
+        turns[index].turn.kind = .maneuver(isSame(previous(index), next) ? .continue : .turn)
+        turns[index].turn.modifier = ManeuverModifier(angle: totalAngle(index, next))
+        if turns[index].lanes.isEmpty { turns[index].lanes = turns[next].lanes }
+        append(next, to: index, signs: true)
+    }
+
+    /// The angle of two turns together; of a corner to either side that of the first.
+    private func totalAngle(_ entry: Int, _ exit: Int) -> Double {
+        let total = intersectionAngle(turns[entry].bearingIn, turns[exit].bearingOut)
+        guard abs(total - 180) >= 0.5 * TurnAngles.narrow else { return turns[entry].angle }
+        if turns[entry].distance < Self.reach { return total }
+        let (first, second) = (turns[entry].angle, turns[exit].angle)
+        return first <= 185 && second <= 185 || first >= 175 && second >= 175 ? total : first
+    }
+
+    // MARK: What belongs together
+
+    /// Whether both roads have a name or number, and going on is no change.
+    private func isSame(_ one: Int, _ other: Int) -> Bool { turns[one].sign.continues(as: turns[other].sign) }
+
+    private func isUndisturbed(_ index: Int) -> Bool { turns[index].passed.allSatisfy { $0.roads == 2 } }
+    private func isShort(_ index: Int) -> Bool { turns[index].distance <= Self.reach && isUndisturbed(index) }
+
+    private func mayJoin(_ indices: Int...) -> Bool {
+        func isBad(_ one: Int, _ other: Int) -> Bool {
+            let (first, second) = (turns[one], turns[other])
+            guard first.turn.modifier == .uTurn || second.turn.modifier == .uTurn else { return false }
+            return
+                !(first.isType(.newName) && second.turn.modifier == .uTurn
+                || second.isType(.newName) && first.turn.modifier == .uTurn)
+        }
+        guard indices.allSatisfy({ !turns[$0].isRoundabout && turns[$0].isOnFerry == turns[indices[0]].isOnFerry })
+        else { return false }
+        if indices.count == 2 {
+            return !turns[indices[0]].isStop && !turns[indices[1]].isStop && !isBad(indices[0], indices[1])
+        }
+        return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
+    }
+
+    /// Right and left, or left and right, within a road's width.
+    private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
+            turns[previous].isOnFerry == turns[current].isOnFerry
+        else { return false }
+        func isRight(_ angle: Double) -> Bool { angle > 45 && angle < 135 }
+        func isLeft(_ angle: Double) -> Bool { angle > 225 && angle < 315 }
+        let (first, second) = (turns[current].angle, turns[next].angle)
+        return isRight(first) && isLeft(second) || isLeft(first) && isRight(second)
+    }
+
+    private func isUTurn(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        guard mayJoin(previous, current, next),
+            turns[current].isType(.turn) || turns[current].isType(.continue) || turns[current].isType(.endOfRoad),
+            !turns[next].isStop, angularGap(turns[current].bearingIn + 180, turns[next].bearingOut) <= 35,
+            isSame(previous, next)
+        else { return false }
+        let isLink =
+            turns[current].distance <= 2 * Self.reach && turns[current].sign.name.isEmpty
+            && !turns[previous].sign.name.isEmpty && !turns[next].sign.name.isEmpty && isUndisturbed(current)
+        return isShort(current) || isLink || turns[next].entries == 1 && isUndisturbed(current)
+    }
+
+    /// A road that has another name, or none, for a while.
+    private func isPassingName(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        func isAhead(_ index: Int) -> Bool {
+            turns[index].isType(.newName) || turns[index].isType(.turn) && turns[index].turn.modifier == .straight
+        }
+        guard mayJoin(previous, current, next), isAhead(current),
+            isAhead(next) || turns[next].isSilent && turns[next].sign.isEmpty
+        else { return false }
+        return turns[previous].sign == turns[next].sign || isSame(previous, next)
+    }
+
+    private func isNameBeforeManeuver(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        mayJoin(previous, current, next) && isShort(current) && turns[current].goesOn && turns[next].isManeuver
+    }
+
+    private func isSilentBeforeManeuver(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && isShort(current) && turns[current].entries > 1 && turns[current].isSilent
+            && turns[current].turn.modifier != .straight && turns[next].isManeuver && isToOneSide(current, next)
+    }
+
+    private func isToOneSide(_ one: Int, _ other: Int) -> Bool {
+        let (first, second) = (turns[one].turn.modifier, turns[other].turn.modifier)
+        func leads(_ side: RoadSide, _ modifier: ManeuverModifier) -> Bool {
+            modifier == .straight || modifier.side == side
+        }
+        return leads(.left, first) && leads(.left, second) || leads(.right, first) && leads(.right, second)
+    }
+
+    private func isNameAfterManeuver(_ current: Int, _ next: Int) -> Bool {
+        guard mayJoin(current, next), turns[current].isManeuver, turns[next].goesOn else { return false }
+        let isNear = turns[current].distance <= 1.5 * Self.reach && turns[next].isType(.newName)
+        return isShort(current) || isNear && (turns[next].turn.modifier == .straight || turns[next].entries == 1)
+    }
+
+    private func isSilentAfterManeuver(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && isShort(current) && turns[next].isSilent && turns[next].turn.modifier != .straight
+            && turns[current].isManeuver && isToOneSide(current, next)
+    }
+
+    private func isNameAfterSilent(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && turns[current].distance < 0.25 * Self.reach && turns[current].isSilent
+            && turns[next].isType(.newName)
+    }
+
+    private func isTurnWithoutChoice(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && isShort(current) && turns[current].turn.modifier != .straight
+            && turns[next].entries == 1 && !turns[next].isSilent
+    }
+
+    private func isDoublyWithoutChoice(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && turns[next].entries == 1 && turns[current].passed.count == 1
+            && turns[current].passed[0].entries == 1 && turns[current].distance < 1.5 * Self.reach
+    }
+
+    private func isStraightBeforeNoChoice(_ current: Int, _ next: Int) -> Bool {
+        mayJoin(current, next) && turns[current].distance <= 2 * Self.reach && turns[current].isTurnAhead
+            && turns[next].entries == 1 && isUndisturbed(current)
+    }
+
+    private func isStraightBetweenTurns(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
+        guard mayJoin(previous, current, next), turns[current].isSilent, turns[current].turn.modifier == .straight,
+            turns[previous].isType(.turn) || turns[previous].isType(.continue),
+            turns[next].isType(.turn) || turns[next].isType(.continue) || turns[next].isType(.onRamp)
+        else { return false }
+        let (first, second) = (turns[previous].distance, turns[current].distance)
+        guard first < 0.8 * Self.reach, second < 0.8 * Self.reach else { return false }
+        guard first < 5 && second < 5 || min(first, second) / max(first, second) > 0.75 else { return false }
+        let total = intersectionAngle(turns[previous].bearingIn, turns[next].bearingOut)
+        return total > TurnAngles.narrow && total < 360 - TurnAngles.narrow
+    }
+
+    // MARK: Lanes
+
+    /// Metres that changing over one lane takes.
+    private static let laneChange = 200.0
+
+    /// Narrows the lanes before turns that follow each other closely to those from which the later ones can be driven too.
+    private mutating func anticipateLanes() {
+        let kept = turns.indices.filter { !turns[$0].isGone }
+        var run: [Int] = []
+        for index in kept {
+            if isShortWithLanes(index) {
+                run.append(index)
+            } else {
+                narrowLanes(run)
+                run = []
+            }
+        }
+        narrowLanes(run)
+    }
+
+    /// The more lanes a turn leaves unused, the more may have to be crossed on the way to it.
+    private func isShortWithLanes(_ index: Int) -> Bool {
+        guard let served = turns[index].servedLanes else { return false }
+        let unused = max(served.lowerBound, turns[index].lanes.count - served.upperBound)
+        return turns[index].distance < Double(1 + unused) * Self.laneChange
+    }
+
+    private mutating func narrowLanes(_ run: [Int]) {
+        guard run.count > 1 else { return }
+        var sides: [Int: RoadSide] = [:]
+        var straight = 0.0
+        for place in run.indices.dropLast().reversed() {
+            let (index, next) = (run[place], run[place + 1])
+            guard let own = turns[index].servedLanes, let wanted = turns[next].servedLanes else { continue }
+            straight = turns[index].isSilent ? straight + turns[index].distance : 0
+            guard own.count > 1, own.count > wanted.count,
+                straight <= Double(own.count - wanted.count) * Self.laneChange
+            else { continue }
+            let side = turns[next].turn.modifier.side ?? sides[next]
+            if turns[index].turn.modifier.side == nil { sides[index] = side }
+            // Lanes beside those of the next turn lead elsewhere.
+            let beside =
+                side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
+            let shift = min(beside, wanted.count)
+            let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
+            let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
+            for lane in own where !kept.contains(lane) {
+                turns[index].lanes[lane].isValid = false
+                turns[index].lanes[lane].active = nil
+            }
+        }
+    }
+
+    // MARK: What is left to tell
+
+    /// Takes out what is passed in silence. As in OSRM, the end of a road is a type of maneuver only behind another junction.
+    private mutating func passSilentOnes() {
+        var last = 0
+        for index in turns.indices.dropFirst() where !turns[index].isGone {
+            if turns[index].isStop {
+                last = index
+            } else if !turns[index].isManeuver {
+                append(index, to: last)
+            } else {
+                if turns[index].isType(.endOfRoad), turns[last].passed.isEmpty {
+                    turns[index].turn.kind = .maneuver(isSame(last, index) ? .continue : .turn)
+                    turns[index].endsLongRoad = turns[index].offset - turns[last].offset >= Self.longRoad
+                }
+                last = index
+            }
+        }
+    }
+
+    /// Takes out names that are known already or last for some metres only.
+    private mutating func dropShortNames() {
+        var last = 0
+        for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
+            if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
+                turns[index].lanes.isEmpty,
+                isSame(last, index) || turns[index].distance < Self.shortName
+            {
+                append(index, to: last)
+                continue
+            }
+            last = index
+        }
+    }
+}
