@@ -81,8 +81,9 @@ extension NavMessages.RerouteEvent {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, reason: RerouteReason(event.reason),
             proactive: event.isProactive, requestId: event.requestID,
+            attempt: event.attempt.map { UInt32(clamping: $0) },
             provider: event.provider.map { NavMessages.RouteProvider($0) },
-            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) },
+            pose: event.position.map { Pose($0) },
             initialManeuverAvoidanceM: event.maneuverAvoidance > 0 ? event.maneuverAvoidance : nil)
         switch event.phase {
         case .willReroute: phase = .willReroute

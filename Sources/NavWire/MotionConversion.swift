@@ -70,9 +70,7 @@ extension NavMessages.SimulationEvent {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, phase: SimulationPhase(event.phase),
             reason: NavMessages.SimulationReason(event.reason),
-            pose: event.position.map { position in
-                position.road.map { Pose($0, position) } ?? Pose(raw: position)
-            }, endReason: event.end.map { SimulationEndReason($0) })
+            pose: event.position.map { Pose($0) }, endReason: event.end.map { SimulationEndReason($0) })
     }
 }
 

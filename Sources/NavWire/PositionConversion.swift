@@ -45,6 +45,11 @@ extension EventContext {
 }
 
 extension Pose {
+    /// The pose on the road, or off it that of the receiver or of the filter.
+    package init(_ position: VehiclePosition) {
+        self = position.road.map { Pose($0, position) } ?? Pose(raw: position)
+    }
+
     /// The receiver's pose, or that of the filter where there is none.
     package init(raw sighting: VehiclePosition) {
         let fix = sighting.fix

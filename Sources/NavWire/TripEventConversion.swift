@@ -70,7 +70,7 @@ extension NavMessages.AlternativeSwitch {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, alternativeRouteId: event.id,
             byDriving: event.isByDriving,
-            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) })
+            pose: event.position.map { Pose($0) })
         switch event.phase {
         case .willTake: phase = .willTake
         case .taken(let old):

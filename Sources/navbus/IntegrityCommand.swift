@@ -24,7 +24,7 @@ struct IntegrityCommand: ParsableCommand {
             several receivers the one that is chosen.
             """)
 
-    @Argument(help: "Traces: CSV, GPX, NMEA 0183, gpsd JSON or MCAP.") var traces: [String]
+    @Argument(help: "Traces: CSV, GPX, NMEA 0183, UBX, gpsd JSON or MCAP.") var traces: [String]
     @Option(
         help: ArgumentHelp(
             "The reference, with times, positions and courses; in the folder of each trace when it is a bare name.",

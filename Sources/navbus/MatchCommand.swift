@@ -33,7 +33,8 @@ struct MatchCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
     @Argument(
-        help: "The trace: CSV, GPX, NMEA 0183, gpsd JSON or MCAP; several are written one after the other to --out-dir."
+        help:
+            "The trace: CSV, GPX, NMEA 0183, UBX, gpsd JSON or MCAP; several are written one after the other to --out-dir."
     )
     var traces: [String]
     @Option(

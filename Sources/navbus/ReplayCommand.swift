@@ -26,7 +26,7 @@ struct ReplayCommand: ParsableCommand {
             was recorded must come out bit for bit, and the first difference is named (and the exit status 1).
             """)
 
-    @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183 or gpsd JSON.") var input: String
+    @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183, UBX or gpsd JSON.") var input: String
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
     @Option(help: ArgumentHelp("Configuration file of the navigation node.", valueName: "FILE")) var config: String?
     @Option(help: ArgumentHelp("A configuration key; may be given several times.", valueName: "KEY=VALUE")) var set:

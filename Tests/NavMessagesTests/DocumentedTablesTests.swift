@@ -28,6 +28,19 @@ struct DocumentedTablesTests {
         }
     }
 
+    @Test("example messages have the fingerprints of today's schema")
+    func fingerprintsAreOfToday() throws {
+        let text = try String(contentsOf: Self.article, encoding: .utf8)
+        let bytes = withUnsafeBytes(of: RerouteEvent.schemaFingerprint.littleEndian) { Array($0) }
+        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+        #expect(text.contains("21 \(digits) "), "the example of a message has the fingerprint of another schema")
+        let sources = Self.article.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let wire = try String(contentsOf: sources.appendingPathComponent("NavBus/NavBus.docc/Wire.md"), encoding: .utf8)
+        let number = String(GnssFix.schemaFingerprint, radix: 16)
+        let padded = String(repeating: "0", count: 16 - number.count) + number
+        #expect(wire.contains("\"schema_fingerprint\": \"\(padded)\""))
+    }
+
     @Test("a table is found between its markers, and nowhere else")
     func places() throws {
         let text = "a\n<!-- topics -->\n| x |\n<!-- /topics -->\nb\n"

@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavPositioning
 import NavRouting
 
 /// A step of rerouting.
@@ -43,8 +44,10 @@ public struct RerouteEvent: Sendable, Equatable {
     public var reason: Reason
     /// The request, once there is one.
     public var requestID: UInt64?
+    /// The number of the attempt to find the route, from 1; nil before the first.
+    public var attempt: Int?
     /// The vehicle's position.
-    public var position: Coordinate?
+    public var position: VehiclePosition?
     /// Within this distance of the vehicle maneuvers are avoided, metres; 0 for nowhere.
     public var maneuverAvoidance = 0.0
     /// The provider of the route; nil as long as that is open.
@@ -121,7 +124,7 @@ public struct AlternativeSwitch: Sendable, Equatable {
     /// Whether the vehicle turned onto it; else it was asked for.
     public var isByDriving: Bool
     /// The vehicle's position.
-    public var position: Coordinate?
+    public var position: VehiclePosition?
 }
 
 /// The gain of a faster route.

@@ -71,7 +71,7 @@ extension Navigator {
         func step(_ phase: AlternativeSwitch.Phase) -> Publication {
             .alternativeSwitch(
                 AlternativeSwitch(
-                    phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition?.coordinate))
+                    phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition))
         }
         // One route at a time: what was looked for because the vehicle left its route is not needed any more.
         cancelSearch(event)

@@ -78,8 +78,8 @@ extension Navigator {
         publish(
             .reroute(
                 RerouteEvent(
-                    phase: .applied(oldRouteID: old.routeID), reason: .fasterRoute, requestID: nil,
-                    position: lastPosition?.coordinate, provider: offer.plan.provider)), event)
+                    phase: .applied(oldRouteID: old.routeID), reason: .fasterRoute, requestID: routes.nextID(),
+                    position: lastPosition, provider: offer.plan.provider)), event)
         tell(.applied(oldRouteID: old.routeID), offer, event)
     }
 

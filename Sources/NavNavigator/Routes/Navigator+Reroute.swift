@@ -99,6 +99,7 @@ extension Navigator {
             options.chosenRouteFactor = config.chosenRouteFactor
         }
         draft.wishes.options = options
+        draft.attempt = search.failures + 1
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
         tell(
             .fetching(attempt: request.attempt), draft, event,
@@ -156,7 +157,7 @@ extension Navigator {
                 .reroute(
                     RerouteEvent(
                         phase: .failed(failure, nextAttempt: next), reason: .manual, requestID: request.id,
-                        position: lastPosition?.coordinate)), event)
+                        attempt: request.attempt, position: lastPosition)), event)
         }
         if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
     }
@@ -256,7 +257,8 @@ extension Navigator {
         publish(
             .reroute(
                 RerouteEvent(
-                    phase: phase, reason: draft.reason, requestID: draft.id, position: lastPosition?.coordinate,
+                    phase: phase, reason: draft.reason, requestID: draft.id, attempt: draft.attempt,
+                    position: lastPosition,
                     maneuverAvoidance: draft.wishes.options.initialManeuverAvoidance, provider: provider)), event)
     }
 }

@@ -28,6 +28,8 @@ struct RouteSearch {
         var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.
         var isAnnounced = false
+        /// The number of the attempt, from 1; nil before the first.
+        var attempt: Int?
     }
 
     /// The purpose of a route.
@@ -79,7 +81,7 @@ struct RouteSearch {
 
     var config: NavigatorConfig
     private var state = State.idle
-    private var failures = 0
+    private(set) var failures = 0
     /// Routes in a row that were refused because their first maneuver was too near.
     private(set) var refusals = 0
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?

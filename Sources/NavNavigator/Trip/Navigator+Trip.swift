@@ -78,8 +78,7 @@ extension Navigator {
             publish(
                 .reroute(
                     RerouteEvent(
-                        phase: .failed(failure, nextAttempt: nil), reason: .manual,
-                        position: lastPosition?.coordinate)), event)
+                        phase: .failed(failure, nextAttempt: nil), reason: .manual, position: lastPosition)), event)
             return reply(.failed(failure), to: call)
         }
         cancelSearch(event)
