@@ -8,12 +8,21 @@ package enum RecordingFile {
     /// The largest file that is no bag, which is read as a whole, bytes.
     private static let largestTrace = 1 << 30
 
-    /// Opens a recording as messages of navbus.
+    /// Opens a recording as messages of navbus; of a folder, as ROS 2 makes for a bag, its bags by log time.
     ///
     /// - Parameter note: is given a line about what of the file cannot be read or used.
     package static func open(
         _ path: String, topics: ((String) -> Bool)? = nil, note: (String) -> Void = { _ in }
     ) throws(BagError) -> any RecordSource {
+        if let bags = bags(in: path) {
+            guard !bags.isEmpty else {
+                throw BagError(.malformed, "the folder '\(path)' holds no bag (.mcap, .db3): name a recording")
+            }
+            guard bags.count > 1 else { return try open(bags[0], topics: topics, note: note) }
+            var sources: [any RecordSource] = []
+            for bag in bags { sources.append(try open(bag, topics: topics, note: note)) }
+            return MergedRecords(sources)
+        }
         let file = try BagFile(path: path)
         let head = try file.withBytes(at: 0, count: min(file.count, TraceFormat.sniffLength)) {
             (bytes) throws(BagError) in Array(bytes)
@@ -39,6 +48,15 @@ package enum RecordingFile {
         }
         for (reason, count) in trace.rejections.all { note("\(path): not used: \(count) \(reason.rawValue)") }
         return TraceRecords(trace.fixes)
+    }
+
+    /// The bags of a folder by name; nil for what is no folder.
+    private static func bags(in path: String) -> [String]? {
+        var isFolder = ObjCBool(false)
+        let files = FileManager.default
+        guard files.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return nil }
+        let names = (try? files.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { $0.hasSuffix(".mcap") || $0.hasSuffix(".db3") }.sorted().map { "\(path)/\($0)" }
     }
 
     private static func selected(_ source: any RecordSource, _ topics: ((String) -> Bool)?) -> any RecordSource {

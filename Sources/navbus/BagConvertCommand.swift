@@ -15,7 +15,7 @@ struct BagConvert: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert", abstract: "Convert recordings of other tools into bags, and bags into their formats.",
         discussion: """
-            Reads bags of navbus, ROS 2 (MCAP, SQLite) and ROS 1, and traces: NMEA 0183, UBX, gpsd JSON, GPX, CSV. Of ROS, \
+            Reads bags of navbus, ROS 2 (MCAP, SQLite, or their folder) and ROS 1, and traces: NMEA 0183, UBX, gpsd JSON, GPX, CSV. Of ROS, \
             NavSatFix, TwistStamped, Odometry and Imu are understood. The format to write is that of the name's end unless \
             --to says it: .mcap a bag of navbus, .csv, .gpx and .geojson the drive, a name without an end a bag of ROS 2, \
             which is a folder.

@@ -125,6 +125,19 @@ struct FileTests {
         }
     }
 
+    @Test func aFolderIsReadAsItsBagsTogether() throws {
+        try withTemporaryFolder { folder in
+            try writeSQLite(folder + "/drive_0.db3", messages: 10)
+            try writeSQLite(folder + "/drive_1.db3", messages: 10)
+            FileManager.default.createFile(atPath: folder + "/metadata.yaml", contents: Data("rosbag2: 1".utf8))
+            let (records, failures) = drain(ROSImport(try RecordingFile.open(folder)))
+            #expect(failures == 0 && records.map(\.logTime) == (0..<20).map { UInt64($0 / 2) * 100 })
+        }
+        try withTemporaryFolder { folder in
+            #expect(throws: BagError.self) { try RecordingFile.open(folder) }
+        }
+    }
+
     @Test func aViewThatComputesForEverIsNotAsked() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/trap.db3"
