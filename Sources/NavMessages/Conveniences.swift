@@ -65,4 +65,12 @@ extension GnssFix {
         get { timestamp?.nanoseconds }
         set { timestamp = newValue.map { Timestamp(nanoseconds: $0) } }
     }
+
+    /// The fix, of the time of its message's header, ns since the Unix epoch, where it has none of its own.
+    public func dated(by headerStamp: Int64) -> GnssFix {
+        guard timestamp == nil, headerStamp > 0 else { return self }
+        var fix = self
+        fix.stampNs = headerStamp
+        return fix
+    }
 }

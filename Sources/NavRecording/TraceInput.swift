@@ -74,7 +74,7 @@ package struct TraceInput: Sendable {
                 } else if !channels.contains(where: { $0.id == message.channelID }) {
                     continue
                 } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
-                    fixes.append(fix)
+                    fixes.append(fix.dated(by: Int64(clamping: message.publishTime)))
                     track.addFix()
                 } else {
                     unreadable += 1

@@ -51,6 +51,20 @@ struct NavigationServiceTests {
         #expect(stopped.sessionId == started.sessionId)
     }
 
+    @Test func aFixWithoutATimeIsOfItsMessagesTime() async throws {
+        let table = try ServiceTable()
+        let before = try await table.call(NavigationService.getState, GetStateRequest())
+        #expect(before.state?.phase == .idle && before.position == nil)
+        let drive = try Helsinki.drive.get().prefix(5)
+        for fix in drive {
+            var timeless = fix
+            timeless.timestamp = nil
+            try await table.publish(timeless, stampNs: try #require(fix.stampNs))
+        }
+        let positions = try table.messages("/nav/position", as: MatchedPosition.self)
+        #expect(positions.map(\.stampNs) == drive.map(\.stampNs))
+    }
+
     @Test func aRequestThatNamesARouteMeansThatRoute() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))

@@ -75,11 +75,14 @@ final class ServiceTable {
     }
 
     func drive(_ fixes: some Sequence<GnssFix>) async throws {
-        for fix in fixes {
-            tell(fix.stampNs ?? 0)
-            out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
-            try await settle()
-        }
+        for fix in fixes { try await publish(fix, stampNs: fix.stampNs ?? 0) }
+    }
+
+    /// Publishes a fix under a stamp, which the fix itself may lack.
+    func publish(_ fix: GnssFix, stampNs: Int64) async throws {
+        tell(stampNs)
+        out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: stampNs))
+        try await settle()
     }
 
     func call<Request, Response>(

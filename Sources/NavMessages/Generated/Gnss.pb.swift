@@ -402,7 +402,7 @@ public struct GnssFix: Message {
     public var positionCovariance: [Double]
     /// What position_covariance is worth.
     public var positionCovarianceType: PositionCovarianceType?
-    /// Time of validity of the solution, UTC.
+    /// Time of validity of the solution, UTC; absent: the stamp of the message's header.
     public var timestamp: Timestamp?
     /// Frame of the antenna, as in the vehicle's frame tree.
     public var frameId: String?

@@ -295,7 +295,7 @@ struct Trip {
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
     private mutating func instructions(_ position: VehiclePosition) -> [Instruction] {
-        guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
+        guard deviation.state == .onRoute || deviation.state == .offStep else { return legBanner() }
         guard position.evidence != .expected else { return foresee() }
         var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
         let isShown = due.contains { if case .visual = $0 { true } else { false } }
@@ -305,6 +305,15 @@ struct Trip {
         }
         note(due)
         return due
+    }
+
+    /// The banner of a leg that was begun by decision, which does not wait until the vehicle is surely on its way.
+    private mutating func legBanner() -> [Instruction] {
+        guard deviation.state == .uncertain, let banner, banner.id.leg < leg,
+            let next = trigger.banner(offset: cursor.offset, leg: leg)
+        else { return [] }
+        note([.visual(next)])
+        return [.visual(next)]
     }
 
     /// Notes what is shown and said from now on.

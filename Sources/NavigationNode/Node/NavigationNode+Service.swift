@@ -62,9 +62,11 @@ extension NavigationNode: NavigationServiceProvider {
     /// Says what was last said of the state, the position, the progress and, when asked, the route.
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let told = session.spoken
+        // Before the first fix nothing is published: there is no moment yet that it could be of.
+        let state = told.state ?? NavigationState(phase: .idle)
         call.finish(
             GetStateResponse(
-                state: told.state, position: told.position, progress: told.progress,
+                state: state, position: told.position, progress: told.progress,
                 route: request.includeRoute == true ? told.route : nil))
     }
 

@@ -91,6 +91,7 @@ package final class NavigationNode: Node {
         self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
         try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
+            let fix = fix.dated(by: delivery.header.stampNanoseconds)
             let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
             // A rejected fix may have any stamp.
             if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }

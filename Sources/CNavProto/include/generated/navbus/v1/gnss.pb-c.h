@@ -394,7 +394,7 @@ struct  Navbus__V1__GnssFix
   protobuf_c_boolean has_position_covariance_type;
   Navbus__V1__PositionCovarianceType position_covariance_type;
   /*
-   * Time of validity of the solution, UTC.
+   * Time of validity of the solution, UTC; absent: the stamp of the message's header.
    */
   Google__Protobuf__Timestamp *timestamp;
   /*
