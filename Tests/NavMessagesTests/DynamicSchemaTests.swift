@@ -117,7 +117,8 @@ struct DynamicSchemaTests {
             (#"{"old":{}}"#, "old", "group"), (#"{} {}"#, "", "more text"), ("", "", "braces"), ("[]", "", "braces"),
             (#"{"text":"a"#, "text", "does not end"), (#"{"text":"\x"}"#, "text", "escape"),
             (#"{"i32":1.5}"#, "i32", "whole"),
-            (#"{"text":"\ud800"}"#, "text", "surrogate"), (#"{"i32":1 "d":1}"#, "", "','"),
+            (#"{"text":"\u+123"}"#, "text", "hexadecimal"), (#"{"text":"\ud800"}"#, "text", "surrogate"),
+            (#"{"i32":1 "d":1}"#, "", "','"),
         ])
     func badText(json: String, field: String, says: String) throws {
         let error = try #require(throws: MessageTextError.self) { try encode(json) }
