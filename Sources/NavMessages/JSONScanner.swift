@@ -73,7 +73,9 @@ package struct JSONScanner {
         case UInt8(ascii: "u"):
             var scalar = try hexadecimal()
             if (0xd800..<0xdc00).contains(scalar) {
-                guard take(word: "\\u") else { throw problem("half of a surrogate pair") }
+                // `take` would skip white space, which belongs to the string here.
+                guard bytes[position...].starts(with: "\\u".utf8) else { throw problem("half of a surrogate pair") }
+                position += 2
                 let low = try hexadecimal()
                 guard (0xdc00..<0xe000).contains(low) else { throw problem("half of a surrogate pair") }
                 scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)

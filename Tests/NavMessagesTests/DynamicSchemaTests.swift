@@ -118,6 +118,7 @@ struct DynamicSchemaTests {
             (#"{"text":"a"#, "text", "does not end"), (#"{"text":"\x"}"#, "text", "escape"),
             (#"{"i32":1.5}"#, "i32", "whole"),
             (#"{"text":"\u+123"}"#, "text", "hexadecimal"), (#"{"text":"\ud800"}"#, "text", "surrogate"),
+            (#"{"text":"\ud83d \ude00"}"#, "text", "surrogate"),
             (#"{"i32":1 "d":1}"#, "", "','"),
         ])
     func badText(json: String, field: String, says: String) throws {
