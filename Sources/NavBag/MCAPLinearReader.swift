@@ -61,9 +61,6 @@ public struct MCAPLinearReader<Source: ByteSource> {
     /// The next message of the block that ``advance()`` has opened.
     mutating func nextInBlock() -> BagMessage? { current?.next() }
 
-    /// Log times and channels of the open block, in one pass.
-    var openBlock: BlockContents? { current }
-
     mutating func note(_ error: BagError) { blocks.damage.note(error) }
 
     var known: Definitions { definitions }

@@ -37,9 +37,6 @@ public struct SchemaPool: Sendable {
     /// The message type of that full name, without a leading dot.
     public func message(named fullName: String) -> MessageDeclaration? { messageIndices[fullName].map { messages[$0] } }
 
-    /// The enum of that full name.
-    public func enumeration(named fullName: String) -> EnumDeclaration? { enumIndices[fullName].map { enums[$0] } }
-
     /// The service of that full name.
     public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
@@ -84,9 +81,6 @@ public struct MessageDeclaration: Sendable {
     var positions: [String: Int] = [:]
 
     init(fullName: String) { self.fullName = fullName }
-
-    /// The field of that name, as in the .proto file or in protobuf's JSON (`frame_id`, `frameId`).
-    public func field(named name: String) -> FieldDeclaration? { positions[name].map { fields[$0] } }
 
     /// The field of that number.
     public func field(numbered number: UInt32) -> FieldDeclaration? {

@@ -23,21 +23,6 @@ extension SchemaPool {
         }
     }
 
-    /// Full names of the message types that the fields of a type hold, each once, in the order of the fields.
-    public func innerTypes(of fullName: String) -> [String] {
-        guard let message = message(named: fullName) else { return [] }
-        var seen: Set<String> = []
-        return message.fields.compactMap { field -> String? in
-            guard case .message(var index) = field.kind else { return nil }
-            if messages[index].isMapEntry {
-                guard case .message(let content)? = messages[index].field(numbered: 2)?.kind else { return nil }
-                index = content
-            }
-            let name = messages[index].fullName
-            return seen.insert(name).inserted ? name : nil
-        }
-    }
-
     /// The names of an enum, the first two dozen.
     private static func names(of type: EnumDeclaration) -> String {
         let names = type.values.prefix(24).map(\.name)

@@ -1,7 +1,7 @@
 /// Reads JSON text piece by piece, without a tree; text of any origin.
-struct JSONScanner {
+package struct JSONScanner {
     /// An error in the text, at the byte where it shows.
-    struct Problem: Error {
+    package struct Problem: Error {
         let position: Int
         let text: String
     }
@@ -9,36 +9,37 @@ struct JSONScanner {
     let bytes: [UInt8]
     private(set) var position = 0
 
+    package init(bytes: [UInt8]) { self.bytes = bytes }
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    func problem(_ text: String) -> Problem { Problem(position: position, text: text) }
+    package func problem(_ text: String) -> Problem { Problem(position: position, text: text) }
 
     /// The next byte that is not white space; nil at the end.
-    mutating func peek() -> UInt8? {
+    package mutating func peek() -> UInt8? {
         while position < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[position]) { position += 1 }
         return position < bytes.count ? bytes[position] : nil
     }
 
     /// Takes a character when it is the next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard peek() == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    mutating func expect(_ character: Unicode.Scalar) throws(Problem) {
+    package mutating func expect(_ character: Unicode.Scalar) throws(Problem) {
         guard take(character) else { throw problem("expected '\(character)'") }
     }
 
     /// Takes a literal such as `null` when it is the next.
-    mutating func take(word: String) -> Bool {
+    package mutating func take(word: String) -> Bool {
         _ = peek()
         guard bytes[position...].starts(with: word.utf8) else { return false }
         position += word.utf8.count
         return true
     }
 
-    mutating func string() throws(Problem) -> String {
+    package mutating func string() throws(Problem) -> String {
         guard take("\"") else { throw problem("expected a string in double quotes") }
         var out: [UInt8] = []
         while position < bytes.count {
@@ -72,7 +73,9 @@ struct JSONScanner {
         case UInt8(ascii: "u"):
             var scalar = try hexadecimal()
             if (0xd800..<0xdc00).contains(scalar) {
-                guard take(word: "\\u") else { throw problem("half of a surrogate pair") }
+                // `take` would skip white space, which belongs to the string here.
+                guard bytes[position...].starts(with: "\\u".utf8) else { throw problem("half of a surrogate pair") }
+                position += 2
                 let low = try hexadecimal()
                 guard (0xdc00..<0xe000).contains(low) else { throw problem("half of a surrogate pair") }
                 scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)
@@ -87,21 +90,25 @@ struct JSONScanner {
 
     private mutating func hexadecimal() throws(Problem) -> UInt32 {
         let digits = bytes[position..<min(bytes.count, position + 4)]
-        guard digits.count == 4, let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16) else {
+        // `UInt32` reads a sign as well.
+        guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+            let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        else {
             throw problem("\\u needs four hexadecimal digits")
         }
         position += 4
         return value
     }
 
+    private static let numberBytes = Set("+-.eE0123456789".utf8)
+
     /// A number as it is written.
-    mutating func number() throws(Problem) -> String {
+    package mutating func number() throws(Problem) -> String {
         guard let first = peek(), first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
             throw problem("expected a number")
         }
         let start = position
-        let characters = Set("+-.eE0123456789".utf8)
-        while position < bytes.count, characters.contains(bytes[position]) { position += 1 }
+        while position < bytes.count, Self.numberBytes.contains(bytes[position]) { position += 1 }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard Double(text) != nil else {
             position = start
@@ -141,7 +148,7 @@ struct JSONScanner {
     }
 
     /// True when a list or object has a member (more); takes the comma, or the closing bracket.
-    mutating func hasNext(closing: Unicode.Scalar, _ isFirst: inout Bool) throws(Problem) -> Bool {
+    package mutating func hasNext(closing: Unicode.Scalar, _ isFirst: inout Bool) throws(Problem) -> Bool {
         if take(closing) { return false }
         if !isFirst, !take(",") { throw problem("expected ',' or '\(closing)'") }
         isFirst = false

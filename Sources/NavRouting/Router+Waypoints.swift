@@ -63,7 +63,7 @@ extension Router {
     ) -> SolveOutcome {
         let snapper = Snapper(metric: metric)
         let start = candidates[0].first?.coordinate ?? request.waypoints[0].coordinate
-        let search = WishfulSearch(search(workspace), metric, request.options, start: start)
+        let search = ConstrainedSearch(search(workspace), metric, request.options, start: start)
         let places = candidates.indices.map { index in
             let places = candidates[index].map { snapper.place($0, detour: detour) }
             let isPassed = index > 0 && index < candidates.count - 1 && !request.waypoints[index].isStop
@@ -83,7 +83,7 @@ extension Router {
 
     /// Dynamic programming over the candidates of each waypoint.
     private func throughWaypoints(
-        _ request: RouteRequest, places: [[EdgePosition]], _ search: WishfulSearch
+        _ request: RouteRequest, places: [[EdgePosition]], _ search: ConstrainedSearch
     ) -> SolveOutcome {
         struct Arrival {
             var cost: UInt64

@@ -52,20 +52,20 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
-    /// The message of wishes.
+    /// The message of preferences.
     ///
-    /// - Parameter guidance: that of a route, whose language and units are in force; nil for the wishes alone.
-    package init(_ wishes: RoutePreferences, of guidance: RouteGuidance? = nil) {
+    /// - Parameter guidance: that of a route, whose language and units are in force; nil for the preferences alone.
+    package init(_ preferences: RoutePreferences, of guidance: RouteGuidance? = nil) {
         self.init(
-            vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
-            avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
-            excludeAreas: wishes.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
-            useTraffic: wishes.usesTraffic,
-            initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
-                ? wishes.options.initialManeuverAvoidance : nil,
+            vehicle: preferences.vehicle.map { NavMessages.VehicleProfile($0) },
+            avoid: preferences.vehicle.map { $0.avoid.features } ?? [],
+            excludeAreas: preferences.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
+            useTraffic: preferences.usesTraffic,
+            initialManeuverAvoidanceM: preferences.options.initialManeuverAvoidance > 0
+                ? preferences.options.initialManeuverAvoidance : nil,
             language: guidance?.options.text.phrases.language,
-            units: (guidance.map(\.units) ?? wishes.units).flatMap { UnitSystem(known: $0) },
-            allowOnline: wishes.allowsOnline)
+            units: (guidance.map(\.units) ?? preferences.units).flatMap { UnitSystem(known: $0) },
+            allowOnline: preferences.allowsOnline)
     }
 }
 
@@ -171,7 +171,7 @@ extension RouteOrder {
         let options = request.options ?? NavMessages.RouteOptions()
         self.init(
             origin: origin, waypoints: waypoints,
-            wishes: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset),
+            preferences: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset),
             alternatives: Int(min(options.alternatives ?? 0, 2)))
     }
 

@@ -47,10 +47,10 @@ extension NavMessages.PolicyRequest.Question {
             self = .shouldReroute(
                 ShouldRerouteRequest(
                     context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
-        case .rerouteOptions(let reason, let wishes, let waypoints):
+        case .rerouteOptions(let reason, let preferences, let waypoints):
             self = .rerouteOptions(
                 RerouteOptionsRequest(
-                    context: context, reason: RerouteReason(reason), options: NavMessages.RouteOptions(wishes),
+                    context: context, reason: RerouteReason(reason), options: NavMessages.RouteOptions(preferences),
                     waypoints: waypoints.map { NavMessages.Waypoint($0) }))
         case .acceptReroute(let plan, let reason, let seconds):
             self = .acceptReroute(
@@ -133,10 +133,10 @@ extension NavMessages.PolicyDecision {
 extension NavMessages.PolicyDecision.Content {
     fileprivate init(_ content: NavNavigator.PolicyAnswer.Content) {
         switch content {
-        case .reroute(let wishes, let waypoints):
+        case .reroute(let preferences, let waypoints):
             self = .rerouteOptions(
                 RerouteOptionsAnswer(
-                    options: wishes.map { NavMessages.RouteOptions($0) },
+                    options: preferences.map { NavMessages.RouteOptions($0) },
                     waypoints: waypoints.map { NavMessages.Waypoint($0) }))
         case .instruction(let revised):
             var answer = ReviseInstructionAnswer(suppress: revised.isSuppressed ? true : nil)
@@ -165,17 +165,17 @@ extension NavNavigator.PolicyAnswer {
             verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
     }
 
-    /// The core's form of wishes for a reroute; nil when one of its waypoints has no place.
+    /// The core's form of preferences for a reroute; nil when one of its waypoints has no place.
     ///
-    /// - Parameter vehicle: the node's, where the wishes name none.
+    /// - Parameter vehicle: the node's, where the preferences name none.
     package init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) {
         let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == answer.waypoints.count else { return nil }
         do throws(RouteFailure) {
-            let wishes = try answer.options.map { options throws(RouteFailure) in
+            let preferences = try answer.options.map { options throws(RouteFailure) in
                 try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
             }
-            self.init(verdict: true, content: .reroute(wishes, waypoints))
+            self.init(verdict: true, content: .reroute(preferences, waypoints))
         } catch {
             return nil
         }

@@ -31,7 +31,7 @@ extension NavMessages.Route {
             edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
             summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider),
-            options: plan.wishes.map { NavMessages.RouteOptions($0, of: plan.guidance) },
+            options: plan.preferences.map { NavMessages.RouteOptions($0, of: plan.guidance) },
             computeDurationS: plan.computeDuration)
     }
 

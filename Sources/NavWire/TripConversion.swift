@@ -8,7 +8,7 @@ extension SavedTrip {
     ///
     /// - Parameter configured: the configured places that led to it; nil when a call did.
     package init(_ trip: TripSnapshot, configured: String?) {
-        var options = NavMessages.RouteOptions(trip.order.wishes)
+        var options = NavMessages.RouteOptions(trip.order.preferences)
         if trip.order.alternatives > 0 { options.alternatives = UInt32(trip.order.alternatives) }
         let order = CalculateRouteRequest(
             origin: trip.order.origin.map { NavMessages.Waypoint($0) },

@@ -141,7 +141,7 @@ import Testing
         mutating func decision() -> PolicyAnswer {
             var content: PolicyAnswer.Content?
             if chance(0.2) {
-                content = .reroute(chance(0.5) ? wishes() : nil, chance(0.5) ? [Waypoint(somewhere())] : [])
+                content = .reroute(chance(0.5) ? preferences() : nil, chance(0.5) ? [Waypoint(somewhere())] : [])
             }
             if chance(0.2) {
                 content = .instruction(
@@ -152,18 +152,20 @@ import Testing
                 hold: chance(0.3) ? number() : nil, content: content)
         }
 
-        mutating func wishes() -> RoutePreferences {
-            var wishes = RoutePreferences()
-            if chance(0.3) { wishes.options.initialManeuverAvoidance = chance(0.2) ? number() : random.uniform() * 300 }
-            if chance(0.1) { wishes.options.chosenRouteFactor = number() }
-            return wishes
+        mutating func preferences() -> RoutePreferences {
+            var preferences = RoutePreferences()
+            if chance(0.3) {
+                preferences.options.initialManeuverAvoidance = chance(0.2) ? number() : random.uniform() * 300
+            }
+            if chance(0.1) { preferences.options.chosenRouteFactor = number() }
+            return preferences
         }
 
         mutating func order() -> RouteOrder {
             RouteOrder(
                 origin: chance(0.3) ? Waypoint(somewhere()) : nil,
                 waypoints: (0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere(), isStop: chance(0.8)) },
-                wishes: wishes(), alternatives: chance(0.1) ? Int.min : Int(random.uniform() * 4))
+                preferences: preferences(), alternatives: chance(0.1) ? Int.min : Int(random.uniform() * 4))
         }
 
         mutating func command() -> NavigatorCommand {
@@ -176,7 +178,7 @@ import Testing
             case ..<0.54: return .calculate(order(), isPreview: chance(0.8))
             case ..<0.57: return .selectPreview(.index(index))
             case ..<0.62: return .start(preview: chance(0.5) ? nil : .index(index), drive)
-            case ..<0.72: return .reroute(chance(0.3) ? wishes() : nil)
+            case ..<0.72: return .reroute(chance(0.3) ? preferences() : nil)
             case ..<0.77: return .selectAlternative(offered.randomElement(using: &random) ?? random.next())
             case ..<0.80: return .acceptFasterRoute(chance(0.5))
             case ..<0.90: return .advanceLeg()

@@ -28,8 +28,8 @@ struct OtherVehicleTests {
         let map = MapSnapshot(graph: town.map.graph, model: CostModel(profile: node))
         var ride = Ride(map)
         ride.answering = .byHand
-        let wishes = RoutePreferences(options: RouteOptions(), vehicle: vehicle)
-        ride.command(.navigate(RouteOrder(waypoints: [try town.waypoint(end)], wishes: wishes), nil))
+        let preferences = RoutePreferences(options: RouteOptions(), vehicle: vehicle)
+        ride.command(.navigate(RouteOrder(waypoints: [try town.waypoint(end)], preferences: preferences), nil))
         ride.drive(town.standing(at: try town.place("AB", 0.1), seconds: 1))
         let query = try #require(ride.open.first)
         #expect(query.vehicle == vehicle)

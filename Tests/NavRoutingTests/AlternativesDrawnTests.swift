@@ -254,7 +254,7 @@ struct AlternativesDrawnTests {
         #expect(back.alternatives.map(\.id) != [alternative.id])
     }
 
-    @Test("no route, no hierarchy and no wish for alternatives are answered")
+    @Test("no route, no hierarchy and no request for alternatives are answered")
     func refusals() throws {
         let map = try Self.bridges()
         let request = RouteRequest(waypoints: [Waypoint(try map.coordinate("Z")), Waypoint(try map.coordinate("Y"))])

@@ -213,7 +213,7 @@ extension ScenarioEvent {
         case .failed(let failure):
             words = [command, "FAILED", ScenarioEvent.code(failure.code)]
             text = failure.message
-        case .routes(let routes): fields["routes"] = "\(routes.count)"
+        case .routes(let routes, _): fields["routes"] = "\(routes.count)"
         case .refreshed(let event):
             if case .refreshed(let changed) = event.phase { fields["changed_segment_count"] = "\(changed)" }
         case .following, .awaitingPosition, .selected, .requested, .stopped, .legStarted: break

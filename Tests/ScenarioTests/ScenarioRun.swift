@@ -230,9 +230,9 @@ final class ScenarioRun {
         case .via(let places):
             answer = PolicyAnswer(verdict: true, content: .reroute(nil, try places.map(waypoint)))
         case .avoidance(let metres):
-            var wishes = RoutePreferences()
-            wishes.options.initialManeuverAvoidance = metres
-            answer = PolicyAnswer(verdict: true, content: .reroute(wishes, []))
+            var preferences = RoutePreferences()
+            preferences.options.initialManeuverAvoidance = metres
+            answer = PolicyAnswer(verdict: true, content: .reroute(preferences, []))
         }
         plan(.decision(request, answer), at: now + policy.after)
     }

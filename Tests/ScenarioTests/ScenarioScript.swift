@@ -80,7 +80,7 @@ struct ScenarioPolicy: Sendable, Equatable {
         case suppress
         /// Waypoints of a reroute.
         case via([ScenarioWaypoint])
-        /// A wish for a reroute: no maneuver within so many metres.
+        /// A preference for a reroute: no maneuver within so many metres.
         case avoidance(Double)
     }
 

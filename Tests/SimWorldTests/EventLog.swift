@@ -51,7 +51,7 @@ struct EventLog {
         case .calculate(let order, let isPreview): "calculate \(order.waypoints.count) waypoints, preview \(isPreview)"
         case .navigate(let order, let drive): "navigate \(order.waypoints.count) waypoints, simulated \(drive != nil)"
         case .setRoute(let plan, let drive): "set route of \(metres(plan.route.length)), simulated \(drive != nil)"
-        case .reroute(let wishes): "reroute, wishes \(wishes != nil)"
+        case .reroute(let preferences): "reroute, preferences \(preferences != nil)"
         case .selectPreview, .start, .stop, .selectAlternative, .acceptFasterRoute, .advanceLeg, .skipWaypoint,
             .refreshRoute, .resume:
             "\("\(command)".prefix(120))"

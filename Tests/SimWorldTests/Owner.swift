@@ -37,10 +37,12 @@ struct SimOwner {
         let isRejected = chance(0.15 * wildness)
         var content: PolicyAnswer.Content?
         switch question {
-        case .rerouteOptions(_, var wishes, let waypoints):
-            if chance(0.2) { wishes.options.initialManeuverAvoidance = chance(0.1) ? .nan : 200 * random.uniform() }
+        case .rerouteOptions(_, var preferences, let waypoints):
+            if chance(0.2) {
+                preferences.options.initialManeuverAvoidance = chance(0.1) ? .nan : 200 * random.uniform()
+            }
             let via = chance(0.15) ? [Waypoint(map.coordinate(&random), isStop: false)] : []
-            if chance(0.4) { content = .reroute(chance(0.5) ? wishes : nil, via.isEmpty ? [] : via + waypoints) }
+            if chance(0.4) { content = .reroute(chance(0.5) ? preferences : nil, via.isEmpty ? [] : via + waypoints) }
         case .reviseInstruction:
             if chance(0.3) {
                 let line = RevisedInstruction.Line(text: "Other words", components: [])

@@ -66,7 +66,7 @@ struct SimUser {
             return .selectAlternative(chance(0.7) ? id : pick(view.alternatives))
         }
         switch random.uniform() {
-        case ..<0.28: return .reroute(chance(0.3) ? wishes() : nil)
+        case ..<0.28: return .reroute(chance(0.3) ? preferences() : nil)
         case ..<0.46: return .skipWaypoint(chance(0.6) ? nil : 1 + Int(random.next() % UInt64(max(view.waypoints, 1))))
         case ..<0.56: return .refreshRoute
         case ..<0.64: return .stop
@@ -98,15 +98,15 @@ struct SimUser {
             origin: chance(0.06) ? Waypoint(map.coordinate(&random)) : nil,
             waypoints: (0..<count).map { _ in
                 Waypoint(map.coordinate(&random, beside: chance(0.3) ? 60 : 0), isStop: chance(0.75))
-            }, wishes: chance(0.1) ? wishes() : RoutePreferences(), alternatives: chance(0.5) ? 2 : 0)
+            }, preferences: chance(0.1) ? preferences() : RoutePreferences(), alternatives: chance(0.5) ? 2 : 0)
     }
 
-    private mutating func wishes() -> RoutePreferences {
-        var wishes = RoutePreferences()
-        if chance(0.3) { wishes.options.initialManeuverAvoidance = 300 * random.uniform() }
-        if chance(0.3) { wishes.options.waypointTurns = pick([.atStops, .everywhere, .never]) }
-        if chance(0.1) { wishes.options.excludedEdges = [map.graph.key(of: map.place(&random).edge)] }
-        return wishes
+    private mutating func preferences() -> RoutePreferences {
+        var preferences = RoutePreferences()
+        if chance(0.3) { preferences.options.initialManeuverAvoidance = 300 * random.uniform() }
+        if chance(0.3) { preferences.options.waypointTurns = pick([.atStops, .everywhere, .never]) }
+        if chance(0.1) { preferences.options.excludedEdges = [map.graph.key(of: map.place(&random).edge)] }
+        return preferences
     }
 
     /// What nobody means.
@@ -124,9 +124,9 @@ struct SimUser {
         case 6: return .calculate(RouteOrder(waypoints: [], alternatives: index), isPreview: chance(0.5))
         case 7: return .acceptFasterRoute(true)
         case 8:
-            var wishes = RoutePreferences()
-            wishes.options.initialManeuverAvoidance = pick([.nan, -1, 1e9])
-            return .reroute(wishes)
+            var preferences = RoutePreferences()
+            preferences.options.initialManeuverAvoidance = pick([.nan, -1, 1e9])
+            return .reroute(preferences)
         default:
             let places = (0..<2).map { _ in Waypoint(map.coordinate(&random)) }
             guard let plan = view.route ?? planner.plan(places, map.roads) else { return .advanceLeg() }

@@ -18,6 +18,10 @@ public struct OSMData: Sendable {
         public var id: Int64
         /// Its role, a text of ``OSMData/strings``.
         public var role: UInt32
+
+        package init(kind: Kind, id: Int64, role: UInt32) {
+            (self.kind, self.id, self.role) = (kind, id, role)
+        }
     }
 
     /// The counts of what was read and left out.
@@ -36,7 +40,7 @@ public struct OSMData: Sendable {
     /// The extract's time stamp, seconds since 1970 UTC, when its header says one.
     public internal(set) var timestamp: Int64?
     /// Counts of the reading.
-    public internal(set) var statistics = Statistics()
+    public package(set) var statistics = Statistics()
 
     package var strings = StringTable()
     package var nodeIDs: ContiguousArray<Int64> = []

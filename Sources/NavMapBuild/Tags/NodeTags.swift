@@ -17,16 +17,6 @@ public enum NodeTags {
         package var facing = Facing.unsaid
     }
 
-    /// The flags of a node with these tags.
-    public static func flags(of tags: [String: String]) -> NodeFlags {
-        var builder = OSMDataBuilder()
-        builder.addWay(id: 1, nodes: [], tags: tags)
-        let data = builder.build()
-        var set = TagSet()
-        set.load(data.ways.tags, 0)
-        return interpret(set, data.strings).flags
-    }
-
     package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Meaning {
         var result = Meaning()
         switch tags.word(.highway) {

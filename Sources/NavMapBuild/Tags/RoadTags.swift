@@ -2,23 +2,6 @@ public import NavMap
 
 /// Interprets the tags of ways: a pure function of them.
 public enum RoadTags {
-    /// The attributes of a way with these tags, along its nodes and against them; nil in a direction that neither
-    /// cars nor trucks may drive.
-    ///
-    /// - Parameter country: The country whose general limits hold unless the tags name another, two letters; empty when
-    ///   unknown.
-    public static func attributes(
-        of tags: [String: String], country: String = ""
-    ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
-        var builder = OSMDataBuilder()
-        builder.addWay(id: 1, nodes: [], tags: tags)
-        let data = builder.build()
-        var set = TagSet()
-        set.load(data.ways.tags, 0)
-        let road = interpret(set, data.strings, presumed: country)
-        return (road?.forward?.attributes(data.strings), road?.backward?.attributes(data.strings))
-    }
-
     /// Whether a way may turn out to be a road, from little of it; the reader leaves out the others.
     package static func mayBeRoad(highway: Word?, route: Word?, namesVehicles: Bool) -> Bool {
         if let highway, roadClass(highway) != nil { return true }

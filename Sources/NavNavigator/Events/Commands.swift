@@ -15,7 +15,7 @@ public struct RoutePreferences: Sendable, Hashable {
     /// In which units distances are told.
     public var units = DistanceUnits.ofCountry
 
-    /// No wishes.
+    /// The defaults.
     public init() {}
 
     /// Wishes.
@@ -33,18 +33,18 @@ public struct RouteOrder: Sendable, Hashable {
     /// Stops and pass-through points, the last one the destination.
     public var waypoints: [Waypoint]
     /// The preferences for the routes.
-    public var wishes: RoutePreferences
+    public var preferences: RoutePreferences
     /// The number of alternatives to the best route, 0 ... 2.
     public var alternatives: Int
 
     /// An order.
     public init(
-        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RoutePreferences = RoutePreferences(),
+        origin: Waypoint? = nil, waypoints: [Waypoint], preferences: RoutePreferences = RoutePreferences(),
         alternatives: Int = 0
     ) {
         self.origin = origin
         self.waypoints = waypoints
-        self.wishes = wishes
+        self.preferences = preferences
         self.alternatives = alternatives
     }
 }
@@ -83,7 +83,7 @@ public enum NavigatorCommand: Sendable, Equatable {
     case setRoute(RoutePlan, SimulatedDrive?)
     /// End guidance and preview.
     case stop
-    /// Find a new route now; with other wishes for this one route, or those of the trip.
+    /// Find a new route now; with other preferences for this one route, or those of the trip.
     case reroute(RoutePreferences?)
     /// Go on along an alternative.
     case selectAlternative(UInt64)

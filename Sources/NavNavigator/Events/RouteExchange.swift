@@ -18,7 +18,7 @@ public struct RoutePlan: Sendable, Equatable {
     /// Metres from the route's start to the vehicle; 0 before it has set out.
     public internal(set) var offset = 0.0
     /// The preferences it was requested with; nil where they are not known.
-    public internal(set) var wishes: RoutePreferences?
+    public internal(set) var preferences: RoutePreferences?
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
@@ -30,7 +30,7 @@ public struct RoutePlan: Sendable, Equatable {
     }
 
     /// Takes note of what was asked for.
-    public mutating func ask(for wishes: RoutePreferences) { self.wishes = wishes }
+    public mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
 
     /// Seconds that each step of ``guidance`` takes by the route's durations as they are now; those of a leg add up to the leg's.
     public var stepDurations: [Double] {

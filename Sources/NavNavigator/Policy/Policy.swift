@@ -32,7 +32,7 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
 public enum PolicyQuestion: Sendable, Equatable {
     /// May a reroute begin?
     case shouldReroute(RerouteEvent.Reason, DeviationState)
-    /// With which wishes, and through which waypoints, is the new route asked for?
+    /// With which preferences, and through which waypoints, is the new route asked for?
     case rerouteOptions(RerouteEvent.Reason, RoutePreferences, [Waypoint])
     /// May a new route come into force whose first maneuver is so near, seconds away?
     case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)

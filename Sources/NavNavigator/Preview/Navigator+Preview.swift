@@ -20,7 +20,7 @@ extension Navigator {
         if isPreview { cancelPreview("another preview was asked for") }
         request(
             query(
-                id, .calculate, [start] + order.waypoints, order.wishes, at: event.stamp,
+                id, .calculate, [start] + order.waypoints, order.preferences, at: event.stamp,
                 alternatives: min(max(order.alternatives, 0), 2)),
             for: .calculation(calculation), cause: event.causeSequence, event)
     }
@@ -45,7 +45,7 @@ extension Navigator {
             }
             if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
         case .found(let found):
-            let routes = self.routes(found, calculation.order.wishes).filter { $0.plan.defect == nil }
+            let routes = self.routes(found, calculation.order.preferences).filter { $0.plan.defect == nil }
             guard !routes.isEmpty else {
                 let failure = RouteFailure(code: .internal, message: "the routes that were found cannot be used")
                 return reply(.failed(failure), to: calculation.call)
@@ -63,13 +63,13 @@ extension Navigator {
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private mutating func routes(_ found: FoundRoutes, _ wishes: RoutePreferences) -> [PreviewedRoute] {
+    private mutating func routes(_ found: FoundRoutes, _ preferences: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: session.nextRoute(), plan: found.main, via: found.via)]
             + found.alternatives.map {
                 PreviewedRoute(id: $0.alternative.id, plan: $0.plan, via: $0.alternative.via)
             }
-        for index in routes.indices { routes[index].plan.wishes = wishes }
+        for index in routes.indices { routes[index].plan.preferences = preferences }
         return routes
     }
 
@@ -125,8 +125,8 @@ extension Navigator {
     mutating func refreshPreview(_ event: NavigatorEvent) {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false
-        let wishes = shown.order.wishes
-        let pricing = RoutePricing(map.router, for: wishes.vehicle, usesTraffic: wishes.usesTraffic)
+        let preferences = shown.order.preferences
+        let pricing = RoutePricing(map.router, for: preferences.vehicle, usesTraffic: preferences.usesTraffic)
         for index in shown.preview.routes.indices {
             guard let (route, changed) = pricing.repriced(shown.preview.routes[index].plan.route) else { continue }
             if changed > 0 { isChanged = true }

@@ -21,7 +21,7 @@ extension Navigator {
         request(
             query(
                 routes.nextID(), .alternatives, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
-                session.wishes, at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route),
+                session.preferences, at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route),
             for: .alternatives, cause: event.causeSequence, event)
     }
 

@@ -19,7 +19,7 @@ extension Navigator {
         request(
             query(
                 routes.nextID(), .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints,
-                session.wishes, at: event.stamp),
+                session.preferences, at: event.stamp),
             for: .fasterRoute(from: position), cause: event.causeSequence, event)
     }
 

@@ -33,7 +33,7 @@ struct RefreshSchedule {
 extension Navigator {
     /// The pricing of roads for the vehicle of the trip.
     var pricing: RoutePricing {
-        RoutePricing(map.router, for: session.wishes.vehicle, usesTraffic: session.wishes.usesTraffic)
+        RoutePricing(map.router, for: session.preferences.vehicle, usesTraffic: session.preferences.usesTraffic)
     }
 
     /// Takes other traffic, or other tiles, in.

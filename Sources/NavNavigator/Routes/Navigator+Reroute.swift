@@ -36,11 +36,12 @@ extension Navigator {
     }
 
     private mutating func draft(
-        _ reason: RerouteEvent.Reason, from position: VehiclePosition, wishes: RoutePreferences? = nil,
+        _ reason: RerouteEvent.Reason, from position: VehiclePosition, preferences: RoutePreferences? = nil,
         waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
         RouteSearch.Draft(
-            id: routes.nextID(), cause: event.causeSequence, reason: reason, wishes: wishes ?? session.wishes,
+            id: routes.nextID(), cause: event.causeSequence, reason: reason,
+            preferences: preferences ?? session.preferences,
             waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
     }
 
@@ -52,15 +53,15 @@ extension Navigator {
 
     /// A user asked for another way, or to leave out a waypoint.
     mutating func rerouteByHand(
-        _ reason: RerouteEvent.Reason, wishes: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
+        _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
     ) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard let lastPosition else { return refuse(call, "the position is not known", .noPosition) }
         guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
-        if let fault = wishes?.options.fault { return refuse(call, fault, .invalidRequest) }
+        if let fault = preferences?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
-        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints, event)
+        let draft = draft(reason, from: lastPosition, preferences: preferences, waypoints: waypoints, event)
         reply(.requested(requestID: draft.id), to: call)
         announce(draft, event)
     }
@@ -76,21 +77,21 @@ extension Navigator {
         draft.isAnnounced = true
         search.consider(draft)
         tell(.willReroute, draft, event)
-        ask(.rerouteOptions(draft.reason, draft.wishes, draft.waypoints), standard: true, event)
+        ask(.rerouteOptions(draft.reason, draft.preferences, draft.waypoints), standard: true, event)
     }
 
     // MARK: Asking for it
 
     mutating func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
-        if case .reroute(let wishes, let waypoints) = decision.answer.content {
+        if case .reroute(let preferences, let waypoints) = decision.answer.content {
             // An invalid plan would end the search for another route.
-            if let wishes, wishes.options.fault == nil { draft.wishes = wishes }
+            if let preferences, preferences.options.fault == nil { draft.preferences = preferences }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
         }
         let position = lastPosition ?? draft.origin
         draft.origin = position
-        var options = draft.wishes.options
+        var options = draft.preferences.options
         if options.initialManeuverAvoidance == 0 {
             options.initialManeuverAvoidance = maneuverAvoidance(at: position, refusals: search.refusals)
         }
@@ -98,16 +99,16 @@ extension Navigator {
             options.chosenRoute = session.chosenRoute
             options.chosenRouteFactor = config.chosenRouteFactor
         }
-        draft.wishes.options = options
+        draft.preferences.options = options
         draft.attempt = search.failures + 1
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
         tell(
             .fetching(attempt: request.attempt), draft, event,
-            config.hasOnlineProvider && draft.wishes.allowsOnline ? .online : .onBoard)
+            config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)
         // A second attempt may turn round: perhaps no way leads on.
         let start = origin(position, keepsCourse: request.attempt == 1)
         self.request(
-            query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp), for: .search,
+            query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp), for: .search,
             cause: draft.cause, event)
     }
 
@@ -121,13 +122,14 @@ extension Navigator {
     }
 
     func query(
-        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RoutePreferences, at stamp: Timestamp,
+        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ preferences: RoutePreferences,
+        at stamp: Timestamp,
         alternatives: Int = 0, to current: Route? = nil
     ) -> RouteQuery {
         RouteQuery(
-            requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: wishes.options),
-            vehicle: wishes.vehicle, allowsOnline: wishes.allowsOnline, usesTraffic: wishes.usesTraffic,
-            units: wishes.units, alternatives: alternatives, current: current,
+            requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: preferences.options),
+            vehicle: preferences.vehicle, allowsOnline: preferences.allowsOnline, usesTraffic: preferences.usesTraffic,
+            units: preferences.units, alternatives: alternatives, current: current,
             deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
     }
 
@@ -229,7 +231,7 @@ extension Navigator {
         guard let old = trip else { return }
         search.finish()
         var plan = plan
-        plan.wishes = draft.wishes
+        plan.preferences = draft.preferences
         replaceRoute(
             plan, origin: request.origin, draft.reason == .waypoint ? .waypointSkipped : .rerouted, event)
         tell(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
@@ -259,7 +261,7 @@ extension Navigator {
                 RerouteEvent(
                     phase: phase, reason: draft.reason, requestID: draft.id, attempt: draft.attempt,
                     position: lastPosition,
-                    maneuverAvoidance: draft.wishes.options.initialManeuverAvoidance, provider: provider)), event)
+                    maneuverAvoidance: draft.preferences.options.initialManeuverAvoidance, provider: provider)), event)
     }
 }
 

@@ -23,7 +23,7 @@ struct RouteSearch {
         /// Sequence of the message that led to the thought, 0 for none.
         var cause: UInt64
         var reason: RerouteEvent.Reason
-        var wishes: RoutePreferences
+        var preferences: RoutePreferences
         var waypoints: [Waypoint]
         var origin: VehiclePosition
         /// Whether it was told that there will be a reroute: then its end is told, too.

@@ -33,7 +33,7 @@ extension Navigator {
         return TripSnapshot(
             sessionID: session.id, routeID: trip.routeID, chosenRouteID: session.chosenRouteID,
             chosenRoute: session.chosenRoute, leg: trip.leg, isAtStop: trip.isAtStop, isHeld: trip.isHeld,
-            plan: trip.plan, order: RouteOrder(waypoints: trip.remainingWaypoints, wishes: session.wishes))
+            plan: trip.plan, order: RouteOrder(waypoints: trip.remainingWaypoints, preferences: session.preferences))
     }
 
     /// Goes on with a trip of the process before, from the first position that is good enough.

@@ -14,7 +14,7 @@ extension Navigator {
         case .navigate(let order, let drive): navigate(order, drive, call, event)
         case .setRoute(let plan, let drive): setRoute(plan, drive, call, event)
         case .stop: stop(call, event)
-        case .reroute(let wishes): rerouteByHand(.manual, wishes: wishes, call: call, event)
+        case .reroute(let preferences): rerouteByHand(.manual, preferences: preferences, call: call, event)
         case .selectAlternative(let id): selectAlternative(id, call, event)
         case .acceptFasterRoute(let accepts, let route): acceptFasterRoute(accepts, route, call, event)
         case .advanceLeg(let leg): advanceLeg(leg, call, event)
@@ -67,7 +67,8 @@ extension Navigator {
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
         self.request(
-            query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp), for: .search,
+            query(id, .start, [first] + wanted.order.waypoints, wanted.order.preferences, at: event.stamp),
+            for: .search,
             cause: event.causeSequence, event)
     }
 
@@ -83,7 +84,8 @@ extension Navigator {
         }
         cancelSearch(event)
         let order = RouteOrder(
-            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RoutePreferences())
+            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint),
+            preferences: plan.preferences ?? RoutePreferences())
         start(
             plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
@@ -119,7 +121,7 @@ extension Navigator {
         if let kept = wanted.resumed {
             session.resume(kept, alongSameRoute: false)
         } else {
-            session.begin(wanted.order.wishes, at: event.stamp)
+            session.begin(wanted.order.preferences, at: event.stamp)
         }
         search = RouteSearch(config)
         put(plan, origin: origin, start: 0, isApproaching: false, event)
@@ -163,7 +165,7 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         var plan = plan
-        plan.wishes = plan.wishes ?? session.wishes
+        plan.preferences = plan.preferences ?? session.preferences
         trip = Trip(
             plan, routeID: id ?? session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
             start: start, isApproaching: isApproaching)

@@ -11,16 +11,16 @@ struct Session {
     private var lastID: UInt64 = 0
     /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
     private(set) var routes: UInt64 = 0
-    private(set) var wishes = RoutePreferences()
+    private(set) var preferences = RoutePreferences()
     /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []
     private(set) var chosenRouteID: UInt64 = 0
 
-    mutating func begin(_ wishes: RoutePreferences, at stamp: Timestamp) {
+    mutating func begin(_ preferences: RoutePreferences, at stamp: Timestamp) {
         // Two trips that start at one moment are still two.
         id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
         lastID = id
-        self.wishes = wishes
+        self.preferences = preferences
         chosenRoute = []
         chosenRouteID = 0
     }
@@ -30,7 +30,7 @@ struct Session {
         id = kept.sessionID
         lastID = max(lastID, id)
         routes = max(routes, alongSameRoute ? max(kept.routeID, 1) - 1 : kept.routeID)
-        wishes = kept.order.wishes
+        preferences = kept.order.preferences
         chosenRoute = kept.chosenRoute
         chosenRouteID = kept.chosenRouteID
     }

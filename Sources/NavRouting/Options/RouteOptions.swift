@@ -71,7 +71,7 @@ public struct RouteOptions: Sendable, Hashable {
     /// The most areas that are taken.
     public static let greatestAreas = 50
 
-    /// No wishes.
+    /// The defaults.
     public init() {}
 
     var excludes: Bool { !excludedEdges.isEmpty || !excludedAreas.isEmpty }

@@ -20,7 +20,7 @@ final class PolicyClient {
 
     /// A client of the node of that name; empty for whichever serves Policy.
     ///
-    /// - Parameter vehicle: the one that wishes for a route are about unless they name another.
+    /// - Parameter vehicle: the one that preferences for a route are about unless they name another.
     init(
         _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
         answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void

@@ -59,7 +59,7 @@ package final class RoutePlanner {
         answer(query, try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
-    /// The fastest way of the node's vehicle between places, free of other wishes.
+    /// The fastest way of the node's vehicle between places, free of other preferences.
     package func route(_ places: [Coordinate], on map: MapSnapshot) throws(RouteFailure) -> Route {
         let request = RouteRequest(waypoints: places.map { Waypoint($0) })
         return try map.router.route(request, workspace: workspace).route(of: request)

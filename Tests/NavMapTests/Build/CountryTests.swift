@@ -3,6 +3,7 @@ import NavGeo
 import NavMap
 import NavMapBuild
 import NavTestKit
+import NavTestSupport
 import Testing
 
 /// Countries on a grid of 0.01°, some 1.1 by 0.75 km at 48° north: node 100 * row + column, rows to the north.

@@ -1,6 +1,7 @@
 import NavGeo
 import NavMap
 import NavMapBuild
+import NavTestSupport
 import Testing
 
 @Suite("Splitting ways into edges")

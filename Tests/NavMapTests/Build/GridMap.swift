@@ -2,6 +2,7 @@ import Foundation
 import NavGeo
 import NavMapBuild
 import NavTestKit
+import NavTestSupport
 
 extension TestData {
     /// Whether the extracts are there; tests of real data are skipped without.

@@ -1,5 +1,6 @@
 import NavMap
 import NavMapBuild
+import NavTestSupport
 import Testing
 
 @Suite("Road tags")

@@ -3,6 +3,7 @@ import NavGeo
 import NavMap
 import NavMapBuild
 import NavTestKit
+import NavTestSupport
 import Testing
 
 @Suite("Reading .osm XML")

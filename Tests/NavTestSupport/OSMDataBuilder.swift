@@ -1,5 +1,6 @@
 public import NavGeo
-internal import NavMap
+public import NavMap
+public import NavMapBuild
 
 /// Makes ``OSMData`` of objects given one by one, for maps that are drawn instead of read.
 public struct OSMDataBuilder: Sendable {
@@ -86,57 +87,33 @@ public struct OSMDataBuilder: Sendable {
     }
 }
 
-extension OSMData {
-    /// The ways of countries' borders that are not among `ways`, ascending: those that do not say that they are borders,
-    /// and those outside of the extract.
-    func missingBorders(_ ways: ElementList<Int64>) -> [Int64] {
-        var wanted: [Int64] = []
-        for relation in relations.ids.indices where CountryBorder.code(self, relation) != 0 {
-            for at in relations.partRange(relation) where relations.parts[at].kind == .way {
-                wanted.append(relations.parts[at].id)
-            }
-        }
-        if wanted.isEmpty { return [] }
-        let known = Set(ways.ids)
-        return Set(wanted).subtracting(known).sorted()
+extension RoadTags {
+    /// The attributes of a way with these tags, along its nodes and against them; nil in a direction that neither
+    /// cars nor trucks may drive.
+    ///
+    /// - Parameter country: The country whose general limits hold unless the tags name another, two letters; empty when
+    ///   unknown.
+    public static func attributes(
+        of tags: [String: String], country: String = ""
+    ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
+        var builder = OSMDataBuilder()
+        builder.addWay(id: 1, nodes: [], tags: tags)
+        let data = builder.build()
+        var set = TagSet()
+        set.load(data.ways.tags, 0)
+        let road = interpret(set, data.strings, presumed: country)
+        return (road?.forward?.attributes(data.strings), road?.backward?.attributes(data.strings))
     }
+}
 
-    /// Takes over ways that name nodes by id: sorts them, and lists the nodes that they and the restrictions name, all
-    /// still absent.
-    mutating func setWays(_ raw: consuming ElementList<Int64>, jobs: Int) {
-        statistics.duplicateIDs += raw.sortByID()
-        statistics.duplicateIDs += relations.sortByID()
-        var needed = raw.parts
-        for member in relations.parts where member.kind == .node { needed.append(member.id) }
-        RadixSort.sort(&needed)
-        RadixSort.removeDuplicates(&needed)
-        nodeIDs = needed
-        latitudes = ContiguousArray(repeating: OSMData.absent, count: needed.count)
-        longitudes = ContiguousArray(repeating: 0, count: needed.count)
-
-        let refs = raw.parts
-        let ids = nodeIDs
-        let piece = 1 << 16
-        let pieces = Parallel.map((refs.count + piece - 1) / piece, jobs: jobs) { number in
-            var indexes = ContiguousArray<UInt32>()
-            let range = number * piece..<min(refs.count, (number + 1) * piece)
-            indexes.reserveCapacity(range.count)
-            ids.withUnsafeBufferPointer { ids in
-                var hint = 0
-                for at in range {
-                    // Every id is there: the list was made of these references.
-                    let index = IDSearch.find(refs[at], in: ids, from: hint) ?? 0
-                    indexes.append(UInt32(truncatingIfNeeded: index))
-                    hint = index + 1
-                }
-            }
-            return indexes
-        }
-        ways = ElementList<UInt32>()
-        ways.ids = raw.ids
-        ways.partStarts = raw.partStarts
-        ways.tags = raw.tags
-        ways.parts.reserveCapacity(refs.count)
-        for indexes in pieces { ways.parts.append(contentsOf: indexes) }
+extension NodeTags {
+    /// The flags of a node with these tags.
+    public static func flags(of tags: [String: String]) -> NodeFlags {
+        var builder = OSMDataBuilder()
+        builder.addWay(id: 1, nodes: [], tags: tags)
+        let data = builder.build()
+        var set = TagSet()
+        set.load(data.ways.tags, 0)
+        return interpret(set, data.strings).flags
     }
 }

@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 
 /// A search that heeds the options of a request.
-struct WishfulSearch {
+struct ConstrainedSearch {
     private let search: any LegSearch
     private let metric: Metric
     private let options: RouteOptions
