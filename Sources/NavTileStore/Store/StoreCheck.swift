@@ -11,6 +11,7 @@ import NavTileCache
 /// then, so that a file on its way is no finding, nor is one of which the index knows that it has yet to follow.
 struct StoreCheck {
     private let access: IndexAccess
+    private let readsContent: Bool
     /// Puts a finding right and says whether it could; nil for a check that changes nothing.
     private let repair: ((Fault) -> Bool)?
     private var report = CheckReport()
@@ -36,8 +37,9 @@ struct StoreCheck {
         case none
     }
 
-    init(access: IndexAccess, repair: ((Fault) -> Bool)? = nil) {
+    init(access: IndexAccess, readsContent: Bool = true, repair: ((Fault) -> Bool)? = nil) {
         self.access = access
+        self.readsContent = readsContent
         self.repair = repair
     }
 
@@ -155,7 +157,8 @@ struct StoreCheck {
         }
         for object in known {
             names.remove(String(object.hash.hexadecimal.dropFirst(2)))
-            if let fault = try files.fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
+            let fault = try files.fault(object.hash, object.bytes, readsContent: readsContent)
+            if let fault, try uses(object.hash) ?? 0 > 0 {
                 find(fault.kind, folder.objectName(object.hash), fault.detail, .object(object.hash))
             }
             report.objectCount += 1

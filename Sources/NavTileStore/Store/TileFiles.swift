@@ -14,12 +14,13 @@ struct TileFiles {
     ///
     /// - Parameter asksDisk: Whether what the machine's memory has of it does not count.
     func fault(
-        _ hash: ContentHash, _ bytes: Int64, asksDisk: Bool = false
+        _ hash: ContentHash, _ bytes: Int64, readsContent: Bool = true, asksDisk: Bool = false
     ) throws(StoreError) -> (kind: CheckFinding.Kind, detail: String)? {
         guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
         guard status.isFile, status.size == bytes else {
             return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
         }
+        guard readsContent else { return nil }
         if asksDisk { Files.dropPages(folder.object(hash)) }
         guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
         return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")

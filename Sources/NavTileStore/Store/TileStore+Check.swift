@@ -6,8 +6,10 @@ import NavTileCache
 extension TileStoreReader {
     /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
     /// writes.
-    public func check() throws(StoreError) -> CheckReport {
-        var check = StoreCheck(access: access)
+    ///
+    /// - Parameter readsContent: Whether each file is read and hashed; else only its size is looked at.
+    public func check(readsContent: Bool = true) throws(StoreError) -> CheckReport {
+        var check = StoreCheck(access: access, readsContent: readsContent)
         return try check.run()
     }
 }
