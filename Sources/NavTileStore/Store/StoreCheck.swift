@@ -72,7 +72,7 @@ struct StoreCheck {
         for fault in faults { find(.index, "index.sqlite", fault, .none) }
     }
 
-    /// What the triggers count, counted anew.
+    /// Queries that count anew what the triggers count.
     private static let counts = [
         (
             "files' uses",
@@ -207,7 +207,7 @@ struct StoreCheck {
         }
     }
 
-    /// What is wrong, still so after a moment when an owner may be at it: files follow the index by a few milliseconds.
+    /// Returns a fault that is still there after a moment when an owner may be at it: files follow the index by a few milliseconds.
     private func lasts(_ fault: () throws(StoreError) -> String?) throws(StoreError) -> String? {
         var found = try fault()
         for _ in 0..<10 where found != nil && repair == nil {
