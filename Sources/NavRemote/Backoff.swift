@@ -2,14 +2,14 @@
 ///
 /// Pauses double, and each is drawn from its upper half, so that vehicles that lost one server at one moment do not return
 /// to it at one moment.
-public struct Backoff: Sendable {
+package struct Backoff: Sendable {
     /// The pause before the first repetition, seconds.
-    public var first: Double
+    package var first: Double
     /// The longest pause, seconds.
-    public var longest: Double
+    package var longest: Double
 
     /// Pauses that begin with one and grow to the other, seconds.
-    public init(first: Double, longest: Double) {
+    package init(first: Double, longest: Double) {
         self.first = first
         self.longest = longest
     }
@@ -19,7 +19,7 @@ public struct Backoff: Sendable {
     /// - Parameters:
     ///   - repetition: counted from 0.
     ///   - chance: what was drawn for it, evenly from 0 ..< 1.
-    public func pause(before repetition: Int, chance: Double) -> Double {
+    package func pause(before repetition: Int, chance: Double) -> Double {
         var pause = first
         for _ in 0..<min(max(repetition, 0), 30) { pause = min(pause * 2, longest) }
         return min(pause, longest) * (0.5 + 0.5 * chance)

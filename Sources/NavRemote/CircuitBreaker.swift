@@ -2,7 +2,7 @@
 ///
 /// Closed until some failures in a row; then open for a rest that doubles with each trial that fails; then half open, when
 /// one question is let through. It knows no clock: moments are durations since any fixed one.
-public struct CircuitBreaker: Sendable {
+package struct CircuitBreaker: Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: Duration, rest: Duration)
@@ -15,7 +15,7 @@ public struct CircuitBreaker: Sendable {
     private let longestRetryAfter: Duration
     private var state = State.closed(failures: 0)
     /// The reason of the last failure; nil since the last answer.
-    public private(set) var reason: String?
+    package private(set) var reason: String?
 
     /// A breaker that is closed.
     ///
@@ -24,7 +24,7 @@ public struct CircuitBreaker: Sendable {
     ///   - firstRest: for how long it opens first.
     ///   - longestRest: how long rests grow; no less than the first.
     ///   - longestRetryAfter: the longest wait that a server may ask for.
-    public init(failuresToRest: Int, firstRest: Duration, longestRest: Duration, longestRetryAfter: Duration) {
+    package init(failuresToRest: Int, firstRest: Duration, longestRest: Duration, longestRetryAfter: Duration) {
         self.failuresToRest = max(failuresToRest, 1)
         self.firstRest = firstRest
         self.longestRest = max(longestRest, firstRest)
@@ -32,10 +32,10 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Whether a question may be asked now; who asks says so with ``noteQuestion(at:)``, and then how it ended.
-    public func admits(at now: Duration) -> Bool { rest(at: now) == nil }
+    package func admits(at now: Duration) -> Bool { rest(at: now) == nil }
 
     /// For how long the server is left alone; nil when it may be asked.
-    public func rest(at now: Duration) -> Duration? {
+    package func rest(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
         case .open(let until, _): until > now ? until - now : nil
@@ -44,28 +44,28 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// A question is asked: it is the trial when the server rested.
-    public mutating func noteQuestion(at now: Duration) {
+    package mutating func noteQuestion(at now: Duration) {
         if case .open(let until, let rest) = state, now >= until { state = .trial(rest: rest) }
     }
 
     /// The moment of the next request; nil for now, or when a trial must end first.
-    public var opens: Duration? {
+    package var opens: Duration? {
         if case .open(let until, _) = state { until } else { nil }
     }
 
     /// Failures in a row while it is closed; nil when it is not.
-    public var failures: Int? {
+    package var failures: Int? {
         if case .closed(let failures) = state { failures } else { nil }
     }
 
     /// The server answered, whatever it said.
-    public mutating func noteAnswer() {
+    package mutating func noteAnswer() {
         state = .closed(failures: 0)
         reason = nil
     }
 
     /// The server failed; `atLeast` is how long it asks to be left alone.
-    public mutating func noteFailure(_ reason: String, at now: Duration, atLeast: Duration?) {
+    package mutating func noteFailure(_ reason: String, at now: Duration, atLeast: Duration?) {
         self.reason = reason
         let asked = min(atLeast ?? .zero, longestRetryAfter)
         let rest: Duration
@@ -86,7 +86,7 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// The question came to nothing that says anything of the server.
-    public mutating func noteNothing(at now: Duration) {
+    package mutating func noteNothing(at now: Duration) {
         if case .trial(let rest) = state { state = .open(until: now, rest: rest) }
     }
 }

@@ -1,6 +1,6 @@
-/// How often a failed attempt is repeated, and after which pauses.
+/// The number of repetitions of a failed attempt, and the pauses before them.
 package struct RetryPolicy: Sendable {
-    /// How often.
+    /// The number of repetitions.
     package var retries: Int
     /// After which pauses.
     package var backoff: Backoff

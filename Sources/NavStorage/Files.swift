@@ -11,7 +11,7 @@ package enum Files {
         package var isDirectory: Bool
         package var isFile: Bool
         package var isLink: Bool
-        /// When the content was last changed, nanoseconds since 1970 by the machine's clock.
+        /// The moment of the last change of the content, nanoseconds since 1970 by the machine's clock.
         package var modified: Int64
     }
 

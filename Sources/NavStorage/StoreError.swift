@@ -1,7 +1,7 @@
-/// Why the tile store could not do something.
-public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+/// The reason why the tile store could not do something.
+package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of a failure.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         /// Another process owns the folder.
         case busy
         /// The folder, or what was named, is not there.
@@ -28,13 +28,11 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case system
     }
 
-    /// The kind.
-    public let code: Code
+    package let code: Code
     /// A description of what failed, where, and what to do, in one line.
-    public let description: String
+    package let description: String
 
-    /// A failure.
-    public init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

@@ -1,33 +1,30 @@
-public import NavGeo
+package import NavGeo
 
 /// A tile that will be needed.
-public struct WantedTile: Sendable, Hashable {
-    /// Which.
-    public var tile: TileID
-    /// When: how far along the route the vehicle is when it first may need it, metres; around the vehicle how far it is
+package struct WantedTile: Sendable, Hashable {
+    package var tile: TileID
+    /// The place along the route where the vehicle first may need it, metres; around the vehicle how far it is
     /// away comes on top of where the vehicle is.
-    public var need: Double
+    package var need: Double
 
-    /// A wanted tile.
-    public init(tile: TileID, need: Double) {
+    package init(tile: TileID, need: Double) {
         self.tile = tile
         self.need = need
     }
 }
 
 /// A line that the vehicle may follow.
-public struct PlannedLine: Sendable, Hashable {
-    /// The line.
-    public var line: ProjectedLine
+package struct PlannedLine: Sendable, Hashable {
+    package var line: ProjectedLine
     /// Its head.
-    public var destination: Coordinate?
-    /// Where it leaves the route, metres along the *route*; 0 for the route itself.
-    public var fork: Double
+    package var destination: Coordinate?
+    /// The fork, metres along the *route*; 0 for the route itself.
+    package var fork: Double
     /// The same place, metres along this line: what lies before it is the route's.
-    public var ownFork: Double
+    package var ownFork: Double
 
     /// A line; `fork` and `ownFork` for an alternative.
-    public init(_ line: Polyline, fork: Double = 0, ownFork: Double = 0) {
+    package init(_ line: Polyline, fork: Double = 0, ownFork: Double = 0) {
         self.line = ProjectedLine(line)
         destination = line.coordinates.last
         self.fork = fork
@@ -35,18 +32,17 @@ public struct PlannedLine: Sendable, Hashable {
     }
 }
 
-/// What became of the wanted tiles.
-public struct CacheChanges: Sendable, Hashable {
+/// The difference between two sets of wanted tiles.
+package struct CacheChanges: Sendable, Hashable {
     /// Tiles that are wanted now and were not, the soonest needed first.
-    public var added: [WantedTile] = []
+    package var added: [WantedTile] = []
     /// Tiles that are no longer wanted, by id.
-    public var removed: [TileID] = []
+    package var removed: [TileID] = []
 
-    /// Nothing.
-    public init() {}
+    package init() {}
 
     /// Whether nothing changed.
-    public var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+    package var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 }
 
 /// Says which tiles the vehicle will need, and in which order: around it, along its route and alternatives, and around
@@ -54,15 +50,15 @@ public struct CacheChanges: Sendable, Hashable {
 ///
 /// A change of the route costs time in proportion to its length, a position that of the circle around it when the
 /// vehicle has moved, and next to nothing when it stands.
-public struct CachePlanner: Sendable {
-    /// Which tiles are kept. A change holds from the next route and the next position on.
-    public var profile: CacheProfile {
+package struct CachePlanner: Sendable {
+    /// The tiles that are kept. A change holds from the next route and the next position on.
+    package var profile: CacheProfile {
         didSet { centre = nil }
     }
 
     /// Tiles of the route, its alternatives and its destination.
     private var ahead: [WantedTile] = []
-    /// How soon each of `ahead` is needed.
+    /// The need of each of `ahead`.
     private var needs: [TileID: Double] = [:]
     /// Tiles of `ahead` before this one lie behind the vehicle.
     private var passed = 0
@@ -70,21 +66,21 @@ public struct CachePlanner: Sendable {
     private var around: [WantedTile] = []
     private var isAround: Set<TileID> = []
     private var centre: Coordinate?
-    /// How far along its route the vehicle is, metres: what is needed up to here is needed now.
-    public private(set) var cursor = 0.0
+    /// The vehicle's place along its route, metres: what is needed up to here is needed now.
+    package private(set) var cursor = 0.0
 
     /// A planner that wants nothing yet.
-    public init(_ profile: CacheProfile) { self.profile = profile }
+    package init(_ profile: CacheProfile) { self.profile = profile }
 
     /// All tiles that are wanted, the soonest needed first.
-    public var wanted: [WantedTile] {
+    package var wanted: [WantedTile] {
         var all = around.map { WantedTile(tile: $0.tile, need: cursor + $0.need) }
         all += ahead[passed...].filter { !isAround.contains($0.tile) }
         return all.sorted(by: Self.isSooner)
     }
 
     /// Whether a tile is wanted.
-    public func wants(_ tile: TileID) -> Bool {
+    package func wants(_ tile: TileID) -> Bool {
         if isAround.contains(tile) { return true }
         guard let need = needs[tile] else { return false }
         return need >= cursor - profile.behind
@@ -93,7 +89,7 @@ public struct CachePlanner: Sendable {
     /// Takes another route, with its alternatives; nil when there is none any more.
     ///
     /// - Parameter cursor: How far along the route the vehicle is, metres.
-    public mutating func follow(
+    package mutating func follow(
         _ route: PlannedLine?, alternatives: [PlannedLine] = [], cursor: Double = 0
     ) -> CacheChanges {
         let before = Set(ahead[passed...].map(\.tile)).union(isAround)
@@ -109,7 +105,7 @@ public struct CachePlanner: Sendable {
     /// Takes the vehicle's position.
     ///
     /// - Parameter cursor: How far along the route it is, metres; nil without a route or off it.
-    public mutating func move(to position: Coordinate, cursor: Double? = nil) -> CacheChanges {
+    package mutating func move(to position: Coordinate, cursor: Double? = nil) -> CacheChanges {
         var changes = CacheChanges()
         if let cursor, cursor > self.cursor {
             self.cursor = cursor

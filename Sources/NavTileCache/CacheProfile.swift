@@ -1,63 +1,61 @@
 import NavGeo
 
-/// How far around the vehicle tiles of one zoom level are kept, metres.
-public struct CacheReach: Sendable, Hashable {
+/// The distances around the vehicle within which tiles of one zoom level are kept, metres.
+package struct CacheReach: Sendable, Hashable {
     /// Around the position. 2,000: the documents' default.
-    public var position: Double
+    package var position: Double
     /// To each side of the route. 500: the documents' default.
-    public var route: Double
+    package var route: Double
     /// Around the destination. 5,000: the documents' default.
-    public var destination: Double
+    package var destination: Double
 
     /// The documents' distances unless others are given.
-    public init(position: Double = 2_000, route: Double = 500, destination: Double = 5_000) {
+    package init(position: Double = 2_000, route: Double = 500, destination: Double = 5_000) {
         self.position = position
         self.route = route
         self.destination = destination
     }
 
     /// The same with every distance at least `metres`.
-    public func atLeast(_ metres: Double) -> CacheReach {
+    package func atLeast(_ metres: Double) -> CacheReach {
         CacheReach(
             position: max(position, metres), route: max(route, metres), destination: max(destination, metres))
     }
 }
 
-/// Which tiles of one kind are kept ahead of the vehicle.
-public struct CacheProfile: Sendable, Hashable {
+/// The tiles of one kind that are kept ahead of the vehicle.
+package struct CacheProfile: Sendable, Hashable {
     /// A zoom level and how far its tiles are kept.
-    public struct Level: Sendable, Hashable {
+    package struct Level: Sendable, Hashable {
         /// Zoom level, 0 ... 22.
-        public var zoom: UInt8
-        /// How far.
-        public var reach: CacheReach
+        package var zoom: UInt8
+        /// The distances.
+        package var reach: CacheReach
 
-        /// A level.
-        public init(zoom: UInt8, reach: CacheReach) {
+        package init(zoom: UInt8, reach: CacheReach) {
             self.zoom = zoom
             self.reach = reach
         }
     }
 
     /// The levels, coarse ones first: what leads far is worth more than what lies near, and costs little.
-    public var levels: [Level]
+    package var levels: [Level]
 
     /// The most tiles that are wanted at once; what is needed latest is left out. 200,000: some 4 GB of road tiles.
-    public var greatestCount = 200_000
-    /// How far the vehicle moves before the tiles around it are looked at again, metres. 100: a twentieth of the
+    package var greatestCount = 200_000
+    /// Distance that the vehicle moves before the tiles around it are looked at again, metres. 100: a twentieth of the
     /// default radius, and more than a standing receiver wanders.
-    public var step = 100.0
-    /// How far behind the vehicle the route's tiles are still wanted, metres. 2,000: a turn back is not a download.
-    public var behind = 2_000.0
-    /// How much later than the route's an alternative's tiles are wanted, metres. 5,000.
-    public var alternativeDelay = 5_000.0
+    package var step = 100.0
+    /// Distance behind the vehicle within which the route's tiles are still wanted, metres. 2,000: a turn back is not a download.
+    package var behind = 2_000.0
+    /// Distance by which an alternative's tiles are wanted later than the route's, metres. 5,000.
+    package var alternativeDelay = 5_000.0
 
-    /// A profile.
-    public init(levels: [Level]) { self.levels = levels.sorted { $0.zoom < $1.zoom } }
+    package init(levels: [Level]) { self.levels = levels.sorted { $0.zoom < $1.zoom } }
 
     /// Road tiles: the local layer (zoom 12) as far as `reach` says, and the arterial (9) and highway (6) layers far
     /// enough around it that a long route and a detour stay routable: 10 km and 50 km.
-    public static func navigation(_ reach: CacheReach = CacheReach()) -> CacheProfile {
+    package static func navigation(_ reach: CacheReach = CacheReach()) -> CacheProfile {
         CacheProfile(levels: [
             Level(zoom: 6, reach: reach.atLeast(50_000)), Level(zoom: 9, reach: reach.atLeast(10_000)),
             Level(zoom: 12, reach: reach),
@@ -65,12 +63,12 @@ public struct CacheProfile: Sendable, Hashable {
     }
 
     /// Map tiles of a range of zoom levels, each as far as `reach` says.
-    public static func maps(_ reach: CacheReach = CacheReach(), zooms: ClosedRange<UInt8>) -> CacheProfile {
+    package static func maps(_ reach: CacheReach = CacheReach(), zooms: ClosedRange<UInt8>) -> CacheProfile {
         CacheProfile(levels: zooms.map { Level(zoom: $0, reach: reach) })
     }
 
-    /// Why the numbers make no sense; nil when they do.
-    public var fault: String? {
+    /// The reason why the numbers are invalid; nil when they are valid.
+    package var fault: String? {
         for level in levels {
             let reach = level.reach
             guard level.zoom <= TileID.maximumZoom else {

@@ -19,7 +19,7 @@ package protocol EvictionSource {
     mutating func nextIdle() throws -> EvictionCandidate?
     /// A tile by its number; nil when it is pinned or not on board.
     mutating func unpinned(_ number: Int64) throws -> EvictionCandidate?
-    /// How many tiles have a file.
+    /// Returns the number of tiles that have a file.
     mutating func uses(_ hash: ContentHash) throws -> Int64
 }
 
@@ -31,7 +31,7 @@ package protocol EvictionSource {
 package struct Eviction {
     /// The tiles, in the order in which they go.
     package private(set) var victims: [Int64] = []
-    /// How many of them are wanted, later than what is to come.
+    /// The number of victims that are wanted, later than what is to come.
     package private(set) var wantedCount = 0
     /// Bytes that they free.
     package private(set) var freedBytes: Int64 = 0
@@ -39,10 +39,9 @@ package struct Eviction {
     package private(set) var suffices = true
     /// Tiles that were looked at and stay, because they are wanted.
     package private(set) var passed: [Int64] = []
-    /// How many users each file loses.
+    /// The number of users that each file loses.
     private var lost: [ContentHash: Int64] = [:]
 
-    /// Nothing goes.
     package init() {}
 
     /// The choice that frees `excess` bytes.

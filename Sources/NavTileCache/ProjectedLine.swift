@@ -1,11 +1,11 @@
-public import NavGeo
+package import NavGeo
 
 /// A line in the projection of the tiles, made once for all zoom levels.
-public struct ProjectedLine: Sendable, Hashable {
+package struct ProjectedLine: Sendable, Hashable {
     struct Vertex: Sendable, Hashable {
         /// The place where the whole world is one tile; x beyond it past the antimeridian.
         var place: TileGrid.Point
-        /// What a metre is here, in worlds.
+        /// The width of a metre here, in worlds.
         var scale: Double
         /// Metres along the line.
         var offset: Double
@@ -14,10 +14,10 @@ public struct ProjectedLine: Sendable, Hashable {
     let vertices: [Vertex]
 
     /// Metres along the line at its end.
-    public var length: Double { vertices.last?.offset ?? 0 }
+    package var length: Double { vertices.last?.offset ?? 0 }
 
     /// A line; points that are no positions are left out. Lines go the short way over the antimeridian.
-    public init(_ line: Polyline) {
+    package init(_ line: Polyline) {
         var vertices: [Vertex] = []
         vertices.reserveCapacity(line.coordinates.count)
         for (coordinate, offset) in zip(line.coordinates, line.cumulativeLengths)

@@ -1,16 +1,16 @@
 import Glibc
-public import NavGeo
+package import NavGeo
 
 /// The tiles of one zoom level that an area touches.
 ///
 /// All functions pass each tile at least once and may pass it again; what they pass depends on nothing but their
 /// arguments. Distances are exact but for the change of scale within a tile.
-public enum TileCover {
+package enum TileCover {
     /// A line is cut into pieces of this many tiles at most, so that a long edge of a box is not searched as a box.
     private static let longestPiece = 4.0
 
     /// Tiles within `radius` metres of a position, each with its distance from it, metres.
-    public static func disc(
+    package static func disc(
         around centre: Coordinate, radius: Double, zoom: UInt8, _ body: (TileID, Double) -> Void
     ) {
         guard centre.isValid, radius >= 0, radius.isFinite else { return }
@@ -24,7 +24,7 @@ public enum TileCover {
     /// near it, metres.
     ///
     /// - Parameter range: The stretch of the line that counts, metres along it.
-    public static func corridor(
+    package static func corridor(
         along line: ProjectedLine, in range: ClosedRange<Double> = 0 ... .infinity, buffer: Double, zoom: UInt8,
         _ body: (TileID, Double) -> Void
     ) {
@@ -50,45 +50,6 @@ public enum TileCover {
                 covered.set(from, to, reach, isWhole: isWhole(from, to, reach))
             }
         }
-    }
-
-    /// Tiles that polygons touch. Each polygon is its outer ring and its holes; what lies in an odd number of rings is
-    /// inside.
-    ///
-    /// - Returns: false when there are more than `limit` tiles; some have been passed by then.
-    public static func polygons(
-        _ polygons: [[[Coordinate]]], zoom: UInt8, limit: Int, _ body: (TileID) -> Void
-    ) -> Bool {
-        let grid = TileGrid(zoom: zoom)
-        var passed = 0
-        for rings in polygons {
-            let shapes = rings.map { ring in closed(ring.filter(\.isValid), grid) }
-            for shape in shapes where shape.count > 1 {
-                for index in 1..<shape.count {
-                    let (start, end) = (shape[index - 1], shape[index])
-                    let steps = max(abs(end.x - start.x), abs(end.y - start.y))
-                    guard passed + Int(min(steps, 1e9)) <= limit else { return false }
-                    let pieces = max(1, Int((steps / longestPiece).rounded(.up)))
-                    for piece in 0..<pieces {
-                        visit(
-                            grid, between(start, end, Double(piece) / Double(pieces)),
-                            between(start, end, Double(piece + 1) / Double(pieces)), reach: 0
-                        ) { tile, _ in
-                            passed += 1
-                            body(tile)
-                        }
-                    }
-                }
-            }
-            guard
-                fill(
-                    shapes, grid, limit: limit - passed,
-                    {
-                        passed += 1; body($0)
-                    })
-            else { return false }
-        }
-        return passed <= limit
     }
 
     // MARK: Parts
@@ -120,45 +81,6 @@ public enum TileCover {
         return rows.allSatisfy { y in
             columns.allSatisfy { TileGrid.squaredDistance(x: $0, y: y, from: start, to: end) <= reach * reach }
         }
-    }
-
-    /// Tiles whose middle is inside, row by row: with those that the boundary touches, all that the area touches.
-    private static func fill(
-        _ shapes: [[TileGrid.Point]], _ grid: TileGrid, limit: Int, _ body: (TileID) -> Void
-    ) -> Bool {
-        let points = shapes.joined()
-        guard let top = points.map(\.y).min(), let bottom = points.map(\.y).max() else { return true }
-        var left = limit
-        for y in max(Int(top.rounded(.down)), 0)...max(min(Int(bottom.rounded(.down)), grid.count - 1), 0) {
-            let middle = Double(y) + 0.5
-            var crossings: [Double] = []
-            for shape in shapes where shape.count > 1 {
-                for index in 1..<shape.count {
-                    let (start, end) = (shape[index - 1], shape[index])
-                    guard (start.y <= middle) != (end.y <= middle) else { continue }
-                    crossings.append(start.x + (middle - start.y) / (end.y - start.y) * (end.x - start.x))
-                }
-            }
-            crossings.sort()
-            for pair in stride(from: 0, to: crossings.count - 1, by: 2) {
-                let first = Int((crossings[pair] - 0.5).rounded(.up))
-                let last = Int((crossings[pair + 1] - 0.5).rounded(.down))
-                guard first <= last else { continue }
-                left -= last - first + 1
-                guard left >= 0 else { return false }
-                for x in first...last { if let tile = grid.tile(x: x, y: y) { body(tile) } }
-            }
-        }
-        return true
-    }
-
-    private static func closed(_ ring: [Coordinate], _ grid: TileGrid) -> [TileGrid.Point] {
-        guard let first = ring.first else { return [] }
-        var places = [TileGrid.world(first)]
-        for coordinate in ring.dropFirst() + [first] {
-            places.append(TileGrid.world(coordinate).unwrapped(after: places[places.count - 1]))
-        }
-        return places.map { grid.point($0) }
     }
 
     private static func between(_ start: TileGrid.Point, _ end: TileGrid.Point, _ share: Double) -> TileGrid.Point {

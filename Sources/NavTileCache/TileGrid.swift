@@ -26,7 +26,7 @@ struct TileGrid {
     /// The place of a point of the whole world as one tile.
     func point(_ world: Point) -> Point { Point(x: world.x * Double(count), y: world.y * Double(count)) }
 
-    /// What a metre is at a latitude, in tiles.
+    /// The width of a metre at a latitude, in tiles.
     func tiles(perMetreAt latitude: Double) -> Double { Self.worlds(perMetreAt: latitude) * Double(count) }
 
     /// The place of a valid position where the whole world is one tile.
@@ -35,7 +35,7 @@ struct TileGrid {
         return Point(x: (coordinate.longitude + 180) / 360, y: (1 - asinh(tan(latitude)) / .pi) / 2)
     }
 
-    /// What a metre is at a latitude, in worlds.
+    /// The width of a metre at a latitude, in worlds.
     static func worlds(perMetreAt latitude: Double) -> Double {
         let bounded = Angle.radians(min(max(latitude, -85.05), 85.05))
         return 1 / (2 * .pi * Geodesy.semiMajorAxis * cos(bounded))

@@ -1,12 +1,11 @@
-/// Which tiles of which editions will be needed, and how soon.
+/// The tiles of editions that will be needed, with their need.
 package struct WantedTiles: Sendable {
-    /// How often it was told what is wanted.
+    /// The number of times that it was told what is wanted.
     package private(set) var generation = 0
     private var needs: [Int64: [Int64: Double]] = [:]
     /// All of them, the latest needed first; nil when that is to be found out anew.
     private var latestFirst: [(number: Int64, need: Double)]?
 
-    /// Nothing is wanted.
     package init() {}
 
     /// Takes all wanted tiles of an edition.
@@ -19,7 +18,7 @@ package struct WantedTiles: Sendable {
         }
     }
 
-    /// How soon a tile will be needed; nil when nobody wants it.
+    /// Returns the need of a tile; nil when it is not wanted.
     package func need(_ number: Int64) -> Double? { needs[TileNumber.edition(number)]?[number] }
 
     /// All of them, unordered.

@@ -14,7 +14,6 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
     /// The highest zoom level of map tiles.
     package var zoomMax = 14
 
-    /// The documents' defaults.
     package init() {}
 
     /// The planner's profile for road tiles.
@@ -25,7 +24,7 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         .maps(maps, zooms: UInt8(clamping: min(zoomMin, zoomMax))...UInt8(clamping: max(zoomMin, zoomMax)))
     }
 
-    /// Why the numbers make no sense together; nil when they do.
+    /// The reason why the numbers are invalid together; nil when they are valid.
     package var fault: String? {
         guard zoomMin <= zoomMax else {
             return "predictive.maps.zoom_min (\(zoomMin)) is above predictive.maps.zoom_max (\(zoomMax))"

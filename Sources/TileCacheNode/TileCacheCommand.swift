@@ -35,7 +35,6 @@ package struct TileCacheCommand: ParsableCommand {
     @Flag(help: "Use no network, as network.mode=offline: only what is on board, and sources on this machine.")
     package var offline = false
 
-    /// Nothing given.
     package init() {}
 
     /// Checks the store, or runs the node until it is told to stop.

@@ -10,9 +10,8 @@ package struct TileCacheConfiguration: NodeConfiguration {
     package var storePath = ""
     /// Most bytes of tiles on disk, in units of 1,000,000.
     package var budgetMB = 4_096.0
-    /// How fast the files of tiles on board are looked at for damage, bytes per second; 0 for never.
+    /// The rate at which files of tiles on board are scrubbed for damage, bytes per second; 0 for never.
     package var scrubBytesPerSecond = 250_000
-    /// The tilesets.
     package var tilesets: [TilesetKeys] = []
     /// The keys of keeping tiles ahead of the vehicle.
     package var predictive = PredictiveKeys()
@@ -30,7 +29,6 @@ package struct TileCacheConfiguration: NodeConfiguration {
     /// The wall clock, for what expires when; no key.
     package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
 
-    /// The defaults.
     package init() {}
 
     /// The store's folder: the configured one, else `navbus/tiles` below the user's folder for data.
@@ -40,7 +38,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share/navbus/tiles"
     }
 
-    /// What the cache's decisions go by.
+    /// The settings of the cache's decisions.
     package var settings: CacheSettings {
         var settings = CacheSettings()
         settings.isPredictive = predictive.isEnabled
@@ -105,13 +103,11 @@ package struct NetworkKeys: NodeConfiguration, Equatable {
     /// The number of retries of a tile that failed.
     package var retries = 4
 
-    /// The defaults.
     package init() {}
 
     /// Bytes per second; nil for any number.
     package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
 
-    /// The configuration of downloads.
     package var download: DownloadConfiguration {
         var configuration = DownloadConfiguration()
         configuration.concurrency = concurrency
@@ -158,7 +154,6 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
     /// The origin of pages that may use it.
     package var origin = "*"
 
-    /// The defaults.
     package init() {}
 
     /// Every key.

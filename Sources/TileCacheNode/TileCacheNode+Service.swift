@@ -137,7 +137,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Which tiles of an area are on board.
+    /// Answers with the tiles of an area that are on board.
     package func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.lookup.run { [lookup = engine.lookup] in

@@ -25,7 +25,7 @@ package final class TileCacheNode: Node {
     private var server: TileServer?
     private let serverKeys: TileServerKeys
     private var events: UInt64 = 0
-    /// When `/nav/position` was heard last, monotonic ns.
+    /// The moment when `/nav/position` was heard last, monotonic ns.
     private var positionAt: Int64 = .min / 2
 
     /// The silence of `/nav/position` after which fixes count instead, ns.
@@ -220,7 +220,6 @@ package final class TileCacheNode: Node {
 }
 
 extension NodeError {
-    /// A failure of the store.
     init(_ error: StoreError) {
         switch error.code {
         case .missing: self.init(.missing, error.description)

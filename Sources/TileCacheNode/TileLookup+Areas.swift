@@ -18,7 +18,7 @@ extension TileLookup {
         var tiles: [TileID]
     }
 
-    /// Which tiles of an area there are, and which of them are missing on board.
+    /// Returns which tiles of an area there are, and which of them are missing on board.
     func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
         guard let geometry = request.geometry else {
             throw TileFailure(.invalidRequest, "coverage needs a geometry: a Polygon or MultiPolygon")
@@ -61,7 +61,7 @@ extension TileLookup {
         return response
     }
 
-    /// How many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples; and how
+    /// Returns how many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples; and how
     /// many there are for those that are still to be downloaded.
     func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
         guard let definition = request.definition else {
@@ -97,8 +97,7 @@ extension TileLookup {
             }
             let estimate: DownloadEstimate
             do throws(TileSourceError) {
-                estimate = try await queue.estimate(
-                    part.tiles, of: part.view.keys.name, edition: part.index.edition)
+                estimate = try await queue.estimate(part.tiles, of: part.view.keys.name)
             } catch {
                 throw TileFailure(error)
             }
@@ -145,7 +144,7 @@ extension TileLookup {
         for part in found ?? [] where part.index.sizes == nil {
             guard Int64(part.tiles.count) * Self.greatTile > store.budgetBytes else { continue }
             let name = part.view.keys.name
-            let estimate = try? await queue.estimate(part.tiles, of: name, edition: part.index.edition)
+            let estimate = try? await queue.estimate(part.tiles, of: name)
             if let estimate { estimates[name] = max(estimate.bytes - estimate.uncertainty, 0) }
         }
         return estimates

@@ -11,13 +11,13 @@ package struct TilesetKeys: Sendable, Hashable {
     package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`.
     package var source: String
-    /// What kind of source it is; nil to tell it from the address.
+    /// The kind of source; nil to tell it from the address.
     package var kind: TileSourceConfiguration.Kind?
     /// Zoom levels of a source that cannot say itself.
     package var zooms: ClosedRange<UInt8>?
     /// Whether its tiles are kept on board.
     package var isCacheable = true
-    /// Why they are not.
+    /// The reason why they are not.
     package var reason = ""
     /// The file with the credential that its server asks for.
     package var authFile: String?
@@ -34,7 +34,6 @@ package struct TilesetKeys: Sendable, Hashable {
     /// Whether tiles are kept although their server says `no-store`.
     package var storesAnyway = false
 
-    /// A tileset.
     package init(_ name: String, _ domain: TileDomain, source: String) {
         self.name = name
         self.domain = domain
@@ -47,7 +46,7 @@ package struct TilesetKeys: Sendable, Hashable {
         "concurrency", "pixel_ratio", "hosts", "store_anyway",
     ]
 
-    /// What people are told of a record.
+    /// The description of a record for people.
     static let range =
         "a list of name=…,source=…[,domain=navigation|maps][,kind=…][,zooms=5-14][,cacheable=true|false,reason=…]"
         + "[,auth_file=…][,auth_header=…][,ca_file=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B]"
@@ -125,13 +124,13 @@ package struct TilesetKeys: Sendable, Hashable {
         return ConfigRecord(fields)
     }
 
-    /// Why tiles of it are not kept; nil when they are.
+    /// The reason why its tiles are not kept; nil when they are.
     var refusal: String? {
         guard !isCacheable else { return nil }
         return reason.isEmpty ? "its configuration says so" : reason
     }
 
-    /// What its source is made from.
+    /// Returns the configuration of its source.
     func sourceConfiguration(
         now: @escaping @Sendable () -> Timestamp, note: @escaping @Sendable (String) -> Void
     ) -> TileSourceConfiguration {

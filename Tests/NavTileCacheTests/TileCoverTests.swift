@@ -74,48 +74,12 @@ import Testing
         #expect(Set(tiles.map(\.x)) == [1023, 0])
     }
 
-    @Test func aPolygonHasItsInsideItsBoundaryAndNotItsHole() {
-        func square(_ half: Double) -> [Coordinate] {
-            [(-half, -half), (-half, half), (half, half), (half, -half)].map {
-                Coordinate(latitude: 41.15 + $0.0, longitude: -8.6 + $0.1)
-            }
-        }
-        var tiles: Set<TileID> = []
-        let fits = TileCover.polygons([[square(0.5), square(0.2)]], zoom: 12, limit: 10_000) { tiles.insert($0) }
-        #expect(fits)
-        var expected: Set<TileID> = []
-        for row in -520...520 {
-            for column in -520...520 {
-                let (north, east) = (Double(row) / 1000, Double(column) / 1000)
-                let reach = max(abs(north), abs(east))
-                guard reach <= 0.5, reach >= 0.2 else { continue }
-                expected.insert(
-                    TileID(containing: Coordinate(latitude: 41.15 + north, longitude: -8.6 + east), zoom: 12))
-            }
-        }
-        #expect(tiles == expected)
-        #expect(!tiles.contains(TileID(containing: Coordinate(latitude: 41.15, longitude: -8.6), zoom: 12)))
-    }
-
-    @Test func anAreaOfTooManyTilesIsRefusedSoon() {
-        let world = [(-80.0, -170.0), (-80, 170), (80, 170), (80, -170)].map {
-            Coordinate(latitude: $0.0, longitude: $0.1)
-        }
-        var count = 0
-        // From 170° west to 170° east is 20° the short way: the box of the Pacific.
-        #expect(!TileCover.polygons([[world]], zoom: 22, limit: 1_000) { _ in count += 1 })
-        #expect(count <= 1_000)
-    }
-
     @Test func numbersThatAreNoPlacesGiveNoTiles() {
         let nowhere = Coordinate(latitude: .nan, longitude: .infinity)
         TileCover.disc(around: nowhere, radius: 10, zoom: 12) { _, _ in Issue.record("a tile") }
         TileCover.disc(around: Self.porto, radius: .nan, zoom: 12) { _, _ in Issue.record("a tile") }
         TileCover.disc(around: Self.porto, radius: -1, zoom: 12) { _, _ in Issue.record("a tile") }
         TileCover.corridor(along: ProjectedLine(Polyline([])), buffer: 10, zoom: 12) { _, _ in Issue.record("a tile") }
-        _ = TileCover.polygons([[[nowhere, nowhere, nowhere]], [], [[]]], zoom: 12, limit: 10) { _ in
-            Issue.record("a tile")
-        }
         var count = 0
         TileCover.corridor(along: ProjectedLine(Polyline([nowhere, Self.porto, nowhere])), buffer: 1_000, zoom: 12) {
             _, _ in count += 1

@@ -42,18 +42,4 @@ struct DownloadEstimateTests {
         #expect(estimate == DownloadEstimate(tileCount: 9, bytes: 297, uncertainty: 0, requestCount: 9))
         await queue.stop()
     }
-
-    @Test("A list says it without a question")
-    func listed() async throws {
-        let source = DownloadTestSource()
-        let queue = try DownloadQueue([source])
-        var edition = TilesetEdition(tileset: "map", domain: .maps, version: "", zooms: 0...14)
-        edition.tiles = Self.tiles.prefix(10).map {
-            ListedTile($0, parts: [ListedPart(.body, size: 7, hash: nil)])
-        }
-        queue.network = .offline
-        let estimate = try await queue.estimate(Array(Self.tiles.prefix(20)), of: "map", edition: edition)
-        #expect(estimate == DownloadEstimate(tileCount: 10, bytes: 70, uncertainty: 0, requestCount: 0))
-        await queue.stop()
-    }
 }

@@ -65,4 +65,14 @@ struct StoreCheckTests {
         #expect(report.isSound && report.tileCount == 300 && report.objectCount == 300)
         #expect(try report.objectBytes == bench.store.reader.storedBytes())
     }
+
+    @Test("Without reading contents it finds what sizes and names show")
+    func shallow() throws {
+        let bench = try StoreBench()
+        try bench.addMaps()
+        let address = try bench.put(1, "map")
+        try overwrite(try #require(try bench.find(address)).body.path, at: 0, with: [0x58])
+        #expect(try bench.store.reader.check(readsContent: false).isSound)
+        #expect(try !bench.store.reader.check().isSound)
+    }
 }

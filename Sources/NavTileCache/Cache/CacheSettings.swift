@@ -21,11 +21,11 @@ package struct TilesetSettings: Sendable, Hashable {
 package struct CacheSettings: Sendable {
     /// Whether tiles are fetched ahead of the vehicle.
     package var isPredictive = false
-    /// Which road tiles are kept ahead.
+    /// The road tiles that are kept ahead.
     package var navigation = CacheProfile.navigation()
-    /// Which map tiles are kept ahead.
+    /// The map tiles that are kept ahead.
     package var maps = CacheProfile.maps(zooms: 5...14)
-    /// What the network is used for.
+    /// The permitted use of the network.
     package var network = NetworkMode.unmetered
     /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
@@ -39,12 +39,12 @@ package struct CacheSettings: Sendable {
     package var greatestRegionCount = 500_000
     /// The pause before an offline region that is not complete is tried again, seconds.
     package var regionRetry = 60.0
-    /// How fast tiles on board are scrubbed, bytes per second; 0 for never.
+    /// The rate at which tiles on board are scrubbed, bytes per second; 0 for never.
     package var scrubBytesPerSecond = 250_000
 
     package init() {}
 
-    /// Which tiles of a domain are kept ahead.
+    /// Returns the profile of a domain.
     func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
 }
 
@@ -63,7 +63,7 @@ package struct CacheInstant: Sendable, Hashable {
 
 /// The network as the shell knows it when the cache takes a turn.
 package struct NetworkReport: Sendable {
-    /// How the sources do.
+    /// The condition of the sources.
     package var conditions: [SourceCondition]
     /// Whether tiles are being fetched, or somebody waits for the disk: the scrub stands still.
     package var isBusy: Bool
@@ -86,7 +86,7 @@ package enum CacheEvent: Sendable {
     case edition(String, Result<EditionAnswer, TileSourceError>)
     /// An offline region is wanted, by the caller of a number.
     case load(StoredRegionDefinition, token: UInt64)
-    /// How much a wanted region may take is known, in bytes by tileset, as far as it can be.
+    /// Samples of a wanted region's size are there, in bytes by tileset where there are any.
     case sampled(String, number: UInt64, estimates: [String: Int64])
     /// Other thresholds hold.
     case settings(CacheSettings)

@@ -1,8 +1,7 @@
 package import NavGeo
 
-/// Which tiles an edition has.
+/// The index of the tiles of an edition.
 package final class EditionIndex: Sendable {
-    /// The edition.
     package let edition: TilesetEdition
     /// Bytes of each tile; nil where the source cannot list them.
     package let sizes: [TileID: Int64]?
@@ -14,7 +13,6 @@ package final class EditionIndex: Sendable {
         }
     }
 
-    /// Its names.
     package var key: EditionKey { EditionKey(edition.tileset, edition.version) }
 
     /// Whether it has a tile, as far as is known without asking.

@@ -1,4 +1,4 @@
-/// When the source of a tileset is asked what it has: it decides and does nothing.
+/// The schedule of asking the source of a tileset for its edition.
 ///
 /// However many want to know, a source is not asked again before the pause is over that its last failure left: each of
 /// thousands of tiles may show that it has another edition, and it may be unable to say which.
@@ -15,7 +15,7 @@ package struct EditionPoll {
     package private(set) var isSuperseded = false
     /// Questions that failed one after the other.
     private var failures = 0
-    /// When its source is to be asked, and before when it must not be, monotonic ns.
+    /// The moment when its source is to be asked, and before which it must not be, monotonic ns.
     private var asksAt = Int64.min
     private var restsUntil = Int64.min
 
@@ -56,13 +56,13 @@ package struct EditionPoll {
     /// It is not asked for a while: nothing may be sent.
     package mutating func postpone(at moment: Int64) { asksAt = moment + Self.longestPause }
 
-    /// What it has is needed.
+    /// Has the source asked at once, unless it rests after a failure.
     package mutating func hurry() { asksAt = .min }
 
     /// Its source has shown that it has another edition.
     package mutating func noteChange() { (isSuperseded, isUrgent, asksAt) = (true, true, .min) }
 
-    /// What failed before says nothing any more: the network is another one, or somebody has ordered to ask.
+    /// Forgets failures: the network is another one, or somebody has ordered to ask.
     package mutating func restart(isUrgent: Bool) {
         self.isUrgent = self.isUrgent || isUrgent
         (failures, asksAt, restsUntil) = (0, .min, .min)

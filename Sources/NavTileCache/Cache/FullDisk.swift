@@ -4,7 +4,7 @@
 /// the same (a quota, a limit of the process) it is tried ever more seldom, so that not everything is fetched again in
 /// vain.
 package struct FullDisk {
-    /// How often room is looked for, ns.
+    /// The interval of looking for room, ns.
     static let interval: Int64 = 1_000_000_000
     /// Room that there must be beside what is to be written: the index grows as well.
     private static let margin: Int64 = 1 << 20
@@ -32,7 +32,7 @@ package struct FullDisk {
         moment >= triesAt && free.map { $0 >= needed } ?? true
     }
 
-    /// What is the matter, for people.
+    /// Describes the fault and what to do.
     package func text(_ folder: String) -> String {
         let left = free.map { "\($0 / 1_000) kB are free" } ?? "no room is left"
         return
@@ -40,7 +40,7 @@ package struct FullDisk {
             + "on by itself"
     }
 
-    /// Why a region cannot be loaded now.
+    /// Returns the failure of a region that cannot be loaded now.
     func failure(_ folder: String) -> TileFailure {
         TileFailure(.resourceExhausted, text(folder), isRetryable: true, obstacle: .disk)
     }

@@ -10,9 +10,8 @@ package struct RegionLoad {
     /// Most failed tiles that are told apart; a region with more of them ends at once.
     static let greatestFailures = 10_000
 
-    /// What it will be.
+    /// The new definition.
     let definition: StoredRegionDefinition
-    /// The edition of each of its tilesets.
     let editions: [String: String]
     /// Whether the region serves as something else until this is complete.
     let isUpdate: Bool
@@ -20,17 +19,15 @@ package struct RegionLoad {
     var changesGeometry = false
     /// Whether name or metadata differ.
     var changesMetadata = false
-    /// When it began, UTC: what had expired by then is asked for.
+    /// The moment when it began, UTC: what had expired by then is asked for.
     let started: NavGeo.Timestamp
 
     /// A tile that was asked for.
     package struct Asked {
-        /// Of which edition.
         package var edition: String
         /// Whether it is on board, and may have to be replaced.
         package var isOnBoard: Bool
 
-        /// A tile of an edition.
         package init(edition: String, isOnBoard: Bool) {
             self.edition = edition
             self.isOnBoard = isOnBoard
@@ -49,21 +46,20 @@ package struct RegionLoad {
     var isToAsk = true
     /// Tiles that could not be got.
     package private(set) var failed: Set<TileAddress> = []
-    /// Why the first of them could not.
+    /// The reason why the first of them could not.
     private(set) var failure: TileFailure?
     /// Tiles that had expired and hold on all the same, or were fetched for this load.
     package private(set) var settled: Set<TileAddress> = []
-    /// How far it is.
     package var progress = StoredRegionProgress()
     /// Whether all of it is on board, and it waits for others that come into use with it.
     var isReady = false
 
-    /// When something last came, monotonic ns.
+    /// The moment when something last came, monotonic ns.
     var cameAt: Int64
-    /// When its progress was told last, monotonic ns, and what.
+    /// The moment when its progress was told last, monotonic ns, and the progress.
     var toldAt: Int64 = 0
     var told: StoredRegionProgress?
-    /// When its progress was written last, monotonic ns.
+    /// The moment when its progress was written last, monotonic ns.
     var writtenAt: Int64
 
     /// A load that has not asked for anything.
@@ -79,7 +75,7 @@ package struct RegionLoad {
         writtenAt = moment
     }
 
-    /// Who wants its tiles.
+    /// The owner of its demand.
     var owner: DownloadOwner { DownloadOwner(.region, definition.id) }
 
     // MARK: What is asked for
@@ -123,7 +119,7 @@ package struct RegionLoad {
 
     // MARK: What came
 
-    /// What was asked for, when this answers it.
+    /// Takes what was asked for, when this answers it.
     private mutating func takeAsked(_ address: TileAddress, of edition: String?, at moment: Int64) -> Asked? {
         guard let asked = window[address], asked.edition == edition else { return nil }
         window[address] = nil

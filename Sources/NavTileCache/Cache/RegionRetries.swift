@@ -1,4 +1,4 @@
-/// What of this machine's own keeps a region from being complete.
+/// A condition of this machine that keeps a region from being complete.
 package enum RegionObstacle: Sendable, CaseIterable {
     /// The disk is full.
     case disk
@@ -8,7 +8,7 @@ package enum RegionObstacle: Sendable, CaseIterable {
     case network
 }
 
-/// Which regions that are not complete are tried again, when, and what has ended them: it decides and does nothing.
+/// The schedule of retries of regions that are not complete, and what has ended them.
 ///
 /// Where an obstacle ends, those are due that it has ended, and no others: a source that failed has its own pause, which
 /// has nothing to do with a disk.
@@ -20,7 +20,6 @@ package struct RegionRetries {
 
     private var waits: [String: Wait] = [:]
 
-    /// Nothing waits.
     package init() {}
 
     /// A region is tried again later.

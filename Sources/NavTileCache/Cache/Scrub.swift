@@ -7,16 +7,15 @@ package struct Scrub: Sendable {
     /// After how many bytes the place is kept.
     private static let keepInterval: Int64 = 16 << 20
 
-    /// When the next step is due.
+    /// The schedule of steps.
     var pace: ScrubPace
-    /// Where it goes on.
     private(set) var place: ScrubPosition
     /// Bytes that were looked at since the place was kept.
     private var bytesSinceKept: Int64 = 0
-    /// What is wrong and cannot be put right: as of the round before, and of this one.
+    /// Subjects of faults that cannot be repaired: of the round before, and of this one.
     private var unsoundBefore: Set<String> = []
     private var unsoundNow: Set<String> = []
-    /// Why the last step failed.
+    /// The reason why the last step failed.
     private var problem: String?
 
     /// A scrub that goes on from a place.
@@ -25,7 +24,7 @@ package struct Scrub: Sendable {
         self.place = place
     }
 
-    /// What is wrong in the store's folder and cannot be put right.
+    /// Subjects of faults in the store's folder that cannot be repaired.
     package var unsound: Set<String> { unsoundBefore.union(unsoundNow) }
 
     /// A step was made.

@@ -3,14 +3,14 @@ package import NavStorage
 
 /// Tiles ahead of the vehicle.
 extension TileCache {
-    /// How often the queue is told of tiles that are still missing, ns: those that failed are tried again then.
+    /// The interval of telling the queue of tiles that are still missing, ns: those that failed are tried again then.
     private static var askAgain: Int64 { 30_000_000_000 }
     /// Within how many metres the vehicle waits for a tile: less than a minute on a motorway.
     private static var nearby: Double { 2_000.0 }
     /// After how many metres along the route the queue is told anew what the vehicle waits for: a tenth of ``nearby``, so
     /// that a tile is waited for at most six seconds late on a motorway, and the queue is told no more often than that.
     private static var stride: Double { 200.0 }
-    /// How often the store is told what will be needed, ns.
+    /// The shortest interval of telling the store what will be needed, ns.
     static var guardInterval: Int64 { 2_000_000_000 }
 
     /// Takes a report of the vehicle.
@@ -74,7 +74,7 @@ extension TileCache {
             for tileset in tilesets where !tileset.open.isEmpty { tileset.isToTell = true }
         }
         for tileset in tilesets {
-            let cursor = planners[tileset.domain]?.planner.cursor ?? 0
+            let cursor = planners[tileset.domain]?.cursor ?? 0
             let isNearer = abs(cursor - tileset.toldCursor) >= Self.stride && !tileset.open.isEmpty
             guard tileset.isToTell || isNearer else { continue }
             tileset.isToTell = false
@@ -111,7 +111,7 @@ extension TileCache {
     /// Whether taking the newest edition of a tileset into use takes no tile away from the vehicle: each that it will
     /// need and has, it has of the newest edition as well.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
-        guard let planner = planners[tileset.domain], planner.isEnabled, let current = tileset.current else {
+        guard planners[tileset.domain] != nil, let current = tileset.current else {
             return true
         }
         guard vehicle.position != nil || vehicle.route != nil else {
@@ -125,7 +125,7 @@ extension TileCache {
 
     /// Share of the tiles along the current route that are on board; nil without a route or without road tiles.
     package func routeCoverage() throws(StoreError) -> Double? {
-        guard vehicle.route != nil, let planner = planners[.navigation], planner.isEnabled else { return nil }
+        guard vehicle.route != nil, let planner = planners[.navigation] else { return nil }
         let wanted = planner.wanted.map(\.tile)
         var (needed, missing) = (0, 0)
         for tileset in tilesets where tileset.domain == .navigation && tileset.settings.isCacheable {

@@ -18,7 +18,7 @@ extension TileCache {
         for tileset in tilesets { planAnew(tileset) }
     }
 
-    /// What fills the budget, and what to do about it, for people.
+    /// Advice for people on a full budget.
     package var budgetAdvice: String {
         "store.budget_mb (\(settings.budgetMB)), which offline regions and tiles ahead of the vehicle fill: raise it, "
             + "remove offline regions, or keep less ahead (predictive.*)"

@@ -7,10 +7,10 @@ import NavStorage
 /// will need. Then it comes into use with all of these regions in one transaction, so that everything on board is of the
 /// old edition or of the new one.
 extension TileCache {
-    /// How long an edition stays on disk that is no longer in use, ns: readers finish with it.
+    /// The time that an edition stays on disk after it went out of use, ns: readers finish with it.
     private static var grace: Int64 { 60_000_000_000 }
 
-    /// What the store has is in use until the sources tell of something newer.
+    /// Takes the editions of the store into use until the sources tell of newer ones.
     func takeStoredEditions() throws(StoreError) {
         for record in try store.reader.editions() {
             guard let tileset = tileset(record.key.tileset) else { continue }
@@ -216,7 +216,7 @@ extension RegionLoad {
 }
 
 extension StoredRegion {
-    /// What it is, or will be when its update is complete.
+    /// The definition, or the staged one.
     var newest: StoredRegionDefinition { staged?.definition ?? definition }
 
     /// The tilesets of which it has, or will have, tiles.

@@ -3,14 +3,14 @@ package import NavStorage
 
 /// Loading of offline regions.
 extension TileCache {
-    /// How often progress is told, ns.
+    /// The shortest interval of telling progress, ns.
     private static var tellInterval: Int64 { 500_000_000 }
-    /// How often progress is written, ns: it is counted anew after a crash.
+    /// The shortest interval of writing progress, ns: it is counted anew after a crash.
     private static var writeInterval: Int64 { 5_000_000_000 }
-    /// How long a region waits for a source that cannot be reached, and for one that sends nothing, ns.
+    /// The time that a region waits for a source that cannot be reached, and for one that sends nothing, ns.
     private static var patience: Int64 { 15_000_000_000 }
     private static var longestPatience: Int64 { 600_000_000_000 }
-    /// How often complete regions are looked at, ns.
+    /// The interval of looking at complete regions, ns.
     private static var checkInterval: Int64 { 600_000_000_000 }
 
     /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
@@ -61,9 +61,8 @@ extension TileCache {
     func begin(_ load: RegionLoad) throws(StoreError) {
         let id = load.definition.id
         var load = load
-        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
-        load.progress = StoredRegionProgress(
-            requiredCount: required, completedCount: present, completedBytes: bytes)
+        load.progress = StoredRegionProgress()
+        try store.reader.count(&load.progress, ofRegion: id)
         retries.remove(id)
         loads[id] = load
         try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
@@ -148,12 +147,10 @@ extension TileCache {
     /// Everything is on board.
     private func complete(_ id: String) throws(StoreError) {
         // What came before the first window was made, for the vehicle or for somebody who asked, is on board as well.
-        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
-        loads[id]?.progress.requiredCount = required
-        loads[id]?.progress.completedCount = present
-        loads[id]?.progress.completedBytes = bytes
-        guard let load = loads[id] else { return }
-        guard present == required else { return try reopen(id) }
+        guard var load = loads[id] else { return }
+        try store.reader.count(&load.progress, ofRegion: id)
+        loads[id] = load
+        guard load.progress.completedCount == load.progress.requiredCount else { return try reopen(id) }
         // What is of a newer edition comes into use with everything else of it.
         let mustWait = load.editions.contains { name, version in
             tileset(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
@@ -219,7 +216,7 @@ extension TileCache {
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
 
-    /// Why nothing comes; nil when something may.
+    /// Returns the reason why nothing comes; nil when something may.
     private func stall(_ load: RegionLoad) -> TileFailure? {
         let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
         if let closed = closedNetwork(to: names) { return closed }
@@ -247,7 +244,7 @@ extension TileCache {
         tilesets.allSatisfy { $0.settings.isRemote || !names.contains($0.name) }
     }
 
-    /// Why tiles of regions are not fetched now that are of some tilesets; nil when they may be.
+    /// Returns the reason why a network mode keeps tiles of regions from being fetched; nil when it does not.
     private func closedNetwork(to names: Set<String>) -> TileFailure? {
         guard areRemote(names), settings.network == .offline || isDear else { return nil }
         return TileFailure(
@@ -265,7 +262,7 @@ extension TileCache {
         return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
     }
 
-    /// When a region is tried again that could not go on, monotonic ns.
+    /// The moment of the next try of a region that could not go on, monotonic ns.
     var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
 
     /// Tries a region again that is not complete, or not of the newest editions.
@@ -375,16 +372,12 @@ extension TileCache {
         var region = region
         if loads[id] == nil {
             if region.staged != nil, region.state == .incomplete {
-                let (required, present, bytes) = try store.reader.completeness(ofRegion: id, asServed: true)
-                region.progress = StoredRegionProgress(
-                    requiredCount: required, completedCount: present, completedBytes: bytes)
-                if present == required { region.state = .complete }
+                region.progress = StoredRegionProgress()
+                try store.reader.count(&region.progress, ofRegion: id, asServed: true)
+                if region.progress.completedCount == region.progress.requiredCount { region.state = .complete }
             } else if region.state == .incomplete {
                 // Tiles may have come or gone since it was loaded.
-                let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
-                region.progress.requiredCount = required
-                region.progress.completedCount = present
-                region.progress.completedBytes = bytes
+                try store.reader.count(&region.progress, ofRegion: id)
             }
             if let reason = outdatedReasons[id] { region.failure = reason.stored }
         }

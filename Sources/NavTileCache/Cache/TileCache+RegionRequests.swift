@@ -1,10 +1,9 @@
 /// A region that somebody wants to have, while it is being found out how large it is.
 package struct RegionRequest: Sendable {
-    /// What it is to be.
     package var definition: StoredRegionDefinition
-    /// Who waits for it.
+    /// The calls that wait for it.
     var tokens: [UInt64]
-    /// Which one it is, counted: answers to earlier ones are none to this.
+    /// The number of the request: answers to earlier ones are ignored.
     let number: UInt64
 }
 

@@ -1,7 +1,7 @@
 import NavGeo
 import NavStorage
 
-/// What can be asked of offline regions.
+/// Commands on offline regions.
 extension TileCache {
     /// Creates or updates a region and begins to load it.
     ///

@@ -26,36 +26,37 @@ package final class TileCache<Store: TileCacheStore> {
 
     /// The vehicle as it was reported last.
     package internal(set) var vehicle = VehicleState()
-    var planners: [TileDomain: VehiclePlanner]
+    /// The plans of what the vehicle will need, by kind of tiles; none while nothing is fetched ahead.
+    var planners: [TileDomain: CachePlanner] = [:]
     /// Offline regions that are wanted and of which nothing is stored yet, or nothing of what they are to be, by id.
     package internal(set) var requests: [String: RegionRequest] = [:]
     var lastRequest: UInt64 = 0
     /// Offline regions that are being loaded, by id.
     package internal(set) var loads: [String: RegionLoad] = [:]
-    /// When complete regions were looked at last, monotonic ns; nil when a damaged file has taken a tile since, of them
+    /// The moment when complete regions were looked at last, monotonic ns; nil when a damaged file has taken a tile since, of them
     /// maybe.
     var regionsCheckedAt: Int64? = 0
     /// The scrub of the files on board.
     package internal(set) var scrub: Scrub
     /// Tiles that left the store because their files were damaged and that are needed; the first of them.
     package internal(set) var damaged: [RegionTile] = []
-    /// How many tiles were found damaged since the start.
+    /// The number of tiles found damaged since the start.
     package internal(set) var damagedCount = 0
     /// Regions that are not complete and are tried again.
     var retries = RegionRetries()
-    /// Why regions stay of an older edition, by id.
+    /// The reasons why regions stay of an older edition, by id.
     package internal(set) var outdatedReasons: [String: TileFailure] = [:]
-    /// Why regions are not whole, in the words that were logged last, by id: each attempt may end alike.
+    /// The reasons why regions are not whole as they were logged last, by id: each attempt may end alike.
     var loggedEnds: [String: String] = [:]
     /// Outdated editions and when they may go, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
-    /// What is known of the disk that was found full; nil while it is not.
+    /// The state of the disk that was found full; nil while it is not.
     package private(set) var fullDisk: FullDisk?
-    /// When tiles are planned anew that could not be written, monotonic ns; nil when all could.
+    /// The moment when tiles that could not be written are planned anew, monotonic ns; nil when all could.
     private var unwrittenAt: Int64?
-    /// How often the disk was full one time after the other.
+    /// The number of times in a row that the disk was full.
     private var diskFailures = 0
-    /// Why the store could not be written last.
+    /// The reason why the store could not be written last.
     package private(set) var storeProblem: String?
     /// Tiles for which there was no room in the budget, since something changed.
     package internal(set) var refusedCount = 0
@@ -63,7 +64,7 @@ package final class TileCache<Store: TileCacheStore> {
     package private(set) var evictedCount = 0
     /// Whether something has changed that totals or health tell; the shell that tells it resets it.
     package var isChanged = true
-    /// When ``CacheEvent/tick(_:)`` is due again at the latest, monotonic ns.
+    /// The moment at which ``CacheEvent/tick(_:)`` is due again at the latest, monotonic ns.
     package private(set) var due = Int64.min
 
     /// Whether the vehicle does not need some tiles any more since there was no room for others.
@@ -82,13 +83,16 @@ package final class TileCache<Store: TileCacheStore> {
         self.tilesets = tilesets.map { TrackedTileset($0) }
         scrub = Scrub(
             ScrubPace(bytesPerSecond: Int64(settings.scrubBytesPerSecond)), from: store.savedScrubPosition())
-        planners = [:]
-        for domain in TileDomain.allCases {
-            planners[domain] = VehiclePlanner(settings.profile(domain), isEnabled: settings.isPredictive)
-        }
+        makePlanners()
     }
 
-    /// How long tiles that could not be written are not fetched again, unless others can be, ns.
+    private func makePlanners() {
+        planners = [:]
+        guard settings.isPredictive else { return }
+        for domain in TileDomain.allCases { planners[domain] = CachePlanner(settings.profile(domain), vehicle) }
+    }
+
+    /// The pause before tiles that could not be written are fetched again, unless others could be written, ns.
     private static var unwrittenPause: Int64 { 300_000_000_000 }
 
     // MARK: Events
@@ -359,9 +363,7 @@ package final class TileCache<Store: TileCacheStore> {
         }
         let isPlannedAnew = TileDomain.allCases.contains { next.profile($0) != old.profile($0) }
         guard isPlannedAnew || next.isPredictive != old.isPredictive else { return }
-        for domain in TileDomain.allCases {
-            planners[domain]?.restart(next.profile(domain), isEnabled: next.isPredictive, vehicle)
-        }
+        makePlanners()
         for tileset in tilesets { planAnew(tileset) }
         // The store learns at once what is not needed any more: room is looked for with it.
         guardedAt = moment - Self.guardInterval

@@ -17,9 +17,9 @@ package protocol TileCacheIndex {
 
     /// A tile of an edition; nil when it is not on board.
     func tile(_ address: TileAddress, version: String?, now: Timestamp) throws(StoreError) -> TileRecord?
-    /// Which of some tiles of an edition are not on board, or have expired at `now` when that is given.
+    /// Returns those of some tiles of an edition that are not on board, or have expired at `now` when that is given.
     func absent(_ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp?) throws(StoreError) -> [TileID]
-    /// Which of some tiles are not on board and needed by a region whose load was not cancelled.
+    /// Returns those of some tiles that are not on board and needed by a region whose load was not cancelled.
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
     /// All regions, by id.
@@ -30,11 +30,11 @@ package protocol TileCacheIndex {
     func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp?, now: Timestamp?, after last: RegionTile?, limit: Int
     ) throws(StoreError) -> [RegionTile]
-    /// How many tiles a region needs, and how many of them with how many bytes are on board.
+    /// Counts the tiles that a region needs, and those of them that are on board with their bytes.
     func completeness(
         ofRegion id: String, asServed: Bool
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64)
-    /// When the first of a region's tiles expires; nil when none does.
+    /// Returns the moment when the first of a region's tiles expires; nil when none does.
     func expiry(ofRegion id: String) throws(StoreError) -> Timestamp?
     /// Bytes on board that a region must do without, and which of `tiles` are not among them.
     func held(
@@ -47,8 +47,12 @@ extension TileCacheIndex {
         try absent(tiles, in: edition, expiredAt: nil)
     }
 
-    func completeness(ofRegion id: String) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) {
-        try completeness(ofRegion: id, asServed: false)
+    /// Counts a region's tiles into its progress.
+    func count(
+        _ progress: inout StoredRegionProgress, ofRegion id: String, asServed: Bool = false
+    ) throws(StoreError) {
+        let (required, present, bytes) = try completeness(ofRegion: id, asServed: asServed)
+        (progress.requiredCount, progress.completedCount, progress.completedBytes) = (required, present, bytes)
     }
 
     func missingTiles(ofRegion id: String, limit: Int) throws(StoreError) -> [RegionTile] {
@@ -62,11 +66,11 @@ extension TileCacheIndex {
 package protocol TileCacheStore: AnyObject {
     associatedtype Index: TileCacheIndex
 
-    /// What is on board.
+    /// The index of the store.
     var reader: Index { get }
     /// Most bytes of tiles on disk.
     var budgetBytes: Int64 { get }
-    /// Why nothing can be changed on a disk that is mounted read-only; nil where it can.
+    /// The error of every change on a disk that is mounted read-only; nil where changes are possible.
     var readOnlyProblem: StoreError? { get }
 
     /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
@@ -120,7 +124,7 @@ package protocol TileCacheStore: AnyObject {
 
     /// Reads and checks the files of some tiles; what is damaged leaves the store.
     func scrub(from position: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport
-    /// Where the last scrub stopped that was saved.
+    /// Returns the last saved position of the scrub.
     func savedScrubPosition() -> ScrubPosition
     /// Saves where the scrub is.
     func saveScrubPosition(_ position: ScrubPosition)

@@ -1,6 +1,6 @@
 package import NavStorage
 
-/// Why the tile cache could not do what it was asked for.
+/// The reason why the tile cache could not do what it was asked for.
 package struct TileFailure: Error, Sendable, Equatable {
     /// The kind, by its number on the wire (`navbus.v1.ErrorCode`).
     package enum Code: Int32, Sendable, CaseIterable {
@@ -17,16 +17,14 @@ package struct TileFailure: Error, Sendable, Equatable {
         case `internal` = 14
     }
 
-    /// The kind.
     package var code: Code
-    /// What, where and what to do.
+    /// A sentence for people: what failed, where, and what to do.
     package var message: String
     /// Whether the same may succeed later.
     package var isRetryable: Bool
-    /// What of this machine's own has to end before; nil when it is nothing of that.
+    /// The condition of this machine that has to end before; nil for none.
     package var obstacle: RegionObstacle?
 
-    /// A failure.
     package init(_ code: Code, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
         self.obstacle = obstacle
         self.code = code

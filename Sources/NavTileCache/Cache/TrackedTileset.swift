@@ -9,22 +9,22 @@ package final class TrackedTileset {
     package internal(set) var current: EditionIndex?
     /// The newest edition: tiles are fetched of this one.
     package internal(set) var newest: EditionIndex?
-    /// What is known of the newest edition's list, so that its source can say that it holds on.
+    /// The validators of the newest edition's list, so that its source can say that it is unchanged.
     var known: Validators?
-    /// When its source is asked for its edition.
+    /// The schedule of asking its source for its edition.
     var poll = EditionPoll()
     /// Whether regions keep the newest edition from coming into use that are not loaded of it yet.
     var waitsForRegions = false
-    /// Why the last question failed.
+    /// The reason why the last question failed.
     package internal(set) var problem: String?
 
     /// Tiles that will be needed and are not on board, with how soon.
     package private(set) var open: [TileID: Double] = [:]
-    /// What is known of those that are on board and have expired.
+    /// The validators of those that are on board and have expired.
     private(set) var expired: [TileID: Validators] = [:]
     /// Whether the queue has to be told.
     var isToTell = false
-    /// How far along the route the vehicle was when the queue was told last, metres.
+    /// The vehicle's place along the route when the queue was told last, metres.
     var toldCursor = 0.0
     /// Whether the store has to be told what is wanted.
     var isToGuard = false
@@ -33,7 +33,6 @@ package final class TrackedTileset {
 
     init(_ settings: TilesetSettings) { self.settings = settings }
 
-    /// Its name.
     package var name: String { settings.name }
 
     /// The domain of its tiles.
@@ -42,7 +41,7 @@ package final class TrackedTileset {
     /// Whether a newer edition waits to be taken into use.
     package var isPending: Bool { newest != nil && newest?.key != current?.key }
 
-    /// Who wants the tiles ahead.
+    /// The owner of the demand for tiles ahead.
     var owner: DownloadOwner { DownloadOwner(.predicted, name) }
 
     // MARK: Tiles ahead

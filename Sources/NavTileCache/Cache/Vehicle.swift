@@ -27,7 +27,7 @@ package struct VehicleUpdate: Sendable {
 
     /// The place.
     package var position: Coordinate?
-    /// How far along which route it is.
+    /// The place along a route.
     package var progress: (route: UInt64?, metres: Double)?
     package var route: Route?
     package var alternatives: Alternatives?
@@ -39,18 +39,18 @@ package struct VehicleUpdate: Sendable {
 
 /// The vehicle as it was reported.
 package struct VehicleState: Sendable {
-    /// Where it is; nil before the first position.
+    /// The position; nil before the first one.
     private(set) var position: Coordinate?
     /// The route that is followed.
     private(set) var route: PlannedLine?
-    /// How far along the route it is, metres.
+    /// The place along the route, metres.
     private(set) var cursor = 0.0
 
     private var routeID: UInt64?
     private var corners: [Coordinate] = []
     private var alternatives = VehicleUpdate.Alternatives(route: nil, lines: [])
 
-    /// What a report changed.
+    /// The changes by a report.
     struct Change {
         /// Whether there is another route or other alternatives.
         var isRoute = false
@@ -61,7 +61,7 @@ package struct VehicleState: Sendable {
     /// The alternatives of the route that is followed.
     var forks: [PlannedLine] { alternatives.route == routeID ? alternatives.lines : [] }
 
-    /// How far along the route it is; nil without a route.
+    /// The place along the route; nil without a route.
     var cursorOnRoute: Double? { route == nil ? nil : cursor }
 
     /// Takes a report in.
@@ -106,41 +106,21 @@ package struct VehicleState: Sendable {
     }
 }
 
-/// The plan of what the vehicle will need of one kind of tiles.
-///
-/// It knows the vehicle's route and alternatives as they were reported last, and hands differences on.
-struct VehiclePlanner {
-    /// Says which tiles are wanted.
-    private(set) var planner: CachePlanner
-    /// Whether anything is to be wanted.
-    private(set) var isEnabled: Bool
-
-    init(_ profile: CacheProfile, isEnabled: Bool) {
-        planner = CachePlanner(profile)
-        self.isEnabled = isEnabled
+extension CachePlanner {
+    /// A planner for where the vehicle is now.
+    init(_ profile: CacheProfile, _ vehicle: VehicleState) {
+        self.init(profile)
+        _ = follow(vehicle)
+        _ = move(vehicle)
     }
 
-    /// All tiles that are wanted, the soonest needed first.
-    var wanted: [WantedTile] { isEnabled ? planner.wanted : [] }
-
-    /// Starts anew with another profile.
-    mutating func restart(_ profile: CacheProfile, isEnabled: Bool, _ vehicle: VehicleState) {
-        planner = CachePlanner(profile)
-        self.isEnabled = isEnabled
-        guard isEnabled else { return }
-        _ = planner.follow(vehicle.route, alternatives: vehicle.forks, cursor: vehicle.cursor)
-        if let position = vehicle.position { _ = planner.move(to: position, cursor: vehicle.cursorOnRoute) }
-    }
-
-    /// The route or its alternatives have changed.
+    /// Takes another route, or other alternatives.
     mutating func follow(_ vehicle: VehicleState) -> CacheChanges {
-        guard isEnabled else { return CacheChanges() }
-        return planner.follow(vehicle.route, alternatives: vehicle.forks, cursor: vehicle.cursor)
+        follow(vehicle.route, alternatives: vehicle.forks, cursor: vehicle.cursor)
     }
 
-    /// The vehicle has moved.
+    /// Takes the vehicle's position, if there is one.
     mutating func move(_ vehicle: VehicleState) -> CacheChanges {
-        guard isEnabled, let position = vehicle.position else { return CacheChanges() }
-        return planner.move(to: position, cursor: vehicle.cursorOnRoute)
+        vehicle.position.map { move(to: $0, cursor: vehicle.cursorOnRoute) } ?? CacheChanges()
     }
 }

@@ -1,7 +1,7 @@
 import HeapModule
 import NavGeo
 
-/// What one owner wants of one tileset, in its order, and how far that has come.
+/// The demand of one owner for tiles of one tileset, in its order, with its progress.
 ///
 /// A cursor goes through the wants once; what must be tried again comes back by a heap of when it is due, and from there by
 /// its place.
@@ -89,7 +89,7 @@ struct DemandLane: Sendable {
         return min(first, cursor)
     }
 
-    /// When the next deferred want is due.
+    /// The moment when the next deferred want is due.
     var wake: Duration? { deferred.min?.moment }
 
     mutating func take(_ place: Int) { states[place] = .taken }
@@ -107,7 +107,7 @@ struct DemandLane: Sendable {
     }
 }
 
-/// What tells one download from another.
+/// The identity of a download.
 package struct DownloadKey: Sendable, Hashable {
     package var address: TileAddress
     package var edition: String?

@@ -1,6 +1,6 @@
 import NavRemote
 
-/// Which tile is fetched when: it decides and does nothing. Moments are durations since any fixed one.
+/// The schedule of downloads: a state machine that decides and does nothing. Moments are durations since any fixed one.
 package struct DownloadPlan: Sendable {
     /// A tile to be fetched now.
     package struct Start: Sendable {
@@ -47,7 +47,7 @@ package struct DownloadPlan: Sendable {
     private var heldBytes: Int64 = 0
     private var reserved: Int64 = 0
     private var random: UInt64
-    /// How large a tile of unknown size is thought to be: a mean of those that came.
+    /// The assumed size of a tile of unknown size: a mean of those that came.
     private var usualSize = 65_536.0
 
     package var network = NetworkMode.unmetered
@@ -172,7 +172,7 @@ package struct DownloadPlan: Sendable {
         return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
     }
 
-    /// How many tiles that the vehicle waits for are fetched at a time: one comes while the next one is asked for.
+    /// The number of tiles that the vehicle waits for and that are fetched at a time: one comes while the next one is asked for.
     private static let awaitedAtOnce = 2
     /// For how long such a tile has the network for itself: a megabyte over 1 Mbit/s.
     private static let longestAlone = Duration.seconds(10)
@@ -304,7 +304,7 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// When a tile that failed is tried again; nil when it is given up.
+    /// Returns the moment when a tile that failed is tried again; nil when it is given up.
     private mutating func retry(
         _ key: DownloadKey, _ error: TileSourceError, _ attempt: Int, at now: Duration
     ) -> Duration? {
@@ -363,7 +363,7 @@ package struct DownloadPlan: Sendable {
 
     // How it stands.
 
-    /// When something may be begun that may not be now; nil when only an event changes that.
+    /// Returns the moment when something may be begun that may not be now; nil when only an event changes that.
     package func wake(at now: Duration) -> Duration? {
         var first: Duration?
         let note = { (moment: Duration) in
@@ -390,7 +390,7 @@ package struct DownloadPlan: Sendable {
     /// Whether a tile is being fetched.
     package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
 
-    /// Why a tile that is asked for cannot be had now; nil when it can.
+    /// Returns the reason why a tile that is asked for cannot be had now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
         guard let source = sources[tileset] else {
             return TileSourceError(.configuration, "there is no source of '\(tileset)'")

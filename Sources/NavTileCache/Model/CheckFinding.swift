@@ -1,7 +1,7 @@
 /// Something that is not as it should be in a store.
-public struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
+package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
     /// The kind of a finding.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// SQLite finds the index damaged.
         case index
         /// The index names a file that is not there.
@@ -24,14 +24,13 @@ public struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
         case region
     }
 
-    /// What kind.
-    public var kind: Kind
-    /// Where, relative to the store's folder, or a name.
-    public var subject: String
-    /// What, in a few words.
-    public var detail: String
+    package var kind: Kind
+    /// The path relative to the store's folder, or a name.
+    package var subject: String
+    /// The fault in a few words.
+    package var detail: String
     /// Whether it was put right.
-    public var isRepaired: Bool
+    package var isRepaired: Bool
 
     package init(kind: Kind, subject: String, detail: String, isRepaired: Bool) {
         self.kind = kind
@@ -41,5 +40,5 @@ public struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Kind, place and what is wrong there.
-    public var description: String { "\(kind.rawValue): \(subject): \(detail)\(isRepaired ? " (repaired)" : "")" }
+    package var description: String { "\(kind.rawValue): \(subject): \(detail)\(isRepaired ? " (repaired)" : "")" }
 }

@@ -1,22 +1,21 @@
-public import NavGeo
+package import NavGeo
 
-/// What an offline region is.
-public struct StoredRegionDefinition: Sendable, Hashable, Codable {
+/// The definition of an offline region.
+package struct StoredRegionDefinition: Sendable, Hashable, Codable {
     /// Identity, chosen by the client: 1 to 256 bytes.
-    public var id: String
+    package var id: String
     /// Name for people.
-    public var name: String
+    package var name: String
     /// Its area, as the caller encodes it.
-    public var geometry: [UInt8]
+    package var geometry: [UInt8]
     /// Tiles wanted.
-    public var descriptors: [RegionDescriptor]
+    package var descriptors: [RegionDescriptor]
     /// Whether expired tiles on board count as loaded.
-    public var acceptExpired: Bool
+    package var acceptExpired: Bool
     /// The client's own data.
-    public var metadata: [String: String]
+    package var metadata: [String: String]
 
-    /// A definition.
-    public init(
+    package init(
         id: String, name: String = "", geometry: [UInt8] = [], descriptors: [RegionDescriptor] = [],
         acceptExpired: Bool = false, metadata: [String: String] = [:]
     ) {
@@ -30,20 +29,19 @@ public struct StoredRegionDefinition: Sendable, Hashable, Codable {
 }
 
 /// Tiles that a region needs of one tileset.
-public struct RegionDescriptor: Sendable, Hashable, Codable {
+package struct RegionDescriptor: Sendable, Hashable, Codable {
     /// Name of the tileset.
-    public var tileset: String
+    package var tileset: String
     /// The domain of its tiles.
-    public var domain: TileDomain
+    package var domain: TileDomain
     /// Lowest zoom level, 0 ... 22.
-    public var zoomMin: UInt8
+    package var zoomMin: UInt8
     /// Highest zoom level, 0 ... 22.
-    public var zoomMax: UInt8
+    package var zoomMax: UInt8
     /// Pixel ratio of raster tiles; nil when it does not matter.
-    public var pixelRatio: Double?
+    package var pixelRatio: Double?
 
-    /// A descriptor.
-    public init(tileset: String, domain: TileDomain, zoomMin: UInt8, zoomMax: UInt8, pixelRatio: Double? = nil) {
+    package init(tileset: String, domain: TileDomain, zoomMin: UInt8, zoomMax: UInt8, pixelRatio: Double? = nil) {
         self.tileset = tileset
         self.domain = domain
         self.zoomMin = zoomMin
@@ -52,8 +50,8 @@ public struct RegionDescriptor: Sendable, Hashable, Codable {
     }
 }
 
-/// How an offline region stands.
-public enum StoredRegionState: String, Sendable, Hashable, Codable, CaseIterable {
+/// The state of an offline region.
+package enum StoredRegionState: String, Sendable, Hashable, Codable, CaseIterable {
     /// Being loaded.
     case loading
     /// All tiles are on board.
@@ -64,23 +62,22 @@ public enum StoredRegionState: String, Sendable, Hashable, Codable, CaseIterable
     case cancelled
 }
 
-/// How far an offline region is loaded.
-public struct StoredRegionProgress: Sendable, Hashable, Codable {
+/// The progress of an offline region.
+package struct StoredRegionProgress: Sendable, Hashable, Codable {
     /// Tiles that the region needs.
-    public var requiredCount: Int64
+    package var requiredCount: Int64
     /// Tiles that are on board.
-    public var completedCount: Int64
+    package var completedCount: Int64
     /// Bytes of those.
-    public var completedBytes: Int64
+    package var completedBytes: Int64
     /// Tiles that were downloaded for it.
-    public var loadedCount: Int64
+    package var loadedCount: Int64
     /// Bytes of those.
-    public var loadedBytes: Int64
+    package var loadedBytes: Int64
     /// Tiles that failed.
-    public var erroredCount: Int64
+    package var erroredCount: Int64
 
-    /// Progress.
-    public init(
+    package init(
         requiredCount: Int64 = 0, completedCount: Int64 = 0, completedBytes: Int64 = 0, loadedCount: Int64 = 0,
         loadedBytes: Int64 = 0, erroredCount: Int64 = 0
     ) {
@@ -93,40 +90,38 @@ public struct StoredRegionProgress: Sendable, Hashable, Codable {
     }
 }
 
-/// Why an offline region is incomplete.
-public struct StoredRegionFailure: Sendable, Hashable, Codable {
+/// The reason why an offline region is incomplete.
+package struct StoredRegionFailure: Sendable, Hashable, Codable {
     /// The caller's code.
-    public var code: String
+    package var code: String
     /// One line for people.
-    public var message: String
+    package var message: String
 
-    /// A failure.
-    public init(code: String, message: String) {
+    package init(code: String, message: String) {
         self.code = code
         self.message = message
     }
 }
 
 /// An offline region as it is stored.
-public struct StoredRegion: Sendable, Hashable {
-    /// What it is; while it is being updated, what it was and still serves as.
-    public var definition: StoredRegionDefinition
+package struct StoredRegion: Sendable, Hashable {
+    /// The definition; during an update the one of before, which it still serves as.
+    package var definition: StoredRegionDefinition
     /// The edition of each of its tilesets that it has, by name of the tileset.
-    public var editions: [String: String]
-    /// How it stands.
-    public var state: StoredRegionState
-    /// How far it is loaded, as last written; of the staged tiles while there are any.
-    public var progress: StoredRegionProgress
-    /// When it was created.
-    public var created: Timestamp
-    /// When it was written last.
-    public var updated: Timestamp
-    /// Why it is incomplete, or its update is.
-    public var failure: StoredRegionFailure?
-    /// What it will be once its staged tiles are complete; nil when none are staged.
-    public var staged: StagedRegion?
+    package var editions: [String: String]
+    package var state: StoredRegionState
+    /// The progress as last written; of the staged tiles while there are any.
+    package var progress: StoredRegionProgress
+    /// The moment of its creation.
+    package var created: Timestamp
+    /// The moment of the last change.
+    package var updated: Timestamp
+    /// The reason why it is incomplete, or its update is.
+    package var failure: StoredRegionFailure?
+    /// The definition that replaces this one once its staged tiles are complete; nil when none are staged.
+    package var staged: StagedRegion?
     /// Whether its tiles must be named again with `putRegion`: the index was lost.
-    public var needsPlanning: Bool
+    package var needsPlanning: Bool
 
     package init(
         definition: StoredRegionDefinition, editions: [String: String], state: StoredRegionState,
@@ -145,29 +140,25 @@ public struct StoredRegion: Sendable, Hashable {
     }
 }
 
-/// What a region becomes when all the tiles of its update are there.
-public struct StagedRegion: Sendable, Hashable {
-    /// What it will be.
-    public var definition: StoredRegionDefinition
+/// The update of a region, which takes effect when all of its tiles are there.
+package struct StagedRegion: Sendable, Hashable {
+    /// The new definition.
+    package var definition: StoredRegionDefinition
     /// The edition of each of its tilesets that it will have.
-    public var editions: [String: String]
+    package var editions: [String: String]
 
-    /// What a region becomes.
-    public init(definition: StoredRegionDefinition, editions: [String: String]) {
+    package init(definition: StoredRegionDefinition, editions: [String: String]) {
         self.definition = definition
         self.editions = editions
     }
 }
 
 /// A tile of an edition: a region needs it of that one and of no other.
-public struct RegionTile: Sendable, Hashable {
-    /// Which.
-    public var address: TileAddress
-    /// Of which edition.
-    public var edition: String
+package struct RegionTile: Sendable, Hashable {
+    package var address: TileAddress
+    package var edition: String
 
-    /// A tile of an edition.
-    public init(_ address: TileAddress, edition: String) {
+    package init(_ address: TileAddress, edition: String) {
         self.address = address
         self.edition = edition
     }

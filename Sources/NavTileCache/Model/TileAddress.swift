@@ -1,7 +1,7 @@
-public import NavGeo
+package import NavGeo
 
-/// What tiles are for.
-public enum TileDomain: String, Sendable, Codable, CaseIterable {
+/// The purpose of tiles.
+package enum TileDomain: String, Sendable, Codable, CaseIterable {
     /// Road tiles: routing, matching and guidance.
     case navigation
     /// Tiles that a map draws.
@@ -9,33 +9,31 @@ public enum TileDomain: String, Sendable, Codable, CaseIterable {
 }
 
 /// A tile of a tileset.
-public struct TileAddress: Sendable, Hashable, Comparable {
+package struct TileAddress: Sendable, Hashable, Comparable {
     /// The tileset's name, see ``TilesetName``.
-    public var tileset: String
-    /// Which tile.
-    public var tile: TileID
+    package var tileset: String
+    package var tile: TileID
 
-    /// A tile of a tileset.
-    public init(_ tileset: String, _ tile: TileID) {
+    package init(_ tileset: String, _ tile: TileID) {
         self.tileset = tileset
         self.tile = tile
     }
 
     /// By tileset, zoom, row, column.
-    public static func < (left: TileAddress, right: TileAddress) -> Bool {
+    package static func < (left: TileAddress, right: TileAddress) -> Bool {
         (left.tileset, left.tile) < (right.tileset, right.tile)
     }
 }
 
 extension TileAddress: CustomStringConvertible {
     /// Tileset, zoom, column and row.
-    public var description: String { "\(tileset)/\(tile.zoom)/\(tile.x)/\(tile.y)" }
+    package var description: String { "\(tileset)/\(tile.zoom)/\(tile.x)/\(tile.y)" }
 }
 
-/// What a tileset may be called: it becomes the name of a folder and a part of addresses.
-public enum TilesetName {
+/// The rule for names of tilesets, which become names of folders and parts of addresses.
+package enum TilesetName {
     /// Whether a text is 1 to 64 of a–z, 0–9, `-` and `_`, the first of them a letter or a digit.
-    public static func isValid(_ name: String) -> Bool {
+    package static func isValid(_ name: String) -> Bool {
         let bytes = Array(name.utf8)
         guard (1...64).contains(bytes.count), bytes[0] != UInt8(ascii: "-"), bytes[0] != UInt8(ascii: "_") else {
             return false

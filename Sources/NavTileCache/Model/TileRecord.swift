@@ -1,42 +1,40 @@
-public import NavDigest
-public import NavGeo
+package import NavDigest
+package import NavGeo
 
 /// An edition of a tileset by its names.
-public struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     /// The tileset's name.
-    public var tileset: String
+    package var tileset: String
     /// The edition's version; empty where the source has none.
-    public var version: String
+    package var version: String
 
-    /// An edition.
-    public init(_ tileset: String, _ version: String) {
+    package init(_ tileset: String, _ version: String) {
         self.tileset = tileset
         self.version = version
     }
 
     /// By tileset, then version.
-    public static func < (left: EditionKey, right: EditionKey) -> Bool {
+    package static func < (left: EditionKey, right: EditionKey) -> Bool {
         (left.tileset, left.version) < (right.tileset, right.version)
     }
 
     /// Tileset and version.
-    public var description: String { version.isEmpty ? tileset : "\(tileset)@\(version)" }
+    package var description: String { version.isEmpty ? tileset : "\(tileset)@\(version)" }
 }
 
 /// A file of a tile on board.
-public struct PartRecord: Sendable, Hashable {
-    /// Which file.
-    public var part: TilePart
+package struct PartRecord: Sendable, Hashable {
+    package var part: TilePart
     /// SHA-256 of what is stored.
-    public var hash: ContentHash
+    package var hash: ContentHash
     /// Its size, bytes.
-    public var bytes: Int64
-    /// How it is packed, "gzip" or "zstd"; nil when it is not.
-    public var contentEncoding: String?
+    package var bytes: Int64
+    /// The encoding, "gzip" or "zstd"; nil when it is not packed.
+    package var contentEncoding: String?
     /// Media type; nil when unknown.
-    public var mediaType: String?
+    package var mediaType: String?
     /// The file, absolute: immutable; it may be unlinked at any time, a mapping stays valid.
-    public var path: String
+    package var path: String
 
     package init(
         part: TilePart, hash: ContentHash, bytes: Int64, contentEncoding: String?, mediaType: String?, path: String
@@ -51,21 +49,20 @@ public struct PartRecord: Sendable, Hashable {
 }
 
 /// A whole tile on board.
-public struct TileRecord: Sendable, Hashable {
-    /// Which.
-    public var address: TileAddress
+package struct TileRecord: Sendable, Hashable {
+    package var address: TileAddress
     /// The edition that it belongs to.
-    public var edition: String
+    package var edition: String
     /// Its files, by part.
-    public var parts: [PartRecord]
-    /// How long it holds, and how to ask whether it still does.
-    public var validators: Validators
+    package var parts: [PartRecord]
+    /// Its expiry and validators.
+    package var validators: Validators
     /// Whether it had expired at the moment of the question, or nobody knows: it was fetched while the clock was ahead.
-    public var isExpired: Bool
+    package var isExpired: Bool
     /// Whether an offline region has it.
-    public var isPinned: Bool
-    /// When it was needed last.
-    public var lastNeeded: Timestamp
+    package var isPinned: Bool
+    /// The moment when it was needed last.
+    package var lastNeeded: Timestamp
     /// Its number in the index.
     package var number: Int64
 
@@ -84,30 +81,29 @@ public struct TileRecord: Sendable, Hashable {
     }
 
     /// The tile itself.
-    public var body: PartRecord { parts[0] }
+    package var body: PartRecord { parts[0] }
     /// Bytes of all its files.
-    public var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
+    package var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
 }
 
 /// An edition on board.
-public struct EditionRecord: Sendable, Hashable {
-    /// Its names.
-    public var key: EditionKey
+package struct EditionRecord: Sendable, Hashable {
+    package var key: EditionKey
     /// The domain of its tiles.
-    public var domain: TileDomain
+    package var domain: TileDomain
     /// Since when it is the one in use; nil when it is not.
-    public var inUseSince: Timestamp?
-    /// When it was added.
-    public var added: Timestamp
+    package var inUseSince: Timestamp?
+    /// The moment when it was added.
+    package var added: Timestamp
     /// Its tiles on board.
-    public var tileCount: Int64
+    package var tileCount: Int64
     /// Bytes of those; what tiles share counts for each.
-    public var tileBytes: Int64
+    package var tileBytes: Int64
     /// Those that a region has, or is being loaded with.
-    public var pinnedCount: Int64
+    package var pinnedCount: Int64
     /// The folder for mapping, absolute: `tileset.json`, and of each tile on board `{z}/{x}/{y}.road` and `.rank`; nil
     /// for map tiles.
-    public var viewPath: String?
+    package var viewPath: String?
 
     package init(
         key: EditionKey, domain: TileDomain, inUseSince: Timestamp?, added: Timestamp, tileCount: Int64,
@@ -124,5 +120,5 @@ public struct EditionRecord: Sendable, Hashable {
     }
 
     /// Whether it is the one in use.
-    public var isCurrent: Bool { inUseSince != nil }
+    package var isCurrent: Bool { inUseSince != nil }
 }

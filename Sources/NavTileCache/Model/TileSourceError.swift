@@ -1,9 +1,9 @@
 internal import NavDigest
 
-/// Why there is no answer from a source of tiles.
-public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
+/// The reason why there is no answer from a source of tiles.
+package struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.
-    public enum Code: String, Sendable, CaseIterable {
+    package enum Code: String, Sendable, CaseIterable {
         /// The configuration makes no sense: the message says what to change.
         case configuration
         /// The source is not there, or has no list of tiles: a wrong address, or a folder that is gone.
@@ -48,15 +48,13 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         case closed
     }
 
-    /// The kind.
-    public var code: Code
-    /// What happened, where and what to do, for people; never holds a credential.
-    public var message: String
+    package var code: Code
+    /// A sentence for people: what happened, where, and what to do; never holds a credential.
+    package var message: String
     /// Seconds after which asking again makes sense; nil when nothing is known of it.
-    public var retryAfter: Double?
+    package var retryAfter: Double?
 
-    /// A failure.
-    public init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
+    package init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
@@ -75,7 +73,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// Whether the same question may be answered later.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch code {
         case .rateLimited, .server, .malformed, .mismatch, .truncated, .timedOut, .tooSlow, .unreachable, .unreadable,
             .system, .resting, .offline:
@@ -87,7 +85,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// Whether it speaks against the source, not against the question.
-    public var blamesSource: Bool {
+    package var blamesSource: Bool {
         switch code {
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,
             .timedOut, .tooSlow, .unreachable, .unreadable:
@@ -97,5 +95,5 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,32 +1,31 @@
-public import NavGeo
+package import NavGeo
 
 /// One edition of a tileset: everything in it fits together.
 ///
 /// Road tiles of two editions cannot be mixed, their edges have other numbers; where a source has no editions (a plain
 /// tile server) there is one, with an empty version, whose tiles change one by one.
-public struct TilesetEdition: Sendable, Hashable {
+package struct TilesetEdition: Sendable, Hashable {
     /// The tileset's name, see ``TilesetName``.
-    public var tileset: String
+    package var tileset: String
     /// The domain of its tiles.
-    public var domain: TileDomain
-    /// What tells it from other editions of the tileset: a map version, or the hash of an archive's header; empty
+    package var domain: TileDomain
+    /// The version: a map version, or the hash of an archive's header; empty
     /// where the source has none.
-    public var version: String
+    package var version: String
     /// Zoom levels that it has.
-    public var zooms: ClosedRange<UInt8>
-    /// Where it has tiles; nil when its source does not say.
-    public var bounds: BoundingBox?
+    package var zooms: ClosedRange<UInt8>
+    /// The area with tiles; nil when its source does not say.
+    package var bounds: BoundingBox?
     /// Its tiles, by id; nil where its source cannot list them.
-    public var tiles: [ListedTile]?
+    package var tiles: [ListedTile]?
     /// The source's own description, to be kept beside the tiles: the bytes of `tileset.json`, or of a TileJSON.
-    public var document: [UInt8]
-    /// Whom to name, as the data's licence asks.
-    public var attribution: String
+    package var document: [UInt8]
+    /// The attribution that the data's licence asks for.
+    package var attribution: String
     /// Media type of its tiles, when that is known of all.
-    public var mediaType: String?
+    package var mediaType: String?
 
-    /// An edition.
-    public init(
+    package init(
         tileset: String, domain: TileDomain, version: String, zooms: ClosedRange<UInt8>, bounds: BoundingBox? = nil,
         tiles: [ListedTile]? = nil, document: [UInt8] = [], attribution: String = "", mediaType: String? = nil
     ) {

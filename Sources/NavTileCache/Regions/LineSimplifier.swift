@@ -24,7 +24,7 @@ enum LineSimplifier {
         return zip(line, isKept).filter { $0.1 }.map { $0.0 }
     }
 
-    /// How far a point is from a segment, metres by the scale at the point.
+    /// Returns the distance of a point from a segment, metres by the scale at the point.
     private static func metres(
         _ point: ProjectedLine.Vertex, _ start: ProjectedLine.Vertex, _ end: ProjectedLine.Vertex
     ) -> Double {

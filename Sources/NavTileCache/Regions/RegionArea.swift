@@ -1,24 +1,24 @@
 import Glibc
-public import NavGeo
+package import NavGeo
 
 /// The area of an offline region: polygons with holes, of which the union counts.
 ///
 /// Edges are straight on the Mercator map and go the short way round: a ring may cross the antimeridian, its longitudes
 /// then jump from one side to the other. In a polygon what lies in an odd number of rings is inside, whatever the
 /// direction of the rings.
-public struct RegionArea: Sendable, Hashable {
+package struct RegionArea: Sendable, Hashable {
     /// The most corners of all rings together. 100,000: the coast of a country, some 600 kB on the wire.
-    public static let greatestCornerCount = 100_000
+    package static let greatestCornerCount = 100_000
     /// The largest radius and the largest distance to each side of a line, metres.
-    public static let greatestReach = 500_000.0
+    package static let greatestReach = 500_000.0
     /// The projection's last latitude, degrees.
     static let lastLatitude = 85.05
 
     /// Each polygon's outer ring and its holes, without the corner that closes a ring.
-    public let polygons: [[[Coordinate]]]
+    package let polygons: [[[Coordinate]]]
 
     /// An area from polygons; each ring may be closed by its first corner or be left open.
-    public init(polygons: [[[Coordinate]]]) throws(RegionFault) {
+    package init(polygons: [[[Coordinate]]]) throws(RegionFault) {
         guard !polygons.isEmpty else { throw .empty }
         var count = 0
         var checked: [[[Coordinate]]] = []
@@ -35,8 +35,8 @@ public struct RegionArea: Sendable, Hashable {
         self.polygons = checked
     }
 
-    /// What lies within `radius` metres of a position: a polygon of 64 corners around the circle.
-    public static func circle(around centre: Coordinate, radius: Double) throws(RegionFault) -> RegionArea {
+    /// Returns the area within `radius` metres of a position: a polygon of 64 corners around the circle.
+    package static func circle(around centre: Coordinate, radius: Double) throws(RegionFault) -> RegionArea {
         guard radius > 0, radius <= greatestReach else { throw .badReach(radius) }
         guard centre.isValid else { throw .badCorner(polygon: 0, ring: 0, corner: 0) }
         let corners = 64
@@ -48,9 +48,9 @@ public struct RegionArea: Sendable, Hashable {
         return try RegionArea(polygons: [[ring]])
     }
 
-    /// What lies within `buffer` metres of a line: a polygon of eight corners around each of its pieces, after the line
+    /// Returns the area within `buffer` metres of a line: a polygon of eight corners around each of its pieces, after the line
     /// has been made simpler by a tenth of the distance.
-    public static func corridor(along line: [Coordinate], buffer: Double) throws(RegionFault) -> RegionArea {
+    package static func corridor(along line: [Coordinate], buffer: Double) throws(RegionFault) -> RegionArea {
         guard buffer > 0, buffer <= greatestReach else { throw .badReach(buffer) }
         for (number, corner) in line.enumerated() where !Self.isInside(corner) {
             throw .badCorner(polygon: 0, ring: 0, corner: number)
@@ -69,8 +69,8 @@ public struct RegionArea: Sendable, Hashable {
         return try RegionArea(polygons: polygons)
     }
 
-    /// How many corners all rings have together.
-    public var cornerCount: Int { polygons.joined().reduce(0) { $0 + $1.count } }
+    /// The number of corners of all rings.
+    package var cornerCount: Int { polygons.joined().reduce(0) { $0 + $1.count } }
 
     // MARK: Parts
 

@@ -1,14 +1,13 @@
-public import NavGeo
+import NavGeo
 
 /// A zoom level of a region, and how far beyond the area its tiles are wanted.
-public struct RegionLayer: Sendable, Hashable {
+package struct RegionLayer: Sendable, Hashable {
     /// Zoom level, 0 ... 22.
-    public var zoom: UInt8
+    package var zoom: UInt8
     /// Metres beyond the area.
-    public var margin: Double
+    package var margin: Double
 
-    /// A level.
-    public init(zoom: UInt8, margin: Double = 0) {
+    package init(zoom: UInt8, margin: Double = 0) {
         self.zoom = zoom
         self.margin = margin
     }
@@ -16,14 +15,14 @@ public struct RegionLayer: Sendable, Hashable {
     /// Road tiles: the local layer (zoom 12) of the area, and the arterial (9) and highway (6) layers 10 km and 50 km
     /// beyond it, as ``CacheProfile/navigation(_:)`` has them, so that routes through the area stay routable. Only those
     /// whose zoom level is among `zooms`.
-    public static func navigation(in zooms: ClosedRange<UInt8> = 0...TileID.maximumZoom) -> [RegionLayer] {
+    package static func navigation(in zooms: ClosedRange<UInt8> = 0...TileID.maximumZoom) -> [RegionLayer] {
         let still = CacheReach(position: 0, route: 0, destination: 0)
         return CacheProfile.navigation(still).levels.filter { zooms.contains($0.zoom) }
             .map { RegionLayer(zoom: $0.zoom, margin: $0.reach.position) }
     }
 
     /// Map tiles of a range of zoom levels.
-    public static func maps(_ zooms: ClosedRange<UInt8>) -> [RegionLayer] { zooms.map { RegionLayer(zoom: $0) } }
+    package static func maps(_ zooms: ClosedRange<UInt8>) -> [RegionLayer] { zooms.map { RegionLayer(zoom: $0) } }
 }
 
 extension RegionArea {
@@ -37,7 +36,7 @@ extension RegionArea {
     ///   - limit: The most tiles.
     /// - Throws: ``RegionFault/tooManyTiles(zoom:limit:)``, ``RegionFault/tooComplicated(zoom:)``,
     ///   ``RegionFault/badReach(_:)``.
-    public func tiles(zoom: UInt8, margin: Double = 0, limit: Int) throws(RegionFault) -> TileRows {
+    package func tiles(zoom: UInt8, margin: Double = 0, limit: Int) throws(RegionFault) -> TileRows {
         guard margin >= 0, margin <= Self.greatestReach else { throw .badReach(margin) }
         var tracer = BoundaryTracer(zoom: zoom, margin: margin, limit: 4 * max(limit, 1) + 4 * cornerCount)
         for polygon in polygons {
@@ -57,7 +56,7 @@ extension RegionArea {
     /// The tiles of some levels, coarse ones first.
     ///
     /// - Parameter limit: The most tiles of all levels together.
-    public func tiles(of layers: [RegionLayer], limit: Int) throws(RegionFault) -> [TileRows] {
+    package func tiles(of layers: [RegionLayer], limit: Int) throws(RegionFault) -> [TileRows] {
         var left = limit
         var all: [TileRows] = []
         for layer in layers.sorted(by: { $0.zoom < $1.zoom }) {
@@ -96,7 +95,7 @@ private struct BoundaryTracer {
         self.limit = limit
     }
 
-    /// Why it ended early: more tiles than `allowed`, or so much of an outline around fewer.
+    /// Returns the reason why it ended early: more tiles than `allowed`, or so much of an outline around fewer.
     func fault(_ allowed: Int) -> RegionFault {
         isLarge || TileRows(zoom: grid.zoom, spans).count > allowed
             ? .tooManyTiles(zoom: grid.zoom, limit: allowed) : .tooComplicated(zoom: grid.zoom)

@@ -1,5 +1,5 @@
-/// Why an area cannot be an offline region's.
-public enum RegionFault: Error, Sendable, Hashable {
+/// The reason why an area cannot be an offline region's.
+package enum RegionFault: Error, Sendable, Hashable {
     /// It has no polygon.
     case empty
     /// A polygon has no ring, or a ring has fewer than three different corners.
@@ -21,8 +21,8 @@ public enum RegionFault: Error, Sendable, Hashable {
 }
 
 extension RegionFault: CustomStringConvertible {
-    /// What is wrong and what to do; polygons, rings and corners are numbered from 0.
-    public var description: String {
+    /// The fault and what to do; polygons, rings and corners are numbered from 0.
+    package var description: String {
         switch self {
         case .empty: "the area has no polygon: give at least one"
         case .degenerateRing(let polygon, let ring):

@@ -1,7 +1,7 @@
-public import NavGeo
+package import NavGeo
 
 /// Tiles of one zoom level, row by row: a large area takes space in proportion to its boundary.
-public struct TileRows: Sendable, Hashable {
+package struct TileRows: Sendable, Hashable {
     /// Tiles beside each other in a row.
     struct Span: Sendable, Hashable, Comparable {
         var row: Int32
@@ -12,11 +12,11 @@ public struct TileRows: Sendable, Hashable {
     }
 
     /// The zoom level.
-    public let zoom: UInt8
+    package let zoom: UInt8
     /// By row and column, apart from each other.
     private let spans: [Span]
-    /// How many tiles there are.
-    public let count: Int
+    /// The number of tiles.
+    package let count: Int
 
     /// The union of spans in any order, all within the grid of the zoom level.
     init(zoom: UInt8, _ spans: [Span]) {
@@ -34,7 +34,7 @@ public struct TileRows: Sendable, Hashable {
     }
 
     /// Passes each tile once, by row and column.
-    public func forEach(_ body: (TileID) -> Void) {
+    package func forEach(_ body: (TileID) -> Void) {
         for span in spans {
             for column in span.first...span.last {
                 if let tile = TileID(zoom: zoom, x: UInt32(column), y: UInt32(span.row)) { body(tile) }
@@ -43,7 +43,7 @@ public struct TileRows: Sendable, Hashable {
     }
 
     /// The tiles, by row and column.
-    public var tiles: [TileID] {
+    package var tiles: [TileID] {
         var tiles: [TileID] = []
         tiles.reserveCapacity(count)
         forEach { tiles.append($0) }
@@ -51,7 +51,7 @@ public struct TileRows: Sendable, Hashable {
     }
 
     /// Whether a tile is among them.
-    public func contains(_ tile: TileID) -> Bool {
+    package func contains(_ tile: TileID) -> Bool {
         guard tile.zoom == zoom else { return false }
         let (row, column) = (Int32(tile.y), Int32(tile.x))
         var (low, high) = (0, spans.count)

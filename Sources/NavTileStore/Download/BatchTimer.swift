@@ -1,4 +1,4 @@
-/// When the next batch is due: what comes alone is dealt with at once, what comes one after the other in batches.
+/// The schedule of batches: what comes alone is dealt with at once, what comes one after the other in batches.
 ///
 /// To wake a thread for each takes the processor a fifth of what a small tile does.
 package struct BatchTimer: Sendable {

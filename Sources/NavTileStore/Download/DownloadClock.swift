@@ -1,14 +1,13 @@
 import NavHTTP
 
 /// A clock that never runs backwards, and a way to wait for it.
-public struct DownloadClock: Sendable {
+package struct DownloadClock: Sendable {
     /// Time since any fixed moment.
-    public var now: @Sendable () -> Duration
+    package var now: @Sendable () -> Duration
     /// Returns when ``now`` has reached a moment, or throws when the task is cancelled.
-    public var sleep: @Sendable (_ until: Duration) async throws -> Void
+    package var sleep: @Sendable (_ until: Duration) async throws -> Void
 
-    /// A clock.
-    public init(
+    package init(
         now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (_ until: Duration) async throws -> Void
     ) {
         self.now = now
@@ -16,7 +15,7 @@ public struct DownloadClock: Sendable {
     }
 
     /// The machine's.
-    public static let system = DownloadClock(
+    package static let system = DownloadClock(
         now: Monotonic.now,
         sleep: { try await Task.sleep(for: $0 - Monotonic.now(), tolerance: .milliseconds(1)) })
 }

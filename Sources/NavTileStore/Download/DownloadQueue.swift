@@ -1,18 +1,18 @@
-public import NavGeo
+package import NavGeo
 import NavHTTP
-public import NavTileCache
+package import NavTileCache
 import Synchronization
 
 /// Fetches the tiles that are wanted, the most urgent first, and hands them on as they come.
 ///
 /// Owners say which tiles they want and may say so anew at any time. What has not begun and is not wanted any more is not
 /// begun; what is under way is finished and delivered, it is paid for.
-public final class DownloadQueue: Sendable {
+package final class DownloadQueue: Sendable {
     private typealias Answer = Result<TileAnswer, TileSourceError>
 
     private struct State {
         var plan: DownloadPlan
-        /// Which worker fetches a tile.
+        /// The worker that fetches each tile.
         var running: [DownloadKey: UInt64] = [:]
         var workers: [UInt64: Task<Void, Never>] = [:]
         var questions: [UInt64: Question] = [:]
@@ -21,7 +21,7 @@ public final class DownloadQueue: Sendable {
         var results: [DownloadResult] = []
         /// The results that the reader was given last.
         var taken: [DownloadResult] = []
-        /// When the next batch of tiles is checked, and of results delivered.
+        /// The schedule of checking tiles and of delivering results.
         var batches = BatchTimer()
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
         var timer: (task: Task<Void, Never>, due: Duration)?
@@ -49,7 +49,7 @@ public final class DownloadQueue: Sendable {
     /// A queue over some sources, one for each tileset.
     ///
     /// Fails with ``TileSourceError/Code/configuration``.
-    public init(
+    package init(
         _ sources: [any TileSource], _ configuration: DownloadConfiguration = DownloadConfiguration(),
         clock: DownloadClock = .system
     ) throws(TileSourceError) {
@@ -76,17 +76,17 @@ public final class DownloadQueue: Sendable {
     /// Each want gets one result. A tile whose result waits to be taken, or was taken and is not done with
     /// (``release()``), is not fetched again; one that was given up lately (``DownloadConfiguration/failureRest``) gets that
     /// failure again at once.
-    public func want(_ wants: [TileDemand], for owner: DownloadOwner) {
+    package func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
 
     /// Forgets an owner and what it wants.
-    public func forget(_ owner: DownloadOwner) { want([], for: owner) }
+    package func forget(_ owner: DownloadOwner) { want([], for: owner) }
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
     /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
-    public func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
+    package func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
         let key = DownloadKey(want)
         let number = nextNumber()
         let answer: Answer = await withTaskCancellationHandler {
@@ -124,7 +124,7 @@ public final class DownloadQueue: Sendable {
     ///
     /// For one reader: what it was given last counts as held until it says that it is done with it (``release()``), or asks
     /// again, and while it holds too much (``DownloadConfiguration/undeliveredBytes``) nothing is begun.
-    public func next() async -> [DownloadResult]? {
+    package func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = clock.now()
@@ -153,7 +153,7 @@ public final class DownloadQueue: Sendable {
 
     /// The reader is done with what it was given last: who wants some of it from now on could not keep it, and it is
     /// fetched again.
-    public func release() {
+    package func release() {
         let done = state.withLock { Self.release(&$0) }
         _ = consume done
         pump()
@@ -168,19 +168,16 @@ public final class DownloadQueue: Sendable {
     // Single questions.
 
     /// Asks a source what it has, as the network and the source's state allow.
-    public func edition(
+    package func edition(
         of tileset: String, known: Validators? = nil
     ) async throws(TileSourceError) -> EditionAnswer {
         try await question(tileset) { source, _ throws(TileSourceError) in try await source.edition(known: known) }
     }
 
     /// Estimates the size of some tiles of a tileset: exact where the source knows, else by some samples.
-    ///
-    /// - Parameter edition: what the source has, where the caller knows; its list answers without any request.
-    public func estimate(
-        _ tiles: [TileID], of tileset: String, edition: TilesetEdition? = nil
+    package func estimate(
+        _ tiles: [TileID], of tileset: String
     ) async throws(TileSourceError) -> DownloadEstimate {
-        if let exact = SizeEstimate.exact(tiles, edition) { return exact }
         let limit = configuration.concurrency
         return try await question(tileset) { source, meter throws(TileSourceError) in
             try await SizeEstimate.estimate(tiles, source, concurrency: limit, meter: meter)
@@ -238,7 +235,7 @@ public final class DownloadQueue: Sendable {
     // How it works.
 
     /// The permitted use of a network.
-    public var network: NetworkMode {
+    package var network: NetworkMode {
         get { state.withLock { $0.plan.network } }
         set {
             let (cancelled, asked) = state.withLock { state in
@@ -273,13 +270,13 @@ public final class DownloadQueue: Sendable {
     }
 
     /// Bytes per second from all remote sources together; nil for any number.
-    public var bytesPerSecond: Double? {
+    package var bytesPerSecond: Double? {
         get { meter.bytesPerSecond }
         set { meter.bytesPerSecond = newValue }
     }
 
     /// Whether nothing new is begun but what ``fetch(_:)`` waits for: what comes cannot be kept.
-    public var isPaused: Bool {
+    package var isPaused: Bool {
         get { state.withLock { $0.plan.isPaused } }
         set {
             state.withLock { $0.plan.isPaused = newValue }
@@ -288,13 +285,13 @@ public final class DownloadQueue: Sendable {
     }
 
     /// The condition of the sources, by tileset.
-    public var conditions: [SourceCondition] {
+    package var conditions: [SourceCondition] {
         let now = clock.now()
         return state.withLock { $0.plan.conditions(at: now) }
     }
 
     /// The counts of the queue.
-    public var statistics: DownloadStatistics {
+    package var statistics: DownloadStatistics {
         var totals = state.withLock { $0.plan.totals }
         totals.receivedBytes = meter.received
         return totals
@@ -302,7 +299,7 @@ public final class DownloadQueue: Sendable {
 
     /// Breaks off what is under way and waits until that has ended; results that were not taken are lost, the
     /// sources stay open.
-    public func stop() async {
+    package func stop() async {
         let waiters = state.withLock { state in
             state.isStopped = true
             for task in state.workers.values { task.cancel() }

@@ -57,15 +57,6 @@ enum SizeEstimate {
     private static let mostSamples = 2_000
     private static let aim = 0.08
 
-    /// Returns the exact size of some tiles by a list; nil when there is none.
-    static func exact(_ tiles: [TileID], _ edition: TilesetEdition?) -> DownloadEstimate? {
-        guard let list = edition?.tiles else { return nil }
-        let sizes = Dictionary(list.map { ($0.tile, $0.size) }, uniquingKeysWith: { first, _ in first })
-        let found = Set(tiles).compactMap { sizes[$0] }
-        return DownloadEstimate(
-            tileCount: found.count, bytes: found.reduce(0, +), uncertainty: 0, requestCount: 0)
-    }
-
     static func estimate(
         _ wanted: [TileID], _ source: any TileSource, concurrency: Int, meter: TransferMeter?
     ) async throws(TileSourceError) -> DownloadEstimate {

@@ -5,7 +5,7 @@ import NavHTTP
 package struct Freshness: Sendable, Hashable {
     /// Whether it may be stored.
     package var isStorable = true
-    /// When it expires; nil when that is not said.
+    /// The moment of expiry; nil when none is given.
     package var expires: Timestamp?
 
     /// - Parameters:

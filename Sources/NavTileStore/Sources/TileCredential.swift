@@ -1,23 +1,23 @@
 /// A header by which a server knows its customers, kept in a file.
 ///
 /// The file is read again when it has changed. Its content is shown to nobody but the server.
-public struct TileCredential: Sendable, Hashable {
+package struct TileCredential: Sendable, Hashable {
     /// The header's name.
-    public var header: String
+    package var header: String
     /// The prefix of the file's content, such as `Bearer `.
-    public var prefix: String
+    package var prefix: String
     /// The file: one line of printable ASCII; spaces and line ends around it do not count.
-    public var file: String
+    package var file: String
 
     /// A header with the content of a file.
-    public init(header: String, file: String, prefix: String = "") {
+    package init(header: String, file: String, prefix: String = "") {
         self.header = header
         self.file = file
         self.prefix = prefix
     }
 
     /// `Authorization: Bearer` and the content of a file.
-    public static func bearer(file: String) -> TileCredential {
+    package static func bearer(file: String) -> TileCredential {
         TileCredential(header: "Authorization", file: file, prefix: "Bearer ")
     }
 }

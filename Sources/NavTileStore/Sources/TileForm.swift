@@ -47,7 +47,7 @@ package enum TileForm: String, Sendable, Hashable {
     /// The extension of its files; nil when it is not known.
     package var fileExtension: String? { self == .unknown ? nil : self == .vector ? "pbf" : rawValue }
 
-    /// Why some bytes, not packed, cannot be a tile of this form; nil when they can.
+    /// Returns the reason why some bytes, not packed, cannot be a tile of this form; nil when they can.
     package func fault(of bytes: UnsafeRawBufferPointer) -> String? {
         if self != .vector, bytes.isEmpty { return "it is empty" }
         if Self.isPage(bytes) { return "it is a page, not a tile" }

@@ -1,13 +1,13 @@
-public import NavGeo
-public import NavHTTP
-public import NavTileCache
+package import NavGeo
+package import NavHTTP
+package import NavTileCache
 
 /// A source of the tiles of one tileset.
 ///
 /// Everything that comes from a source is checked before it is handed on: road tiles against the size and the hash of
 /// their list, tiles of maps by their form. A source keeps no tile; it may keep the list and the directories by which it
 /// finds them. All members may be called from any task, several at a time.
-public protocol TileSource: Sendable {
+package protocol TileSource: Sendable {
     /// The tileset's name, see ``TilesetName``.
     var tileset: String { get }
     /// The domain of its tiles.
@@ -43,7 +43,7 @@ public protocol TileSource: Sendable {
 }
 
 /// The size of a tile.
-public enum TileSize: Sendable, Hashable {
+package enum TileSize: Sendable, Hashable {
     /// So many bytes, all its files together.
     case bytes(Int64)
     /// There is no such tile.

@@ -1,11 +1,11 @@
-public import NavGeo
-public import NavHTTP
-public import NavTileCache
+package import NavGeo
+package import NavHTTP
+package import NavTileCache
 
 /// The configuration of a tileset's source.
-public struct TileSourceConfiguration: Sendable {
+package struct TileSourceConfiguration: Sendable {
     /// The kind of source that an address names.
-    public enum Kind: String, Sendable, Codable, CaseIterable {
+    package enum Kind: String, Sendable, Codable, CaseIterable {
         /// A folder: road tiles with their `tileset.json`, or tiles of a map as `{z}/{x}/{y}.ext`.
         case folder
         /// Road tiles of a static HTTP server: the address of the folder with `tileset.json`.
@@ -21,41 +21,40 @@ public struct TileSourceConfiguration: Sendable {
     }
 
     /// The tileset's name, see ``TilesetName``.
-    public var tileset: String
+    package var tileset: String
     /// The domain of its tiles. Road tiles come from ``Kind/folder`` and ``Kind/webFolder`` only.
-    public var domain: TileDomain
+    package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`. A user and a password in it are sent to its
     /// server and shown to nobody.
-    public var address: String
+    package var address: String
     /// The kind of source; nil to tell it from the address: `.pmtiles`, `.mbtiles`, `{z}`, `.json`, a folder.
-    public var kind: Kind?
+    package var kind: Kind?
     /// Zoom levels of a ``Kind/template`` or a folder of a map, which cannot say themselves; 0 to 22.
-    public var zooms: ClosedRange<UInt8> = 0...14
+    package var zooms: ClosedRange<UInt8> = 0...14
     /// Pixel ratio of the tiles wanted, above 0: `{ratio}` becomes `@2x` for 2, and nothing for 1.
-    public var pixelRatio = 1.0
+    package var pixelRatio = 1.0
     /// The credential for the server; it goes to the origin of ``address`` alone.
-    public var credential: TileCredential?
+    package var credential: TileCredential?
     /// A file of certificates (PEM) that alone are trusted to vouch for its server, for one of a private authority; nil
     /// for those of the machine.
-    public var authorities: String?
+    package var authorities: String?
     /// Hosts that a redirection from https to https, or a TileJSON, may lead to, besides the address' own origin.
-    public var allowedHosts: [String] = []
+    package var allowedHosts: [String] = []
     /// Whether tiles are stored although their server says `no-store`: for the owner of both.
-    public var storesAnyway = false
+    package var storesAnyway = false
     /// Bounds of time and size.
-    public var limits = TransferLimits()
+    package var limits = TransferLimits()
     /// Most requests at a time, 1 to 64: connections to a server.
-    public var concurrency = 6
+    package var concurrency = 6
     /// Hears what its owner should know, such as a credential that everybody can read; once each.
-    public var note: @Sendable (String) -> Void = { _ in }
+    package var note: @Sendable (String) -> Void = { _ in }
     /// The wall clock, for what expires when.
-    public var now = TileSourceConfiguration.wallClock
+    package var now = TileSourceConfiguration.wallClock
 
     /// The libcurl that is used.
     package var library = CurlLibrary.present
 
-    /// A source.
-    public init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {
+    package init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {
         self.tileset = tileset
         self.domain = domain
         self.address = address
@@ -63,22 +62,21 @@ public struct TileSourceConfiguration: Sendable {
     }
 
     /// The machine's wall clock.
-    public static let wallClock: @Sendable () -> Timestamp = HTTPConfiguration.wallClock
+    package static let wallClock: @Sendable () -> Timestamp = HTTPConfiguration.wallClock
 }
 
 /// Bounds of what a source may take.
-public struct TransferLimits: Sendable, Hashable {
+package struct TransferLimits: Sendable, Hashable {
     /// Largest tile, packed or unpacked, bytes; 64 MiB.
-    public var tileBytes: Int64 = 64 << 20
+    package var tileBytes: Int64 = 64 << 20
     /// Largest list of tiles (`tileset.json`), bytes.
-    public var listBytes: Int64 = 64 << 20
+    package var listBytes: Int64 = 64 << 20
     /// Bounds of time and rate of an answer over HTTP.
-    public var http = HTTPLimits()
+    package var http = HTTPLimits()
     /// Most tiles that an edition lists; of a larger archive or folder none are listed.
-    public var listedTiles = 200_000
+    package var listedTiles = 200_000
     /// Bytes of directories of a PMTiles archive that are kept, unpacked.
-    public var directoryBytes = 32 << 20
+    package var directoryBytes = 32 << 20
 
-    /// The bounds.
-    public init() {}
+    package init() {}
 }

@@ -1,12 +1,12 @@
 import Foundation
 import NavHTTP
-public import NavTileCache
+package import NavTileCache
 
 extension TileSourceConfiguration {
     /// Makes the source; asks nothing of it yet.
     ///
     /// Fails with ``TileSourceError/Code/configuration``; the message says what to change.
-    public func open() throws(TileSourceError) -> any TileSource {
+    package func open() throws(TileSourceError) -> any TileSource {
         if let fault { throw TileSourceError(.configuration, fault) }
         let place = try parsed()
         switch (place, resolvedKind) {
@@ -28,7 +28,7 @@ extension TileSourceConfiguration {
     }
 
     /// The reason why it is invalid; nil when it is valid.
-    public var fault: String? {
+    package var fault: String? {
         if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
         if let scheme, !Self.schemes.contains(scheme) {
             return
@@ -46,7 +46,7 @@ extension TileSourceConfiguration {
     }
 
     /// The kind that is configured, or that the address looks like.
-    public var resolvedKind: Kind {
+    package var resolvedKind: Kind {
         if let kind { return kind }
         let isWeb = address.lowercased().hasPrefix("http:") || address.lowercased().hasPrefix("https:")
         let path = address.prefix { $0 != "?" && $0 != "#" }.lowercased()

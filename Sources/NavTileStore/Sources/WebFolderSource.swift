@@ -8,7 +8,7 @@ final class WebFolderSource: ReceivingSource {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
-        /// When the list was asked for last.
+        /// The moment when the list was asked for last.
         var asked: Duration
     }
 

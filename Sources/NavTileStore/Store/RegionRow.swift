@@ -52,11 +52,11 @@ enum RegionRow {
         }
     }
 
-    /// Which rows of `pins` stay whatever is loaded for a region, as SQL with its two ``ownPins(_:_:)``: those of other
+    /// The rows of `pins` that stay whatever is loaded for a region, as SQL with its two ``ownPins(_:_:)``: those of other
     /// regions, and its own as it is while it is updated.
     static let pinsOfOthers = "NOT (region = ?1 AND staged >= ?2)"
 
-    /// What ``pinsOfOthers`` needs to know of a region; one that the index does not have has no pins.
+    /// Returns the arguments of ``pinsOfOthers`` for a region; one that the index does not have has no pins.
     static func ownPins(_ id: String, _ index: Database) throws -> StatementArguments {
         let region = try number(id, index)
         return [region?.number ?? -1, region?.wasComplete ?? false]

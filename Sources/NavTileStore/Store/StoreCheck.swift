@@ -11,6 +11,7 @@ import NavTileCache
 /// then, so that a file on its way is no finding, nor is one of which the index knows that it has yet to follow.
 struct StoreCheck {
     private let access: IndexAccess
+    private let readsContent: Bool
     /// Puts a finding right and says whether it could; nil for a check that changes nothing.
     private let repair: ((Fault) -> Bool)?
     private var report = CheckReport()
@@ -36,8 +37,9 @@ struct StoreCheck {
         case none
     }
 
-    init(access: IndexAccess, repair: ((Fault) -> Bool)? = nil) {
+    init(access: IndexAccess, readsContent: Bool = true, repair: ((Fault) -> Bool)? = nil) {
         self.access = access
+        self.readsContent = readsContent
         self.repair = repair
     }
 
@@ -70,7 +72,7 @@ struct StoreCheck {
         for fault in faults { find(.index, "index.sqlite", fault, .none) }
     }
 
-    /// What the triggers count, counted anew.
+    /// Queries that count anew what the triggers count.
     private static let counts = [
         (
             "files' uses",
@@ -155,7 +157,8 @@ struct StoreCheck {
         }
         for object in known {
             names.remove(String(object.hash.hexadecimal.dropFirst(2)))
-            if let fault = try files.fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
+            let fault = try files.fault(object.hash, object.bytes, readsContent: readsContent)
+            if let fault, try uses(object.hash) ?? 0 > 0 {
                 find(fault.kind, folder.objectName(object.hash), fault.detail, .object(object.hash))
             }
             report.objectCount += 1
@@ -204,7 +207,7 @@ struct StoreCheck {
         }
     }
 
-    /// What is wrong, still so after a moment when an owner may be at it: files follow the index by a few milliseconds.
+    /// Returns a fault that is still there after a moment when an owner may be at it: files follow the index by a few milliseconds.
     private func lasts(_ fault: () throws(StoreError) -> String?) throws(StoreError) -> String? {
         var found = try fault()
         for _ in 0..<10 where found != nil && repair == nil {

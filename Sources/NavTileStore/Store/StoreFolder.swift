@@ -25,7 +25,7 @@ package struct StoreFolder: Sendable, Hashable {
     /// at each file that was removed in the last minutes whenever it makes another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
-    /// Where the scrub is; the file keeps its old name.
+    /// The file with the position of the scrub; it keeps its old name.
     package var scrub: String { path + "/patrol" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }

@@ -10,22 +10,23 @@ struct TileFiles {
 
     private var folder: StoreFolder { access.folder }
 
-    /// What is wrong with the file of a content; nil when it is as the index says.
+    /// Returns the fault of the file of a content; nil when it is as the index says.
     ///
     /// - Parameter asksDisk: Whether what the machine's memory has of it does not count.
     func fault(
-        _ hash: ContentHash, _ bytes: Int64, asksDisk: Bool = false
+        _ hash: ContentHash, _ bytes: Int64, readsContent: Bool = true, asksDisk: Bool = false
     ) throws(StoreError) -> (kind: CheckFinding.Kind, detail: String)? {
         guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
         guard status.isFile, status.size == bytes else {
             return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
         }
+        guard readsContent else { return nil }
         if asksDisk { Files.dropPages(folder.object(hash)) }
         guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
         return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
     }
 
-    /// What is wrong with a tile's files for mapping, as of now.
+    /// Returns the fault of a tile's files for mapping, as of now.
     ///
     /// - Parameters:
     ///   - path: The edition's folder for mapping.
@@ -61,7 +62,7 @@ struct TileFiles {
         return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
     }
 
-    /// What is wrong with `current` of an edition's tileset, when that is the one in use.
+    /// Returns the fault of `current` of an edition's tileset, when that is the one in use.
     func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
         let isCurrent = try access.snapshot { index in
             try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }

@@ -1,13 +1,15 @@
 internal import GRDB
 import NavDigest
-public import NavStorage
+package import NavStorage
 import NavTileCache
 
 extension TileStoreReader {
     /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
     /// writes.
-    public func check() throws(StoreError) -> CheckReport {
-        var check = StoreCheck(access: access)
+    ///
+    /// - Parameter readsContent: Whether each file is read and hashed; else only its size is looked at.
+    package func check(readsContent: Bool = true) throws(StoreError) -> CheckReport {
+        var check = StoreCheck(access: access, readsContent: readsContent)
         return try check.run()
     }
 }
@@ -15,7 +17,7 @@ extension TileStoreReader {
 extension TileStore {
     /// Compares index, files, hashes, folders for mapping and pins, and puts right what can be: what is not whole goes,
     /// what is missing from a folder for mapping comes back, counts are counted anew.
-    public func checkAndRepair() throws(StoreError) -> CheckReport {
+    package func checkAndRepair() throws(StoreError) -> CheckReport {
         var check = StoreCheck(access: access, repair: repair)
         return try check.run()
     }

@@ -1,7 +1,7 @@
 internal import GRDB
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
@@ -12,7 +12,7 @@ extension TileStore {
     ///
     /// - Throws: ``StoreError`` `invalid` for a name that is none, a version above 256 bytes, a tileset that is on board
     ///   for something else, road tiles without a document, or more than 16,383 editions; `diskFull`.
-    public func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError) {
+    package func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError) {
         guard TilesetName.isValid(edition.tileset) else {
             throw StoreError(
                 .invalid,
@@ -39,7 +39,7 @@ extension TileStore {
     }
 
     /// Takes an edition into use: lookups without a version find it, and `current` of its tileset points to it.
-    public func use(_ edition: EditionKey, now: Timestamp) throws(StoreError) {
+    package func use(_ edition: EditionKey, now: Timestamp) throws(StoreError) {
         try write { writer throws(StoreError) in
             try change(&writer) { index in try EditionRow.use(edition, now, index) }
             try pointCurrent([edition.tileset], &writer)
@@ -50,7 +50,7 @@ extension TileStore {
     ///
     /// - Throws: ``StoreError`` `inUse` when it is in use or a region has tiles of it, on board or not.
     @discardableResult
-    public func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport {
+    package func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             let path = try folder.view(edition)
             let found = try access.snapshot { index in try Self.removable(edition, index) }

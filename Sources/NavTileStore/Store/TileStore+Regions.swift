@@ -1,7 +1,7 @@
 internal import GRDB
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 
 extension TileStore {
     /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.
@@ -13,7 +13,7 @@ extension TileStore {
     ///   - tiles: All tiles that it needs.
     ///   - editions: The edition of each tileset among them, by name of the tileset; it must be on board.
     @discardableResult
-    public func putRegion(
+    package func putRegion(
         _ definition: StoredRegionDefinition, tiles: [TileAddress], editions: [String: String], now: Timestamp
     ) throws(StoreError) -> StoredRegion {
         guard (1...256).contains(definition.id.utf8.count), !definition.id.utf8.contains(0) else {
@@ -96,7 +96,7 @@ extension TileStore {
     }
 
     /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
-    public func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
+    package func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
         try changeRegions { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
             let remove = try index.cachedStatement(
@@ -116,7 +116,7 @@ extension TileStore {
     /// Works on a full disk, too.
     ///
     /// - Throws: ``StoreError`` `missing` when there is none of that id, `invalid` for the state `complete`.
-    public func setRegion(
+    package func setRegion(
         _ id: String, state: StoredRegionState, progress: StoredRegionProgress, failure: StoredRegionFailure? = nil,
         now: Timestamp
     ) throws(StoreError) {
@@ -141,7 +141,7 @@ extension TileStore {
     ///
     /// - Throws: ``StoreError`` `inUse` when one of them lacks a tile, `missing` when there is none of an id: nothing has
     ///   changed.
-    public func completeRegions(
+    package func completeRegions(
         _ regions: [String: StoredRegionProgress], using editions: [EditionKey] = [], now: Timestamp
     ) throws(StoreError) {
         try changeRegions(using: editions) { index in
@@ -177,7 +177,7 @@ extension TileStore {
     }
 
     /// Forgets what is staged of a region: it stays what it is, complete when it was.
-    public func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {
+    package func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {
         try changeRegions(isClearing: true) { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
             guard region.isStaged else { return }
@@ -195,7 +195,7 @@ extension TileStore {
     }
 
     /// Changes name and metadata of a region, also of what is staged; nil leaves them.
-    public func describeRegion(
+    package func describeRegion(
         _ id: String, name: String? = nil, metadata: [String: String]? = nil, now: Timestamp
     ) throws(StoreError) {
         try changeRegions { index in
@@ -218,7 +218,7 @@ extension TileStore {
     /// Removes a region; its tiles stay until room is needed. False when there is none of that id. Works on a full disk,
     /// too.
     @discardableResult
-    public func removeRegion(_ id: String) throws(StoreError) -> Bool {
+    package func removeRegion(_ id: String) throws(StoreError) -> Bool {
         try changeRegions(isClearing: true) { index in
             guard let region = try RegionRow.number(id, index) else { return false }
             try index.execute(sql: "DELETE FROM pins WHERE region = ?", arguments: [region.number])
@@ -246,15 +246,15 @@ extension TileStore {
 
 extension TileStoreReader {
     /// All regions, by id.
-    public func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
+    package func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
 
     /// The ids of all regions.
-    public func regionIDs() throws(StoreError) -> [String] {
+    package func regionIDs() throws(StoreError) -> [String] {
         try access.snapshot { try String.fetchAll($0, sql: "SELECT name FROM regions ORDER BY name") }
     }
 
     /// A region; nil when there is none of that id.
-    public func region(_ id: String) throws(StoreError) -> StoredRegion? {
+    package func region(_ id: String) throws(StoreError) -> StoredRegion? {
         try access.snapshot { try RegionRow.one(id, $0) }
     }
 
@@ -265,7 +265,7 @@ extension TileStoreReader {
     ///   - now: Tiles fetched later than now came while the clock was wrong and count as expired; nil: `moment`.
     ///   - last: Only what comes after this one; whoever goes through a large region window by window looks at no tile
     ///     twice.
-    public func missingTiles(
+    package func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, after last: RegionTile? = nil,
         limit: Int = .max
     ) throws(StoreError) -> [RegionTile] {
@@ -283,11 +283,11 @@ extension TileStoreReader {
         }
     }
 
-    /// How many tiles a region needs, and how many of them are on board with how many bytes: of the staged tiles while
+    /// Counts the tiles that a region needs, and those of them that are on board with their bytes: of the staged tiles while
     /// there are any. Costs a look at each.
     ///
     /// - Parameter asServed: Whether those are meant that it has and serves, whatever is staged.
-    public func completeness(
+    package func completeness(
         ofRegion id: String, asServed: Bool = false
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) {
         try access.snapshot { index in
@@ -302,8 +302,8 @@ extension TileStoreReader {
         }
     }
 
-    /// When the first of a region's tiles expires; nil when none does.
-    public func expiry(ofRegion id: String) throws(StoreError) -> Timestamp? {
+    /// Returns the moment when the first of a region's tiles expires; nil when none does.
+    package func expiry(ofRegion id: String) throws(StoreError) -> Timestamp? {
         try access.snapshot { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
             return try Int64.fetchOne(

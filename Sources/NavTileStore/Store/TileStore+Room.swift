@@ -1,7 +1,7 @@
 internal import GRDB
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
@@ -14,7 +14,7 @@ extension TileStore {
     ///   goes for it.
     /// - Returns: What went; nothing when it does not fit whatever goes, and then `fits` is false.
     @discardableResult
-    public func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
+    package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             var wanted = wanted.withLock { $0 }
             let budget = budgetBytes
@@ -41,7 +41,7 @@ extension TileStore {
     ///   - tiles: All tiles that it needs.
     ///   - editions: The edition of each tileset among them, by name of the tileset.
     /// - Returns: Bytes; what tiles share with those of regions counts once, what others share counts for each.
-    public func keptBytes(
+    package func keptBytes(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> Int64 {
         let (held, others) = try reader.held(besideRegion: id, tiles, editions: editions)
@@ -69,7 +69,7 @@ extension TileStore {
     ///   - tileset: Of this tileset; nil: of all.
     ///   - now: Only those that have expired by then; nil: all.
     @discardableResult
-    public func purge(tileset: String? = nil, expiredAt now: Timestamp? = nil) throws(StoreError) -> RemovalReport {
+    package func purge(tileset: String? = nil, expiredAt now: Timestamp? = nil) throws(StoreError) -> RemovalReport {
         let numbers = try access.snapshot { index in
             try Int64.fetchAll(
                 index,

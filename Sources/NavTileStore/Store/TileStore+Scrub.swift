@@ -1,13 +1,13 @@
 internal import GRDB
 import NavDigest
 internal import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavStorage
+package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Where the last scrub stopped that was saved; the beginning when that is not known.
-    public func savedScrubPosition() -> ScrubPosition {
+    /// Returns the last saved position of the scrub; the beginning when none is known.
+    package func savedScrubPosition() -> ScrubPosition {
         var place = ScrubPosition()
         guard let text = try? Files.read(folder.scrub, limit: 64),
             let number = Int64(String(decoding: text, as: UTF8.self))
@@ -17,7 +17,7 @@ extension TileStore {
     }
 
     /// Saves where the scrub is for the next start. Should that not be possible, it begins anew.
-    public func saveScrubPosition(_ place: ScrubPosition) {
+    package func saveScrubPosition(_ place: ScrubPosition) {
         guard case .tiles(let number) = place.stage else {
             Files.remove(folder.scrub)
             return
@@ -41,7 +41,7 @@ extension TileStore {
     ///   - limit: After how many bytes it ends, one file at least.
     /// - Throws: ``StoreError`` `missing` when the store's own folder is not there any more, as of a disk that was taken
     ///   away: nothing is taken for damaged then; `exhausted` when there is nothing left to look with.
-    public func scrub(from place: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
+    package func scrub(from place: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
         try folder.requireObjects()
         if place == ScrubPosition() { try settleNotes() }
         var report = ScrubReport()
@@ -132,7 +132,7 @@ extension TileStore {
 
     /// Takes the tiles that left the store because their files were damaged, since they were taken last: by whoever
     /// found that out.
-    public func takeLosses() -> [RegionTile] {
+    package func takeLosses() -> [RegionTile] {
         losses.withLock { losses in
             defer { losses = [] }
             return losses
@@ -142,7 +142,7 @@ extension TileStore {
 
 extension TileStoreReader {
     /// Those of some tiles that are not on board and that a region needs whose load was not cancelled.
-    public func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile] {
+    package func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile] {
         try access.snapshot { index in
             let find = try index.cachedStatement(
                 sql: """

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import GRDB
-public import NavDigest
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavDigest
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
@@ -15,7 +15,7 @@ extension TileStore {
     ///
     /// - Throws: ``StoreError`` `invalid` for an edition that was not added, a road tile without its ranks, a map tile
     ///   with more than its body; `diskFull`.
-    public func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport {
+    package func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport {
         guard !tiles.isEmpty else { return CommitReport() }
         return try write { writer throws(StoreError) in
             let editions = try editions(of: tiles)
@@ -132,7 +132,7 @@ extension TileStore {
     private struct NewFile {
         var descriptor: Int32?
         var path: String
-        /// What it will be called after; nil for the list of a batch.
+        /// The hash that gives it its name; nil for the list of a batch.
         var hash: ContentHash?
     }
 
@@ -159,7 +159,7 @@ extension TileStore {
         try FileSync.wait(pending)
     }
 
-    /// How a content that is to be stored stands.
+    /// The presence of a content that is to be stored.
     private enum Presence {
         case absent, stored
         /// The index has it, but its file is gone or another: who fetches it again may have found that out.
@@ -192,7 +192,7 @@ extension TileStore {
 
     /// Notes that a source said of a tile on board that it still holds; false when it is no longer on board.
     @discardableResult
-    public func revalidate(
+    package func revalidate(
         _ address: TileAddress, version: String, validators: Validators, now: Timestamp
     ) throws(StoreError) -> Bool {
         let needed = order.withLock { $0.moment(now) }
@@ -222,7 +222,7 @@ extension TileStore {
     /// - Throws: ``StoreError`` `corruptObject` when they are not what was stored: the file has been put aside, and the
     ///   tiles that have it are no longer on board; `missing` when the tile was evicted or replaced since it was looked
     ///   up: look it up again.
-    public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
+    package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
             return try reader.data(of: tile, part: part)
         } catch {
@@ -242,7 +242,7 @@ extension TileStore {
     /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at, `missing` when the store's folder is not there: it
     ///   stays.
     @discardableResult
-    public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
+    package func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             try folder.requireObjects()
             let path = folder.object(hash)

@@ -1,19 +1,18 @@
 internal import GRDB
 import NavDigest
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 internal import Synchronization
 
 /// The tile store's one owner: writes, evicts, pins.
 ///
 /// All of it may be called from any thread; writers wait for each other, readers for nobody. Nothing in it reads a
 /// clock.
-public final class TileStore: Sendable {
+package final class TileStore: Sendable {
     /// Reads this store: lookups, editions, regions, totals.
-    public let reader: TileStoreReader
-    /// The report of the opening.
-    public let opening: OpeningReport
+    package let reader: TileStoreReader
+    package let opening: OpeningReport
 
     let access: IndexAccess
     let options: TileStoreOptions
@@ -30,7 +29,7 @@ public final class TileStore: Sendable {
     let losses = Mutex<[RegionTile]>([])
 
     /// Whether the store lies on a disk that is mounted read-only: what is on board is read, and every change is refused.
-    public let isReadOnly: Bool
+    package let isReadOnly: Bool
 
     var folder: StoreFolder { access.folder }
 
@@ -56,7 +55,7 @@ public final class TileStore: Sendable {
     ///
     /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent is not there,
     ///   `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
-    public init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
+    package init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
         let opened = try StoreOpening(StoreFolder(path), options).open()
         access = opened.access
         isReadOnly = opened.lock == nil
@@ -74,7 +73,7 @@ public final class TileStore: Sendable {
     }
 
     /// Writes what is pending and lets the folder go; everything after it throws `closed`.
-    public func close() {
+    package func close() {
         writer.withLock { writer in
             guard !writer.isClosed else { return }
             _ = try? change(&writer) { _ in }
@@ -87,14 +86,14 @@ public final class TileStore: Sendable {
     }
 
     /// Most bytes of tiles on disk.
-    public var budgetBytes: Int64 { budget.withLock { $0 } }
+    package var budgetBytes: Int64 { budget.withLock { $0 } }
 
     /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
-    public func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
+    package func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
 
     /// Tells which tiles of an edition will be needed, all of them, instead of those told before; none: forgets them.
     /// Eviction spares them for what is needed later. Kept in memory only, some 50 bytes a tile.
-    public func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
+    package func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
         guard let number = try access.read({ try EditionRow.number(edition, $0) }) else {
             guard !tiles.isEmpty else { return }
             throw EditionRow.unknown(edition)
@@ -103,7 +102,7 @@ public final class TileStore: Sendable {
     }
 
     /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
-    public func touch(_ tiles: [TileRecord], now: Timestamp) {
+    package func touch(_ tiles: [TileRecord], now: Timestamp) {
         guard !isReadOnly else { return }
         let needed = order.withLock { $0.moment(now) }.nanoseconds
         touched.withLock { touched in
@@ -112,7 +111,7 @@ public final class TileStore: Sendable {
     }
 
     /// Writes the times that ``touch(_:now:)`` noted.
-    public func flush() throws(StoreError) {
+    package func flush() throws(StoreError) {
         try write { writer throws(StoreError) in try change(&writer) { _ in } }
     }
 
@@ -121,7 +120,7 @@ public final class TileStore: Sendable {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
 
-    /// Why nothing can be changed on a disk that is mounted read-only; nil where it can.
+    /// The error of every change on a disk that is mounted read-only; nil where changes are possible.
     package var readOnlyProblem: StoreError? {
         guard isReadOnly else { return nil }
         return StoreError(

@@ -1,18 +1,18 @@
 internal import GRDB
 import NavDigest
-public import NavGeo
-public import NavStorage
-public import NavTileCache
+package import NavGeo
+package import NavStorage
+package import NavTileCache
 
 /// Reads a tile store: from the process that owns it or from any other, while the owner writes.
 ///
 /// All of it may be called from any thread; a call blocks for as long as a query takes.
-public final class TileStoreReader: Sendable {
+package final class TileStoreReader: Sendable {
     /// The store's folder.
-    public var folder: String { access.folder.path }
+    package var folder: String { access.folder.path }
 
     /// Bytes that are free on its disk for this user; nil when the system does not say.
-    public var freeBytes: Int64? { Files.freeBytes(folder) }
+    package var freeBytes: Int64? { Files.freeBytes(folder) }
 
     let access: IndexAccess
 
@@ -20,7 +20,7 @@ public final class TileStoreReader: Sendable {
     ///
     /// - Throws: ``StoreError`` `missing` when there is no store, `newerSchema`, `corruptIndex`, `readOnly` when the
     ///   index cannot be shared because its folder may not be written and no owner has run.
-    public init(folder: String) throws(StoreError) {
+    package init(folder: String) throws(StoreError) {
         let folder = StoreFolder(folder)
         guard Files.status(folder.index)?.isFile == true else {
             throw StoreError(
@@ -40,7 +40,7 @@ public final class TileStoreReader: Sendable {
     /// - Parameters:
     ///   - version: The edition; nil: the one in use.
     ///   - now: For ``TileRecord/isExpired``, UTC.
-    public func tile(
+    package func tile(
         _ address: TileAddress, version: String? = nil, now: Timestamp
     ) throws(StoreError) -> TileRecord? {
         let key = TileNumber.key(address.tile)
@@ -58,8 +58,8 @@ public final class TileStoreReader: Sendable {
         }
     }
 
-    /// Which of some tiles of an edition are not on board, or have expired at `now` when that is given.
-    public func absent(
+    /// Returns those of some tiles of an edition that are not on board, or have expired at `now` when that is given.
+    package func absent(
         _ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp? = nil
     ) throws(StoreError) -> [TileID] {
         try access.snapshot { index in
@@ -78,15 +78,15 @@ public final class TileStoreReader: Sendable {
     }
 
     /// Bytes of all tiles on board; what tiles share counts once.
-    public func storedBytes() throws(StoreError) -> Int64 {
+    package func storedBytes() throws(StoreError) -> Int64 {
         try access.snapshot { try Int64.fetchOne($0, sql: "SELECT object_bytes FROM totals") ?? 0 }
     }
 
-    /// What of the store a region must do without while it is loaded: what is on board of other regions, and of itself
+    /// Returns what of the store a region must do without while it is loaded: what is on board of other regions, and of itself
     /// as it is while it is updated.
     ///
     /// - Returns: Bytes of those tiles, and which of `tiles` are not among them.
-    public func held(
+    package func held(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> (bytes: Int64, others: [TileAddress]) {
         try access.snapshot { index in
@@ -119,7 +119,7 @@ public final class TileStoreReader: Sendable {
     ///   `exhausted` when there is nothing left to look with;
     ///   `corruptObject` when its bytes are not what was stored. The owner's ``TileStore/data(of:part:)`` also takes such
     ///   a file out of the store.
-    public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
+    package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         guard let part = tile.parts.first(where: { $0.part == part }) else {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
         }
@@ -134,12 +134,12 @@ public final class TileStoreReader: Sendable {
     // MARK: Editions
 
     /// All editions on board, by tileset and version.
-    public func editions() throws(StoreError) -> [EditionRecord] {
+    package func editions() throws(StoreError) -> [EditionRecord] {
         try access.snapshot { index in try EditionRow.all(index, access.folder) }
     }
 
     /// The edition of a tileset that is in use; nil when none is.
-    public func currentEdition(of tileset: String) throws(StoreError) -> EditionKey? {
+    package func currentEdition(of tileset: String) throws(StoreError) -> EditionKey? {
         try access.read { index in
             try String.fetchOne(
                 index,
@@ -150,14 +150,14 @@ public final class TileStoreReader: Sendable {
     }
 
     /// An edition as it was added, with its list of tiles; nil when it is not on board.
-    public func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition? {
+    package func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition? {
         try access.snapshot { index in try EditionRow.edition(key, index) }
     }
 
     // MARK: Totals
 
     /// Totals. Costs a look at each expired tile, not at each tile.
-    public func statistics(now: Timestamp) throws(StoreError) -> StoreStatistics {
+    package func statistics(now: Timestamp) throws(StoreError) -> StoreStatistics {
         try access.snapshot { index in
             var expired: [Int64: Int64] = [:]
             let counts = try Row.fetchCursor(

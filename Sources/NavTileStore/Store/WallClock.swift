@@ -1,7 +1,7 @@
 package import NavGeo
 internal import Synchronization
 
-/// What the store makes of a wall clock that may be wrong and be set right at any time, by years.
+/// Rules for a wall clock that may be wrong and be set right at any time, by years.
 enum WallClock {
     /// By how much the clocks of two moments may differ without either being wrong, ns.
     static let slack: Int64 = 300_000_000_000

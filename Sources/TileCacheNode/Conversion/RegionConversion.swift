@@ -14,12 +14,10 @@ extension NavTileCache.TileDomain {
         }
     }
 
-    /// The domain in a message.
     var message: NavMessages.TileDomain { self == .navigation ? .navigation : .maps }
 }
 
 extension RegionArea {
-    /// The area of a message.
     init(_ message: MultiPolygon) throws(TileFailure) {
         var polygons: [[[NavGeo.Coordinate]]] = []
         for (number, polygon) in message.polygons.enumerated() {
@@ -88,7 +86,6 @@ extension NavTileCache.RegionDescriptor {
             pixelRatio: message.pixelRatio)
     }
 
-    /// The descriptor in a message.
     var message: TilesetDescriptor {
         TilesetDescriptor(
             tileset: tileset, domain: domain.message, zoomMin: UInt32(zoomMin), zoomMax: UInt32(zoomMax),
@@ -103,9 +100,7 @@ struct RegionOrder: Sendable {
     /// Most bytes of an id, of a name, and of all of the client's own data.
     static let greatestTextSize = 64 << 10
 
-    /// What it is to be.
     var definition: StoredRegionDefinition
-    /// Its area.
     var area: RegionArea
 
     /// Checks a definition.
@@ -165,7 +160,6 @@ extension StoredRegionDefinition {
         return try? RegionArea(message)
     }
 
-    /// The definition in a message.
     var message: RegionDefinition {
         RegionDefinition(
             regionId: id, name: name.isEmpty ? nil : name, geometry: try? MultiPolygon(decoding: geometry),
@@ -186,7 +180,6 @@ extension RegionProgress {
 }
 
 extension Region {
-    /// The message of a region.
     init(_ status: RegionStatus) {
         switch status {
         case .stored(let region, let expires):

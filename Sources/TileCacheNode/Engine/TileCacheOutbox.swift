@@ -55,10 +55,9 @@ final class TileCacheOutbox: Sendable {
         }
     }
 
-    /// Why the cache is not well.
+    /// The reasons why the cache is not well.
     var findings: [HealthFinding] { state.withLock { $0.findings } }
 
-    /// The counters.
     var counters: [String: Int] { state.withLock { $0.counters } }
 
     /// Whether something waits.

@@ -72,7 +72,7 @@ extension TileCacheShell {
         return down > 0 || conditions.contains { $0.reachability == .degraded } ? .degraded : .online
     }
 
-    /// Why the cache is not well.
+    /// The reasons why the cache is not well.
     private func findings() -> [HealthFinding] {
         var findings: [HealthFinding] = []
         if let storeProblem = cache.storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }

@@ -17,14 +17,14 @@ final class TileCacheShell {
     let queue: DownloadQueue
     /// The outbox for the node.
     let outbox: TileCacheOutbox
-    /// Where questions are answered beside this thread.
+    /// The lookup that answers calls beside this thread.
     let lookup: TileLookup
     /// Gives this thread work from another one.
     private let post: @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
     private let log: NodeLog
-    /// What finds out how large wanted regions are, by the number of the request.
+    /// The tasks that take samples of the size of wanted regions, by the number of the request.
     private var samples: [UInt64: Task<Void, Never>] = [:]
-    /// When totals were told last, monotonic ns, and whether tiles were being fetched then.
+    /// The moment when totals were told last, monotonic ns, and whether tiles were being fetched then.
     var reportedAt: Int64 = 0
     var wasBusy = false
 

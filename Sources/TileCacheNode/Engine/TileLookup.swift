@@ -16,7 +16,7 @@ struct FoundTile: Sendable {
     var path: String?
     /// SHA-256 of its content.
     var hash: ContentHash
-    /// When it expires.
+    /// The moment of expiry.
     var expires: NavGeo.Timestamp?
     /// Whether it was on board.
     var isFromCache: Bool
@@ -38,7 +38,7 @@ final class TileLookup: Sendable {
 
     let store: TileStore
     let queue: DownloadQueue
-    /// What is configured now, for the cache's thread as well.
+    /// The configuration in force, for the cache's thread as well.
     private let live: Mutex<TileCacheConfiguration>
     private let wallClock: @Sendable () -> NavGeo.Timestamp
     private let tilesets = Mutex<[TilesetView]>([])
@@ -72,7 +72,6 @@ final class TileLookup: Sendable {
     /// Whether a question waits for the disk.
     var isBusy: Bool { workers.operationCount > 0 }
 
-    /// The counts.
     var counts: Counts { tally.withLock { $0 } }
 
     /// The tilesets with their editions.
@@ -215,7 +214,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// What a body returns; or, a little before a call's deadline, that it takes too long and what the sources have answered so far.
+    /// Returns what a body returns, or fails a little before a call's deadline with what the sources have answered so far.
     func answer<Value: Sendable>(
         _ what: String, of names: [String], before deadline: Int64,
         _ body: @escaping @Sendable () async throws(TileFailure) -> Value
@@ -246,7 +245,7 @@ final class TileLookup: Sendable {
         return try result.get()
     }
 
-    /// What the sources of some tilesets answered last, where that was a failure, to be added to a sentence.
+    /// Returns what the sources of some tilesets answered last, where that was a failure, to be added to a sentence.
     func complaints(of names: [String]) -> String {
         let conditions = queue.conditions
         return names.compactMap { name in

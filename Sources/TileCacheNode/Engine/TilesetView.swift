@@ -10,7 +10,7 @@ struct TilesetView: Sendable {
     var newest: EditionIndex?
     /// Whether its source has not said yet what it has, nor failed to.
     var isUnknown = true
-    /// Why its source did not say what it has when it was asked last.
+    /// The reason why its source did not say what it has when it was asked last.
     var problem: String?
     /// The media type of its tiles, where that is known of all.
     var mediaType: String? { current?.edition.mediaType }

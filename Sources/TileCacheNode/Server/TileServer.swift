@@ -79,7 +79,6 @@ final class TileServerTally: Sendable {
     let answers = DispatchGroup()
     private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
 
-    /// The connections.
     var connections: [any Channel] { open.withLock { Array($0.values) } }
 
     /// Takes a connection in; false when there are too many.

@@ -62,10 +62,8 @@ struct StoreWorker: ParsableCommand {
         say("open", try seconds { reopened = try TileStore(folder: folder, options: options) } * 1e3)
         guard let again = reopened else { return }
         say("memory", try residentMegabytes())
-        var check = CheckOptions()
-        check.readsContent = false
         var report: CheckReport?
-        say("check", try seconds { report = try again.reader.check(check) })
+        say("check", try seconds { report = try again.reader.check(readsContent: false) })
         again.close()
         guard report?.isSound == true else { throw BenchError("the store is not sound: \(report?.findings ?? [])") }
         say("index", Double(try indexSize()) / 1e6)
