@@ -29,7 +29,8 @@ package struct GNSSConfiguration: NodeConfiguration {
     package static var keys: [ConfigKey<GNSSConfiguration>] {
         [
             .text(
-                "source", \.source, range: "gpsd://HOST:PORT | a device or file (NMEA 0183, UBX, gpsd JSON, CSV, GPX, MCAP)",
+                "source", \.source,
+                range: "gpsd://HOST:PORT | a device or file (NMEA 0183, UBX, gpsd JSON, CSV, GPX, MCAP)",
                 "Where fixes come from.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
             .text(

@@ -12,8 +12,6 @@ public enum MessageError: Error, Sendable, Equatable {
     case tooDeep(type: String, limit: Int)
     /// A field that the message must have is absent; `field` is its full name.
     case missingField(String)
-    /// A value that cannot be obeyed: an unknown number of an enum, or a number that is not finite; the text names the field.
-    case unusableValue(String)
     /// No message type of this name is part of the schema.
     case unknownType(String)
 }
@@ -34,7 +32,6 @@ extension MessageError: CustomStringConvertible {
             "\(type): messages lie more than \(limit) deep in messages; the message is refused"
         case .missingField(let field):
             "\(field): the message lacks this required field; the sender must set it"
-        case .unusableValue(let text): text
         case .unknownType(let name):
             "\(name): no such message type; `navbus topic info` lists the types"
         }

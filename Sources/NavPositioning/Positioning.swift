@@ -108,6 +108,8 @@ public struct Positioning: Sendable {
 
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth? { judge.health }
+    /// Why positions are predicted; nil while fixes tell them.
+    public var predictionReason: ReckoningReason? { reckoning.reason }
     /// Whether positions are predicted for want of fixes.
     public var isPredicting: Bool { reckoning.reason != nil }
     /// When ``Event/timer`` is due, if nothing else comes before; nil for never.

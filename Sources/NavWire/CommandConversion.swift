@@ -200,6 +200,11 @@ extension NavigatorCommand {
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
+        let bytes = NavigationCommand(request: request).encoded()
+        let unusable = bytes.withUnsafeBytes {
+            SchemaPool.builtIn.unusableValue(in: $0, as: NavigationCommand.fullName)
+        }
+        if let unusable { throw RouteFailure(code: .invalidRequest, message: unusable) }
         func drive(_ simulate: Bool?, _ factor: Double?) throws(RouteFailure) -> SimulatedDrive? {
             if let factor {
                 guard simulate == true else {

@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: [4.0, 5, 10]) func settingOffAsideCounts(seconds: Double) throws {
         let aside = seconds * seconds / 2 * 2.5
         let places: [(east: Double, north: Double)] = [
-            (-120, 0), (-60, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, aside), (0, 2 * aside),
+            (-50, 0), (-20, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, aside), (0, 2 * aside),
         ]
         let verdicts = try Self.verdicts(every: seconds, places)
         #expect(verdicts.allSatisfy { $0 == .accepted })

@@ -25,8 +25,8 @@ package final class Nginx: Sendable {
     package let port: UInt16
     /// What goes before the path.
     package let url: String
-    private let folder: TemporaryFolder
-    private var home: String { folder.path }
+    private let scratch: TemporaryFolder
+    private var home: String { scratch.path }
     private let process: ChildProcess
     /// What closes when this process ends.
     private let leash: Int32
@@ -42,8 +42,8 @@ package final class Nginx: Sendable {
     /// - Throws: ``Failure`` with what nginx says when it does not start.
     package init(serving folder: String, _ directives: String = "", certificate: Certificate? = nil) throws {
         guard let program = Self.program else { throw Failure("nginx is not installed") }
-        let folder = try TemporaryFolder()
-        let home = folder.path
+        let scratch = try TemporaryFolder()
+        let home = scratch.path
         do {
             // A port that was free a moment ago may be another test's by now. So this process takes one, and nginx
             // inherits the socket, as it does from its predecessor when it is replaced by a newer version.
@@ -75,7 +75,7 @@ package final class Nginx: Sendable {
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             defer { close(ends[0]) }
             leash = ends[1]
-            (self.folder, self.port) = (folder, port)
+            (self.scratch, self.port) = (scratch, port)
             url = "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)"
             let command = [program, "-p", home, "-c", home + "/nginx.conf", "-e", home + "/start.log"] + user
             process = try ChildProcess(

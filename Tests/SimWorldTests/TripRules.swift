@@ -257,7 +257,7 @@ struct ArrivalsOncePerStop: Invariant {
 
 struct StateTellsTheTruth: Invariant {
     static let rule = "the state is told when it changes, and is what the events say"
-    private var told: NavigatorState?
+    private var told: (state: NavigatorState, session: UInt64, route: UInt64)?
     private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
     private var reroute: UInt64?
     private var plan: RoutePlan?
@@ -266,11 +266,12 @@ struct StateTellsTheTruth: Invariant {
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
-            guard case .publish(_, let what) = effect else { continue }
+            guard case .publish(let context, let what) = effect else { continue }
             switch what {
             case .state(let state):
-                if state == told { return "the same state twice" }
-                told = state
+                let now = (state: state, session: context.sessionID, route: context.routeID)
+                if let told, told == now { return "the same state twice" }
+                told = now
             case .position: hasPosition = true
             case .preview(let preview): hasPreview = !preview.routes.isEmpty
             case .route(let plan, let change):
@@ -293,7 +294,7 @@ struct StateTellsTheTruth: Invariant {
             default: break
             }
         }
-        guard let told else { return "no state was told" }
+        guard let told = told?.state else { return "no state was told" }
         if !phases.contains(told.phase) { return "\(told.phase) in the place of \(phases)" }
         if told.isRerouting != (reroute != nil) { return "rerouting is told to be \(told.isRerouting)" }
         if told.isHeld != isHeld { return "held is told to be \(told.isHeld)" }

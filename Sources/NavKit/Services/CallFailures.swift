@@ -7,7 +7,6 @@ extension CallStatus {
     public init(of error: any Error) {
         switch error {
         case let status as CallStatus: self = status
-        case MessageError.unusableValue(let text): self.init(.invalidArgument, text)
         case let error as MessageError: self.init(.invalidArgument, "the request cannot be read: \(error)")
         case let error as NodeError: self.init(StatusCode(error.code), error.description)
         case let error as BusError: self.init(StatusCode(error.code), error.description)

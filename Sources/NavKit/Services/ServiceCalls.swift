@@ -196,11 +196,7 @@ enum ServiceDispatch {
     private static func request<Request: Message>(of call: ServerCall) throws(MessageError) -> Request {
         // The service's own limit has been kept already.
         try call.request.withUnsafeBytes { bytes throws(MessageError) in
-            let request = try Request(decoding: bytes, limit: max(bytes.count, 1))
-            if let text = SchemaPool.builtIn.unusableValue(in: bytes, as: Request.fullName) {
-                throw MessageError.unusableValue(text)
-            }
-            return request
+            try Request(decoding: bytes, limit: max(bytes.count, 1))
         }
     }
 }

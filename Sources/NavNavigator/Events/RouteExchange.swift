@@ -34,18 +34,13 @@ public struct RoutePlan: Sendable, Equatable {
 
     /// Seconds that each step of ``guidance`` takes by the route's durations as they are now; those of a leg add up to the leg's.
     public var stepDurations: [Double] {
-        let times = RouteTimes(route)
-        return guidance.steps.indices.map { index in
+        guidance.steps.indices.map { index in
             let step = guidance.steps[index]
-            let leg = route.legs[step.leg]
+            let leg = route.legs[step.leg].edges
             guard index + 1 < guidance.legs[step.leg].upperBound else { return 0 }
-            // The turn onto the leg's first edge is of the leg, too.
-            let turn = step.index == 0 ? route.edges[leg.edges.lowerBound].turnDuration : 0
-            let next = guidance.steps[index + 1]
-            return turn
-                + (next.routeOffset < leg.routeOffset + leg.length
-                    ? times.duration(from: step.routeOffset, to: next.routeOffset, in: leg)
-                    : times.duration(from: step.routeOffset, toEndOf: leg))
+            let first = step.index == 0 ? leg.lowerBound : min(max(step.maneuver.edge, leg.lowerBound), leg.upperBound)
+            let end = min(max(guidance.steps[index + 1].maneuver.edge, first), leg.upperBound)
+            return route.edges[first..<end].reduce(0) { $0 + $1.turnDuration + $1.duration }
         }
     }
 

@@ -68,6 +68,11 @@ extension Navigator {
         guard let trip else { return }
         simulation = DriveAlong(
             drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
+        // Simulations do not lie in one another: one for want of fixes ends, and begins again when this one ends.
+        if let reason = positioning.predictionReason {
+            take([.predictionEnded(reason, .startedOver, nil)], event)
+            simulation?.untoldPrediction = lastPosition.map { .predictionBegan(reason, $0) }
+        }
         tell(.willBegin, nil, event)
         tell(.began, nil, event)
     }
@@ -97,10 +102,7 @@ extension Navigator {
             case .judged(let fix, let verdict): perform(.judged(fix, verdict))
             case .clockSet, .receiver: take([effect], event)
             case .predictionBegan: simulation?.untoldPrediction = effect
-            case .predictionEnded:
-                // One that was told before the simulated drive ends for those who heard of it.
-                if simulation?.untoldPrediction == nil { take([effect], event) }
-                simulation?.untoldPrediction = nil
+            case .predictionEnded: simulation?.untoldPrediction = nil
             case .position(let position): simulation?.vehicle = position
             case .filtered, .step: break
             }
