@@ -85,8 +85,9 @@ struct CacheDriveTests {
                 {"origin": {"latitude": 60.1655, "longitude": 24.9375}, \
                 "waypoints": [{"latitude": 60.1765, "longitude": 24.9505}]}
                 """
-            let answer = try await box.succeed(
+            let answer = try await box.run(
                 "navbus", ["service", "call", "navbus.v1.Navigation/CalculateRoute", request])
+            #expect(answer.status == 1)
             let last = try #require(answer.outputLines.last)
             let error = try #require((try json(last) as? [String: Any])?["error"] as? [String: Any])
             #expect(error["code"] as? String == "ERROR_CODE_MISSING_TILES", "\(error)")
