@@ -26,7 +26,7 @@ public final class StopSignal: Sendable {
         source.setEventHandler { [flag] in
             flag.value.store(true, ordering: .relaxed)
             waker?.wake()
-            // One is enough: the counter stays as it is, and nobody is told of it again.
+            // The first signal decides. The counter is not read, so the source would fire again and again.
             source.cancel()
         }
         source.resume()

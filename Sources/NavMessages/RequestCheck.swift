@@ -1,12 +1,12 @@
 extension SchemaPool {
-    /// Returns the first value in a message that nobody can obey: a number of an enum that has no name, or a floating-point number that is
-    /// not finite. Nil when there is none.
+    /// Returns the path and the error of the first invalid value in a message, an enum number without a name or a floating-point number
+    /// that is not finite; nil when there is none.
     ///
-    /// Both pass for valid protobuf, and read as an absent value they would be obeyed with something else.
+    /// Both are valid protobuf and would otherwise be treated as absent.
     ///
     /// - Parameters:
     ///   - bytes: a message that can be read; of other bytes as much is checked as can be.
-    ///   - fullName: its type; nil comes back for one that the pool does not have.
+    ///   - fullName: its type; the result is nil for a type that the pool lacks.
     public func unusableValue(in bytes: UnsafeRawBufferPointer, as fullName: String) -> String? {
         guard let index = messageIndices[fullName] else { return nil }
         return unusableValue(bytes, 0..<bytes.count, messages[index], at: "", depth: 0)

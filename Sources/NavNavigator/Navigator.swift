@@ -192,7 +192,7 @@ public struct Navigator {
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
             positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
-        // It names the trip and its route, so it is told again when these change.
+        // The message carries the session and the route: it is published again when one of them changes.
         let told = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
         if let publishedState, publishedState == told { return }
         publishedState = told

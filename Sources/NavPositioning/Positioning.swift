@@ -108,7 +108,7 @@ public struct Positioning: Sendable {
 
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth? { judge.health }
-    /// Why positions are predicted; nil while fixes tell them.
+    /// The reason for which positions are predicted; nil while they come from fixes.
     public var predictionReason: ReckoningReason? { reckoning.reason }
     /// Whether positions are predicted for want of fixes.
     public var isPredicting: Bool { reckoning.reason != nil }

@@ -15,7 +15,7 @@ struct DriveAlong {
     var positioning: Positioning
     /// The position of the vehicle itself, which its fixes go on telling; nil when it is not known.
     var vehicle: VehiclePosition?
-    /// The beginning of a prediction of the vehicle's own position, which nobody has been told; nil while there is none.
+    /// The start of a prediction of the vehicle's own position that was not published yet; nil without one.
     var untoldPrediction: Positioning.Effect?
 
     /// Seconds between two fixes.
@@ -61,7 +61,7 @@ struct DriveAlong {
 
 /// Manual simulation: begins and ends with its events. The vehicle's own position is followed meanwhile and not told.
 extension Navigator {
-    /// The position of the vehicle itself, also while a simulated drive is told; nil when it is not known.
+    /// The position of the real vehicle, also during a simulated drive; nil when it is unknown.
     var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
 
     mutating func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {

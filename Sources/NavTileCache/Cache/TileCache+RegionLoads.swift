@@ -5,7 +5,7 @@ package import NavStorage
 extension TileCache {
     /// The shortest interval of telling progress, ns.
     private static var tellInterval: Int64 { 500_000_000 }
-    /// The shortest interval of writing progress, ns: it is counted anew after a crash.
+    /// The shortest interval between writes of the progress, ns; a crash loses no more, as the progress is recounted after it.
     private static var writeInterval: Int64 { 5_000_000_000 }
     /// The time that a region waits for a source that cannot be reached, and for one that sends nothing, ns.
     private static var patience: Int64 { 15_000_000_000 }

@@ -52,7 +52,7 @@ package final class TileCache<Store: TileCacheStore> {
     var outdated: [EditionKey: Int64] = [:]
     /// The state of the disk that was found full; nil while it is not.
     package private(set) var fullDisk: FullDisk?
-    /// The moment when tiles that could not be written are planned anew, monotonic ns; nil when all could.
+    /// The moment of the next plan for tiles whose write failed, monotonic ns; nil when none failed.
     private var unwrittenAt: Int64?
     /// The number of times in a row that the disk was full.
     private var diskFailures = 0
