@@ -29,6 +29,8 @@ package enum Clocks {
 extension Duration {
     /// Whole nanoseconds, limited to 0 and about 31 years so that sums with a clock cannot overflow.
     package var boundedNanoseconds: Int64 {
+        // Up to 18 s, as most waits are, in one machine word.
+        if let attoseconds = UInt64(exactly: attoseconds) { return Int64(attoseconds / 1_000_000_000) }
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }
         return min(seconds, 1_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000

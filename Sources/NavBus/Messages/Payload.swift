@@ -23,13 +23,17 @@ public struct Payload: @unchecked Sendable {
     }
 
     /// Calls `body` with the bytes in place; they are valid only during the call.
-    @inline(__always)
+    @inlinable
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        defer { withExtendedLifetime(buffer) {} }
-        return try body(buffer.bytes)
+        defer { withExtendedLifetime(self) {} }
+        return try body(unsafeBytes)
     }
+
+    /// The bytes in place. Inlined into other modules, ``withUnsafeBytes(_:)`` cannot name libzmq's types.
+    @usableFromInline
+    var unsafeBytes: UnsafeRawBufferPointer { buffer.bytes }
 
     /// A copy of the bytes.
     public var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }

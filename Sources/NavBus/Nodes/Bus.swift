@@ -26,6 +26,9 @@ public protocol Bus: AnyObject {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError)
 
+    /// Publishes a payload that was received, as a relay does; the bytes of a large one are shared and not copied.
+    func publish(_ payload: Payload, on publication: Publication, stampNanoseconds: Int64) throws(BusError)
+
     /// Forgets the last value of a latched topic: who subscribes later gets nothing before the next message.
     func clearLatched(_ publication: Publication) throws(BusError)
 
@@ -95,6 +98,13 @@ extension Bus {
             }
         }
         try result.get()
+    }
+
+    /// Publishes a received payload as any other bytes; a bus that can share them does better.
+    public func publish(_ payload: Payload, on publication: Publication, stampNanoseconds: Int64) throws(BusError) {
+        try payload.withUnsafeBytes { bytes throws(BusError) in
+            try publish(bytes, on: publication, stampNanoseconds: stampNanoseconds)
+        }
     }
 
     /// Subscribes to one topic; payloads of up to 1 MiB.

@@ -13,13 +13,13 @@ public final class BusNode: Bus {
     private let configuration: BusConfiguration
     private let lock: NodeLock
     private let waker: Waker
-    private var publisher: PublisherSide?
-    private var subscriber: SubscriberSide?
-    private var services: ServiceTransport?
-    private var hosts: HostSide?
+    @exclusivity(unchecked) private var publisher: PublisherSide?
+    @exclusivity(unchecked) private var subscriber: SubscriberSide?
+    @exclusivity(unchecked) private var services: ServiceTransport?
+    @exclusivity(unchecked) private var hosts: HostSide?
     private let registry: Lazy<RegistryFollower>
     private let waitList: WaitList
-    private var lastUpkeep: Int64 = 0
+    @exclusivity(unchecked) private var lastUpkeep: Int64 = 0
 
     /// The longest time that a node with queued messages goes without looking at its sockets, in nanoseconds.
     private static let upkeepInterval: Int64 = 1_000_000
@@ -134,6 +134,16 @@ public final class BusNode: Bus {
         try publisher.publish(payload, on: publication, stampNanoseconds: stampNanoseconds)
     }
 
+    /// Publishes a received payload, sharing its bytes, see ``Bus/publish(_:on:stampNanoseconds:)``.
+    public func publish(
+        _ payload: Payload, on publication: Publication, stampNanoseconds: Int64
+    ) throws(BusError) {
+        guard let publisher else { throw .closed(name) }
+        try payload.withUnsafeBytes { bytes throws(BusError) in
+            try publisher.publish(bytes, of: payload, on: publication, stampNanoseconds: stampNanoseconds)
+        }
+    }
+
     /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
     public func clearLatched(_ publication: Publication) throws(BusError) {
         guard let publisher else { throw .closed(name) }
@@ -211,7 +221,7 @@ public final class BusNode: Bus {
             if ready.contains(.waker) { return nil }
             if ready.contains(.remoteSubscriber) { try subscriber.receive() }
             // The socket was empty before the wait: the first message of it is handed on at once.
-            if ready.contains(.subscriber), let delivery = try subscriber.receiveOne() { return delivery }
+            if ready.contains(.subscriber), let delivery = try subscriber.receiveOne(now) { return delivery }
             if now >= deadline { return subscriber.next() }
         }
     }
@@ -253,7 +263,7 @@ public final class BusNode: Bus {
         }
         let publisherIsDue = try publisher.beforeWaiting(now)
         if services.isDirty || subscriber.isDirty { return now }
-        return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextUpkeep, services.nextTick)
+        return min(min(publisherIsDue, registry.value?.next ?? .max), min(subscriber.nextUpkeep, services.nextTick))
     }
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.

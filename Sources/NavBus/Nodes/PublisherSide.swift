@@ -7,16 +7,17 @@ internal import CZeroMQ
 /// has been read. What is published until then counts as dropped, and the last values of latched topics are sent again
 /// when the subscriber has caught up.
 final class PublisherSide {
-    private(set) var outbox: Outbox
+    // Unchecked exclusivity as in SubscriberSide, and for its reason.
+    @exclusivity(unchecked) private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
     /// The listener for subscribers of other hosts, when the node has one.
     private let listener: HostListener?
     private let remote: ZeroMQSocket?
     private let addresses: [AcceptedConnections.Address]
     private let scratch = MessageBuffer.empty()
-    private var lastService: Int64 = 0
+    @exclusivity(unchecked) private var lastService: Int64 = 0
     /// True while a send may have taken in what subscribers said, whose descriptor is then silent about it.
-    private var hasSent = false
+    @exclusivity(unchecked) private var hasSent = false
 
     /// The bytes of payloads over ``largeSize`` that wait for subscribers. Smaller ones are bounded by the mark.
     private let queuedBytes = QueuedBytes()
@@ -25,19 +26,20 @@ final class PublisherSide {
     private var stuck = StuckConnections()
     /// The connections that had unread bytes after a queue was found full, until they have read everything; nil while no
     /// queue is full.
-    private var late: [UInt64]?
+    @exclusivity(unchecked) private var late: [UInt64]?
     /// Whether a queue was found full since ``late`` was listed.
     private var isLateStale = false
     /// The moment of the next look at the queues, monotonic nanoseconds; `.max` while there is room in all of them.
-    private var nextSample: Int64 = .max
+    @exclusivity(unchecked) private var nextSample: Int64 = .max
     /// The number of subscribers' connections that were ended because they took nothing.
     private(set) var stuckSubscribers: UInt64 = 0
 
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// The longest time that a busy publisher goes without looking for new subscribers, in nanoseconds.
-    private static let serviceInterval: Int64 = 1_000_000
+    /// The longest time that a busy publisher goes without looking for new subscribers: 10 ms. A look is a system call, which
+    /// at 1 kHz would be one for each message.
+    private static let serviceInterval: Int64 = 10_000_000
 
     /// The longest wait of a subscriber whose subscription came just before the node slept: 50 ms. Less would
     /// arm a timer in each wait that is sooner than the kernel's own, which costs more than the wait.
@@ -75,7 +77,8 @@ final class PublisherSide {
 
     @inline(__always)
     func publish(
-        _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
+        _ payload: UnsafeRawBufferPointer, of received: Payload? = nil, on publication: Publication,
+        stampNanoseconds: Int64
     ) throws(BusError) {
         let now = Clocks.monotonic()
         let header = try outbox.stamp(publication, payload, stampNanoseconds, now: now)
@@ -84,7 +87,7 @@ final class PublisherSide {
         do throws(ZeroMQError) {
             isComplete =
                 payload.count > largeSize
-                ? try sendLarge(publication.index, header, payload, now)
+                ? try sendLarge(publication.index, header, payload, of: received, now)
                 : try send(publication.index, header, .copied(payload), now)
         } catch {
             throw error.asBusError
@@ -198,10 +201,11 @@ final class PublisherSide {
     /// - Returns: false when somebody did not get it.
     @inline(never)
     private func sendLarge(
-        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, _ now: Int64
+        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, of received: Payload?, _ now: Int64
     ) throws(ZeroMQError) -> Bool {
         guard hasRoom(for: payload, now) else { return false }
-        return try send(index, header, body(payload), now)
+        let forwarded = received.map { Body.large(LargePayload(forwarding: $0, countedBy: queuedBytes)) }
+        return try send(index, header, forwarded ?? body(payload), now)
     }
 
     /// Whether the bytes that wait already leave room for a payload. One always fits where none waits.

@@ -223,7 +223,10 @@ final class ServiceTransport {
         followRegistry(now)
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, leavingLookAt, hosts?.nextTick ?? .max) }
+    var nextTick: Int64 {
+        // In pairs: `min` of more than three makes an array, and this runs for each message.
+        min(min(client.nextTick, server.nextTick), min(leavingLookAt, hosts?.nextTick ?? .max))
+    }
 
     /// True when there may be something to do that ``fileDescriptor`` does not tell of.
     var isDirty: Bool { socketsAreDirty || registryHasChanged }

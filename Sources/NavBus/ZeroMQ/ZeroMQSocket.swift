@@ -99,7 +99,8 @@ package final class ZeroMQSocket {
         let release: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void = { _, hint in
             if let hint { Unmanaged<LargePayload>.fromOpaque(hint).release() }
         }
-        guard zmq_msg_init_data(&message, payload.bytes.baseAddress, payload.bytes.count, release, hint) == 0 else {
+        let bytes = UnsafeMutableRawPointer(mutating: payload.bytes.baseAddress)
+        guard zmq_msg_init_data(&message, bytes, payload.bytes.count, release, hint) == 0 else {
             Unmanaged<LargePayload>.fromOpaque(hint).release()
             return ZeroMQError("send")
         }
