@@ -65,11 +65,16 @@ extension Navigator {
     /// Returns the origin of a route from here: on the matched road when there is one, in the direction that the vehicle points in.
     ///
     /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
-    /// where there is no road. Only a direction that is not known leaves the choice to the search.
+    /// where there is no road. Only a direction that is not known leaves the choice to the search. Against a one-way road the route starts
+    /// in the road's own direction: with the vehicle's it would start on another carriageway beside it.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability
-        let course = isKnown ? (position.road?.bearing ?? position.course) : nil
+        let course = isKnown ? (position.road.map(Self.legalBearing) ?? position.course) : nil
         return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
+    }
+
+    private static func legalBearing(_ road: MatchedPosition.RoadPosition) -> Double {
+        road.isAgainst ? Angle.normalised(road.bearing + .pi) : road.bearing
     }
 }

@@ -194,8 +194,7 @@ struct FixQualifier: Sendable {
         let expected = filter.expectedError(of: fix)
         // Between fixes that are seconds apart a vehicle sets off, brakes and turns, while the filter carries on one speed and course. Where
         // the wheels tell, it does not.
-        let heard = max(last.stamp, suspect?.last.stamp ?? last.stamp)
-        let gap = driven == nil ? max(0, fix.stamp.seconds(since: heard) - 1) : 0
+        let gap = driven == nil ? max(0, seconds - 1) : 0
         let slack =
             max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())
             + limits.gapAcceleration * gap * gap / 2
