@@ -141,4 +141,11 @@ public protocol NodeConfiguration: Sendable {
     init()
     /// Every key, in the order in which it is shown.
     static var keys: [ConfigKey<Self>] { get }
+    /// The reason why values that are each within their range cannot hold together, naming their keys; nil when they can.
+    var conflict: String? { get }
+}
+
+extension NodeConfiguration {
+    /// None: most keys stand for themselves.
+    public var conflict: String? { nil }
 }

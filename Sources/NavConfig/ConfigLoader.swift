@@ -32,6 +32,7 @@ public enum ConfigLoader {
                 String(override[..<split]), String(override[override.index(after: split)...]), to: &configuration,
                 source: "--set")
         }
+        try check(configuration)
         return configuration
     }
 
@@ -59,7 +60,12 @@ public enum ConfigLoader {
                         + (live.isEmpty ? "" : "; live keys are \(live)"))
             }
         }
+        try check(result)
         return result
+    }
+
+    private static func check(_ configuration: some NodeConfiguration) throws(ConfigError) {
+        if let conflict = configuration.conflict { throw ConfigError(conflict) }
     }
 
     /// The keys as a table in Markdown.

@@ -189,7 +189,18 @@ public final class NodeContext {
     /// Hands a message to the node; one of a subscription that is over is left out.
     func dispatch(_ delivery: Delivery, at now: Int64) {
         guard let input = inputs.first(where: { $0.subscription == delivery.subscription }) else { return }
-        switch input.handle(delivery, at: now) {
+        tell(input.handle(delivery, at: now), of: input)
+    }
+
+    /// Counts a message that ``subscribe(toBytesOf:handler:)`` handed on and that turned out to be unreadable.
+    public func reject(_ topic: any CatalogueTopic, of bootID: UInt64, _ problem: String) {
+        guard let input = inputs.first(where: { $0.name == link.name(of: topic) }) else { return }
+        tell(input.reject(bootID, problem, at: clock.epochNanoseconds), of: input)
+    }
+
+    /// Writes to the log what a publisher is to be told of.
+    private func tell(_ news: NodeInput.News?, of input: NodeInput) {
+        switch news {
         case nil: break
         case .mismatch(let bootID):
             log.warning(

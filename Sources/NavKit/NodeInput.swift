@@ -56,11 +56,7 @@ package final class NodeInput {
         do throws(MessageError) {
             try take(delivery)
         } catch {
-            rejected += 1
-            let isFirst = sources[index].problem == nil
-            sources[index].rejectedAt = now
-            sources[index].problem = error.description
-            return isFirst ? .unreadable(bootID: header.bootID, error.description) : nil
+            return reject(header.bootID, error.description, at: now)
         }
         count += 1
         bytes += UInt64(delivery.payload.count)
@@ -68,6 +64,16 @@ package final class NodeInput {
         guard isOther else { return nil }
         mismatched += 1
         return wasKnownAsOther ? nil : .mismatch(bootID: header.bootID)
+    }
+
+    /// Counts a message that cannot be read.
+    func reject(_ bootID: UInt64, _ problem: String, at now: Int64) -> News? {
+        let index = source(bootID, now)
+        let isFirst = sources[index].problem == nil
+        rejected += 1
+        sources[index].rejectedAt = now
+        sources[index].problem = problem
+        return isFirst ? .unreadable(bootID: bootID, problem) : nil
     }
 
     /// Forgets when things happened.

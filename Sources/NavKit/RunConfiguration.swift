@@ -39,6 +39,8 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The defaults around a node's own configuration.
     public init(_ node: Own) { self.node = node }
 
+    public var conflict: String? { node.conflict }
+
     /// Every key: the node's own first.
     public static var keys: [ConfigKey<RunConfiguration>] {
         Own.keys.map { $0.within(\.node) } + KitConfiguration.keys.map { $0.within(\.kit) }

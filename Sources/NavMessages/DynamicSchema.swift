@@ -40,6 +40,37 @@ public struct SchemaPool: Sendable {
     /// The service of that full name.
     public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
+    /// A name in a path that no field has.
+    public struct UnknownField: Sendable {
+        /// The full name of the message type that lacks it.
+        public let type: String
+        /// The name.
+        public let name: String
+        /// The names of the type's fields; empty where the path goes on behind a plain value.
+        public let known: [String]
+    }
+
+    /// Returns the first name of a path that the type, or one inside it, does not have; nil when a message of the type can
+    /// have a value there, and for a type that is not known.
+    public func unknownField(in path: FieldPath, of fullName: String) -> UnknownField? {
+        guard var message = message(named: fullName) else { return nil }
+        var field: FieldDeclaration?
+        for case .member(let name) in path.steps {
+            if let field {
+                guard case .message(let index) = field.kind else {
+                    return UnknownField(type: message.fullName + "." + field.name, name: name, known: [])
+                }
+                message = messages[index]
+                if message.isMapEntry { return nil }
+            }
+            field = message.fields.first { $0.name == name || $0.jsonName == name }
+            if field == nil {
+                return UnknownField(type: message.fullName, name: name, known: message.fields.map(\.name))
+            }
+        }
+        return nil
+    }
+
     /// Returns a field's type as a .proto file writes it: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
     public func typeName(of field: FieldDeclaration) -> String {
         switch field.kind {

@@ -215,10 +215,14 @@ package final class BagPlayer {
         self.report = report
         defer { self.report = { _ in } }
         do {
-            if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
-            defer { leader?.end() }
             let first = reader.index.timeRange?.lowerBound ?? 0
             let beginning = Pace.moment(options.start, after: first)
+            if let last = reader.index.timeRange?.upperBound, beginning > last {
+                throw NodeError(
+                    .usage, "a start at \(options.start) s is past the bag's end, \(Double(last - first) / 1e9) s after its start")
+            }
+            if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
+            defer { leader?.end() }
             var start: UInt64? = beginning
             while let from = start, !stop.isStopped {
                 jump = nil

@@ -126,7 +126,7 @@ extension NavMessages.PolicyDecision {
             stampNs: stamp.nanoseconds, requestId: request.requestID,
             kind: NavMessages.PolicyKind(request.question.kind), verdict: answer.verdict.map { $0 ? .yes : .no },
             decidedBy: NavMessages.PolicyDecider(answer.decider), reason: answer.reason.isEmpty ? nil : answer.reason,
-            holdS: answer.hold, content: answer.content.map { Content($0) })
+            holdS: answer.hold, latencyS: answer.latency, content: answer.content.map { Content($0) })
     }
 }
 
@@ -217,7 +217,9 @@ extension NavNavigator.PolicyAnswer {
         self.init(
             verdict: PolicyAnswer.verdict(decision.verdict),
             decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
-            reason: decision.reason ?? "", hold: decision.holdS, content: content)
+            reason: decision.reason ?? "", hold: decision.holdS, content: content,
+            // Of a journal, whose decider stands in it; in another drive the answer comes when the stamps say.
+            latency: decider == nil ? decision.latencyS.flatMap { $0.isFinite ? max($0, 0) : nil } : nil)
     }
 
     private static func verdict(_ verdict: PolicyVerdict?) -> Bool? {

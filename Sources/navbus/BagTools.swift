@@ -134,11 +134,16 @@ struct BagRange: ParsableArguments {
         }
     }
 
-    /// The log times from the start of a bag on.
-    func query(_ inputs: BagInputs, topics: [String]?) -> BagQuery {
-        let first = inputs.readers.compactMap { $0.index.timeRange?.lowerBound }.min() ?? 0
-        return BagQuery(
-            topics: topics, start: Pace.moment(start, after: first), end: end.map { Pace.moment($0, after: first) })
+    /// Returns the log times from the start of a bag on; an error when the bag is over by then.
+    func query(_ inputs: BagInputs, topics: [String]?) throws(NodeError) -> BagQuery {
+        let ranges = inputs.readers.compactMap(\.index.timeRange)
+        let first = ranges.map(\.lowerBound).min() ?? 0
+        let begin = Pace.moment(start, after: first)
+        if let last = ranges.map(\.upperBound).max(), begin > last {
+            let length = (Double(last - first) / 1e9).formatted(.number.precision(.fractionLength(0...1)).grouping(.never))
+            throw NodeError(.usage, "--start \(start): the bag ends \(length) s after its start")
+        }
+        return BagQuery(topics: topics, start: begin, end: end.map { Pace.moment($0, after: first) })
     }
 }
 
@@ -154,7 +159,7 @@ struct BagCut: ParsableCommand {
 
     func run() throws {
         let inputs = try BagInputs([bag])
-        let query = range.query(inputs, topics: nil)
+        let query = try range.query(inputs, topics: nil)
         let reader = inputs.readers[0]
         var head: [Record] = []
         do throws(BagError) {
@@ -265,14 +270,16 @@ struct BagCat: ParsableCommand {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
             throw NodeError(.usage, "no topic of '\(bag)' matches; it holds: \(all)")
         }
-        var records = inputs.records(range.query(inputs, topics: wanted))
+        var records = inputs.records(try range.query(inputs, topics: wanted))
         let path = field.flatMap { FieldPath($0) }
         let condition = filter.flatMap { FieldCondition($0) }
         var decoder = RecordText()
+        var check = FieldCheck(field: path, condition: condition)
         var output = Output()
         var printed = 0
         while count.map({ printed < $0 }) ?? true, let record = try nextRecord(&records) {
             var text = try decoder.json(record)
+            if let pool = decoder.pool(record.channel) { check.note(record.channel.schemaName, in: pool) }
             if let condition, !condition.holds(in: text) { continue }
             if let path { text = path.value(in: text) ?? "null" }
             output.line(
@@ -282,6 +289,7 @@ struct BagCat: ParsableCommand {
         output.flush()
         records.tellDamage()
         if let problem = decoder.problem { throw NodeError(.invalid, problem) }
+        if let error = check.error { throw error }
     }
 
     private func nextRecord(_ records: inout LenientRecords) throws(NodeError) -> Record? {
@@ -330,7 +338,7 @@ struct RecordText {
         }
     }
 
-    private mutating func pool(_ channel: RecordChannel) -> SchemaPool? {
+    mutating func pool(_ channel: RecordChannel) -> SchemaPool? {
         if let known = pools[ObjectIdentifier(channel)] { return known }
         var found = channel.schemaData.isEmpty ? nil : try? SchemaPool(fileDescriptorSet: channel.schemaData)
         if found?.message(named: channel.schemaName) == nil {

@@ -62,6 +62,12 @@ final class MessageReader {
         }
     }
 
+    /// The schema and the type of a message; nil when they are not known.
+    func pool(of delivery: Delivery) throws -> (SchemaPool, type: String)? {
+        guard case .pool(let pool, let type) = try schema(delivery) else { return nil }
+        return (pool, type)
+    }
+
     private func note(_ text: String) {
         if noted.count < 1000, noted.insert(text).inserted { Console.note(text) }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavConfig
 import NavGeo
 import NavKit
 import NavMessages
@@ -114,6 +115,7 @@ struct TopicEcho: ParsableCommand {
         let wanted = limits.count
         limits.count = condition == nil ? limits.count : nil
         var printed = 0
+        var check = FieldCheck(field: path, condition: condition)
         let listening = Listening(tool: tool, topics: topics, limits: limits)
         try listening.run { delivery in
             var text = "null"
@@ -121,6 +123,9 @@ struct TopicEcho: ParsableCommand {
                 text = Self.hexadecimal(delivery.payload)
                 if json { text = "\"\(text)\"" }
             } else {
+                if let (pool, type) = try reader.pool(of: delivery) { check.note(type, in: pool) }
+                // One topic has one type; among several a later one may have the field.
+                if !isPattern, topics.count == 1, let error = check.error { throw error }
                 switch try reader.json(delivery, indent: pretty) {
                 case .success(let json): text = json
                 case .failure(let error):
@@ -142,7 +147,7 @@ struct TopicEcho: ParsableCommand {
             printed += 1
             if condition != nil, printed == wanted { tool.stop.stop() }
         }
-        if let failed { throw failed }
+        if let error = failed ?? check.error { throw error }
     }
 
     private func envelope(_ delivery: Delivery, _ reader: MessageReader, _ text: String) throws -> String {
@@ -166,9 +171,37 @@ struct TopicEcho: ParsableCommand {
     }
 }
 
+/// The types that the fields of `--field` and `--filter` were looked up in: a misspelt name is told, not answered with null.
+struct FieldCheck {
+    private let paths: [FieldPath]
+    private var types: Set<String> = []
+    private var isKnown = false
+    /// The first name that no type so far has.
+    private var unknown: SchemaPool.UnknownField?
+
+    init(field: FieldPath?, condition: FieldCondition?) { paths = [field, condition?.path].compactMap { $0 } }
+
+    /// Looks the fields up in the type of messages that come.
+    mutating func note(_ type: String, in pool: SchemaPool) {
+        guard !paths.isEmpty, !isKnown, types.insert(type).inserted else { return }
+        let missing = paths.lazy.compactMap { pool.unknownField(in: $0, of: type) }.first
+        isKnown = missing == nil
+        unknown = unknown ?? missing
+    }
+
+    /// The error when messages have come and none of their types has the fields.
+    var error: NodeError? {
+        guard !isKnown, let unknown else { return nil }
+        let hint =
+            nearestName(to: unknown.name, among: unknown.known).map { "did you mean '\($0)'?" }
+            ?? (unknown.known.isEmpty ? "it has no fields" : "it has \(unknown.known.joined(separator: ", "))")
+        return NodeError(.usage, "\(unknown.type) has no field '\(unknown.name)': \(hint)")
+    }
+}
+
 /// A comparison of a field with a value.
 struct FieldCondition {
-    private let path: FieldPath
+    let path: FieldPath
     private let comparison: String
     private let value: String
 

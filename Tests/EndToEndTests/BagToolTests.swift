@@ -58,6 +58,9 @@ struct BagToolTests {
             #expect(try await dump("merged.mcap").sorted() == all.sorted())
             try await box.succeed("navbus", ["bag", "check", "cut.mcap", "nav.mcap", "rest.mcap", "merged.mcap"])
 
+            let beyond = try await box.run("navbus", ["bag", "cut", bag, "--start", "9999", "-o", "beyond.mcap"])
+            #expect(beyond.status == 2 && beyond.errors.contains("the bag ends"), "\(beyond.errors)")
+
             // Nothing is replaced without being asked.
             let again = try await box.run("navbus", ["bag", "merge", "nav.mcap", "-o", "merged.mcap"])
             #expect(again.status == 1 && again.errors.contains("--overwrite"), "\(again.errors)")
@@ -84,6 +87,11 @@ struct BagToolTests {
             #expect(keys == ["log_ns", "message", "publish_ns", "sequence", "topic", "type"])
             let none = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/none"])
             #expect(none.status == 2 && none.errors.contains("/gnss/fix"), "\(none.errors)")
+            // A misspelt field is told instead of answered with null, alone and in a condition.
+            for arguments in [["--field", "spede"], ["--filter", "spede > 3"]] {
+                let typo = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"] + arguments)
+                #expect(typo.status == 2 && typo.errors.contains("no field 'spede': did you mean"), "\(typo.errors)")
+            }
         }
     }
 

@@ -55,6 +55,12 @@ struct NavigationNodeTests {
                 name: "/front/fix", typeName: GnssFix.fullName, schemaFingerprint: 0, qos: .keepLast(1),
                 maximumPayloadSize: 100))
         try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
+        // Traffic is read on another thread, and counted as well.
+        let traffic = try noise.advertise(
+            TopicDescription(
+                name: "/traffic/speeds", typeName: TrafficSpeeds.fullName, schemaFingerprint: 0, qos: .keepLast(1),
+                maximumPayloadSize: 100))
+        try noise.publish([0xff, 0xff, 0xff], on: traffic, stampNanoseconds: 0)
         try node.step(waiting: .zero)
         try listen()
 
@@ -76,6 +82,7 @@ struct NavigationNodeTests {
         let healths = try heard.filter { $0.topic == "/health/navigation-node" }
             .map { try NodeHealth(decoding: $0.payload.bytes) }
         #expect(healths.last?.topics.first { $0.topic == "/front/fix" }?.rejectedCount == 1)
+        #expect(healths.last?.topics.first { $0.topic == "/traffic/speeds" }?.rejectedCount == 1)
         #expect(healths.contains { $0.reasons.contains { $0.code == "messages_rejected" } })
         let latency = node.context.latency("fix_to_progress").recent(Clocks.monotonic())
         // Of the last minute only, which is not the whole drive where the machine stalls.

@@ -55,7 +55,7 @@ extension Navigator {
         _ request: PendingRequests<PolicyRequest>.Request, _ answer: PolicyAnswer, _ event: NavigatorEvent
     ) {
         let (question, standard) = (request.purpose.question, request.purpose.standard)
-        let latency = max(event.stamp.seconds(since: request.stamp), 0)
+        let latency = answer.latency ?? max(event.stamp.seconds(since: request.stamp), 0)
         goOn(
             from: question, decision(on: question, request.id, answer, standard: standard, latency: latency), event)
     }

@@ -183,17 +183,21 @@ public struct PolicyAnswer: Sendable, Equatable {
     public var hold: Double?
     /// The content that goes with it.
     public var content: Content?
+    /// Seconds from the question to the answer as the asker measured them; nil for the difference of the stamps, which are
+    /// those of fixes.
+    public var latency: Double?
 
     /// An answer.
     public init(
         verdict: Bool?, decider: PolicyDecider = .client, reason: String = "", hold: Double? = nil,
-        content: Content? = nil
+        content: Content? = nil, latency: Double? = nil
     ) {
         self.verdict = verdict
         self.decider = decider
         self.reason = reason
         self.hold = hold
         self.content = content
+        self.latency = latency
     }
 }
 

@@ -22,6 +22,7 @@ final class MapWorker: Sendable {
     private struct Waiting: Sendable {
         var payload: Payload
         var sequence: UInt64
+        var bootID: UInt64
     }
 
     private struct State: Sendable {
@@ -43,6 +44,8 @@ final class MapWorker: Sendable {
     enum Report: Sendable, Equatable {
         case info(String)
         case warning(String)
+        /// A message on `/traffic/speeds` cannot be read.
+        case unreadable(bootID: UInt64, String)
     }
 
     private let state = Mutex(State())
@@ -80,13 +83,13 @@ final class MapWorker: Sendable {
     // MARK: For the node
 
     /// Takes a message of `/traffic/speeds`, still to be read.
-    func take(_ payload: Payload, sequence: UInt64, at now: NavGeo.Timestamp) {
+    func take(_ payload: Payload, sequence: UInt64, bootID: UInt64, at now: NavGeo.Timestamp) {
         let isTaken = state.withLock { state in
             guard state.traffic.isEmpty || state.backlog + payload.count <= MapWorker.greatestBacklog else {
                 state.reports.append(.warning("traffic comes faster than it can be taken in: a message is left out"))
                 return false
             }
-            state.traffic.append(Waiting(payload: payload, sequence: sequence))
+            state.traffic.append(Waiting(payload: payload, sequence: sequence, bootID: bootID))
             state.backlog += payload.count
             state.now = max(state.now ?? now, now)
             return true
@@ -192,7 +195,7 @@ final class MapWorker: Sendable {
                 headers.append((update.header, message.sequence))
                 updates.append(update)
             } catch {
-                report(.warning("a message on /traffic/speeds cannot be read: \(error)"))
+                report(.unreadable(bootID: message.bootID, error.description))
             }
         }
         let result = store.update(updates, at: now)

@@ -191,6 +191,14 @@ package struct NavigationConfiguration: NodeConfiguration {
 }
 
 extension NavigationConfiguration {
+    /// Thresholds of deviation that are the wrong way round, which no distance could meet.
+    package var conflict: String? {
+        let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
+        guard least > greatest else { return nil }
+        return "deviation.min_distance_m is \(least) and deviation.max_distance_m \(greatest): what is always tolerated "
+            + "must not be more than what is never tolerated; lower the one or raise the other"
+    }
+
     /// Files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
         [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }

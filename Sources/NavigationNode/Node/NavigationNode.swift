@@ -101,7 +101,9 @@ package final class NavigationNode: Node {
         }
         // A city's traffic is read on the thread that makes the map.
         try context.subscribe(toBytesOf: Topics.trafficSpeeds) { [unowned self] delivery in
-            maps.take(delivery.payload, sequence: delivery.header.sequence, at: context.stamp)
+            maps.take(
+                delivery.payload, sequence: delivery.header.sequence, bootID: delivery.header.bootID,
+                at: context.stamp)
         }
         try context.subscribe(to: Topics.odometry) {
             [unowned self] odometry, delivery in
@@ -171,6 +173,7 @@ package final class NavigationNode: Node {
             switch report {
             case .info(let text): context.log.info("\(text)")
             case .warning(let text): context.log.warning("\(text)")
+            case .unreadable(let bootID, let problem): context.reject(Topics.trafficSpeeds, of: bootID, problem)
             }
         }
         for report in finder.takeReports() { context.log.warning("\(report)") }

@@ -92,16 +92,19 @@ final class PolicyClient {
         var options = CallOptions(timeout: .milliseconds(Int64(seconds * 1_000)))
         options.node = node.isEmpty ? nil : node
         let id = request.requestID
+        let asked = Clocks.monotonic()
         open[id] = try context.bus.call(method, question, options: options) { [weak self] result in
             guard let self, open.removeValue(forKey: id) != nil else { return }
             switch result {
             case .success(let response):
-                guard let answer = read(response) else {
+                guard var answer = read(response) else {
                     return fail(CallStatus(.internal, "its answer makes no sense"), request)
                 }
                 if failing.remove(request.question.kind) != nil {
                     context.log.info("the policy node decides '\(request.question.kind.rawValue)' again")
                 }
+                // In a playback the stamps alone tell the time.
+                if !context.clock.isSimulated { answer.latency = Double(Clocks.monotonic() - asked) / 1e9 }
                 answered(answer, request)
             case .failure(let status): fail(status, request)
             }
