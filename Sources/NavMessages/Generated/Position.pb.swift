@@ -19,7 +19,7 @@ public struct PositionSource: ProtoEnum {
     public static let measured = Self(rawValue: 1)
     /// Predicted, without a qualified fix.
     public static let predicted = Self(rawValue: 2)
-    /// From a simulated drive along the route.
+    /// From a simulated drive along the route, or from a fix whose fix_type is SIMULATED.
     public static let simulated = Self(rawValue: 3)
 
     /// Names in the schema, by number.

@@ -41,7 +41,7 @@ typedef enum _Navbus__V1__PositionSource {
    */
   NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_PREDICTED = 2,
   /*
-   * From a simulated drive along the route.
+   * From a simulated drive along the route, or from a fix whose fix_type is SIMULATED.
    */
   NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_SIMULATED = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POSITION_SOURCE)
