@@ -75,6 +75,27 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func aRelayPassesReceivedPayloadsOn(_ implementation: Implementation) throws {
+        let bench = try Bench(implementation)
+        let (source, relay, sink) = (try bench.node("a"), try bench.node("b"), try bench.node("c"))
+        let limit = 1 << 20
+        _ = try relay.subscribe(to: "/in", qos: .keepLast(64), maximumPayloadSize: limit)
+        _ = try sink.subscribe(to: "/out", qos: .keepLast(64), maximumPayloadSize: limit)
+        let input = try source.advertise(topic("/in", maximumPayloadSize: limit))
+        let output = try relay.advertise(topic("/out", maximumPayloadSize: limit))
+        try waitForSubscribers(1, of: input, on: source, while: [relay])
+        try waitForSubscribers(1, of: output, on: relay, while: [sink])
+        // Small ones are copied and large ones shared; the received one is gone before the last is read.
+        let payloads = [10, 5_000, 200_000, limit].map { size in (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) } }
+        for payload in payloads {
+            try source.publish(payload, on: input, stampNanoseconds: 0)
+            try relay.publish(try receive(relay, while: [source]).payload, on: output, stampNanoseconds: 1)
+        }
+        for payload in payloads { #expect(try receive(sink, while: [relay]).payload.bytes == payload) }
+        #expect(relay.statistics[topic: "/out"]?.publishedBytes == UInt64(payloads.reduce(0) { $0 + $1.count }))
+    }
+
+    @Test(arguments: Implementation.allCases)
     func aTopicIsMatchedExactlyAndNeverAsAPrefix(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
