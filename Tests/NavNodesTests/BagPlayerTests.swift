@@ -257,12 +257,13 @@ struct BagPlayerTests {
         }
     }
 
-    /// Plays with something done at the keys once so many fixes have been heard.
+    /// Plays with something done at the keys once so many fixes have been heard. The time stands still until then: the bag
+    /// would be over before a listener on a busy machine had heard them.
     private func play(
         _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true,
         _ keys: @escaping (PlayerControl) -> Void
     ) throws -> [Delivery] {
-        let control = PlayerControl()
+        let control = PlayerControl(isPaused: true, steps: count)
         var isDone = false
         return try play(try makeBag(in: folder), control: control) {
             ($0.clock, $0.rate) = (clock, rate)
@@ -270,6 +271,7 @@ struct BagPlayerTests {
             guard !isDone, heard.filter({ $0.topic == "/gnss/fix" }).count >= count else { return }
             isDone = true
             keys(control)
+            control.togglePause()
         }
     }
 
