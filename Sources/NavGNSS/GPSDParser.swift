@@ -24,9 +24,7 @@ public struct GPSDParser: Sendable {
         case ninetyFivePercent
     }
 
-    /// The version that the server names.
     public struct Version: Sendable, Equatable {
-        /// Makes a version.
         public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
             self.release = release
             self.protocolMajor = protocolMajor
@@ -35,13 +33,10 @@ public struct GPSDParser: Sendable {
 
         /// Release of gpsd, for example `3.22`.
         public var release: String
-        /// Major version of the protocol.
         public var protocolMajor: Int?
-        /// Minor version of the protocol.
         public var protocolMinor: Int?
     }
 
-    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Reports of a known class so far, used or not.
     public private(set) var reports = 0
@@ -58,7 +53,6 @@ public struct GPSDParser: Sendable {
     private var framer = LineFramer(limit: Self.lineLimit)
     private var states: [GPSDDevice] = []
 
-    /// A parser at the beginning of a connection.
     public init(errorEstimates: ErrorEstimates = .oneSigma) { estimates = errorEstimates }
 
     /// Takes the next chunk of the stream and returns the fixes of its complete lines.

@@ -48,7 +48,6 @@ public struct NMEAParser: Sendable {
         }
     }
 
-    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Sentences with a right frame so far, of a kind that is used.
     public private(set) var sentencesUsed = 0
@@ -60,7 +59,6 @@ public struct NMEAParser: Sendable {
     private var calendar: NMEACalendar
     private var closedTime: Int64?
 
-    /// A parser at the beginning of a stream.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         calendar = NMEACalendar(

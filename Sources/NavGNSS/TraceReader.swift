@@ -2,21 +2,16 @@ public import NavMessages
 
 /// An error that makes a whole trace unreadable.
 public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Kinds of failure.
     public enum Code: String, Sendable {
         /// Neither the content nor the name tells the format.
         case unknownFormat = "unknown_format"
-        /// The content is not of the format.
         case notThisFormat = "not_this_format"
         /// The format is not read here, but by `NavBag`.
         case isBag = "is_bag"
-        /// There is nothing in it.
         case empty
     }
 
-    /// Kind of failure.
     public let code: Code
-    /// The format that was expected, if one was.
     public let format: TraceFormat?
     /// Number of the line that shows it, from 1, where there is one.
     public let line: Int?
@@ -32,7 +27,6 @@ public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// A recorded trace: its fixes in the order of the file, and what was not used.
 public struct Trace: Sendable {
-    /// Format that was read.
     public let format: TraceFormat
     /// The fixes, in the order of the file.
     public let fixes: [GnssFix]
@@ -40,7 +34,6 @@ public struct Trace: Sendable {
     public let rejections: RejectionCounts
 }
 
-/// Reads a whole trace of any format.
 public enum TraceReader {
     /// Reads the bytes of a file.
     ///

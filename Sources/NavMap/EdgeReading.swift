@@ -12,7 +12,6 @@ package struct EdgeReading {
     }
 
     package var key: EdgeKey { EdgeKey(tile: tile.id, index: local) }
-    /// OSM way id.
     package var wayID: Int64 { record.wayID }
     /// The line in travel order.
     package var shape: EdgeShape { EdgeShape(tile: tile, record: record) }

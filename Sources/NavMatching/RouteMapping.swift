@@ -14,7 +14,6 @@ public struct MappedRoute: Sendable, Equatable {
 
 /// Why a provided route is no route of this map.
 public struct RouteMappingError: Error, Sendable, Equatable {
-    /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
         /// The provided route makes no sense, or is none for the request.
         case invalid
@@ -24,7 +23,6 @@ public struct RouteMappingError: Error, Sendable, Equatable {
         case interrupted
     }
 
-    /// The kind.
     public var code: Code
     /// A description of what happened, for people.
     public var message: String
@@ -35,7 +33,6 @@ public struct RouteMappingError: Error, Sendable, Equatable {
     /// Tiles whose lack may be the reason, by ascending id.
     public var missingTiles: [RoadTileID]
 
-    /// A failure.
     public init(
         code: Code, message: String, share: Double = 0, unmapped: [UnmappedStretch] = [],
         missingTiles: [RoadTileID] = []
@@ -71,7 +68,6 @@ public struct RouteMapping: Sendable {
         /// The most points of a provided route, lines without nodes sampled; more is refused.
         public var maximumPoints = 1_000_000
 
-        /// The defaults.
         public init() {}
     }
 

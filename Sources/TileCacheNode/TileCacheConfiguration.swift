@@ -4,7 +4,6 @@ package import NavGeo
 package import NavTileCache
 import NavTileStore
 
-/// The configuration of `tile-cache-node`.
 package struct TileCacheConfiguration: NodeConfiguration {
     /// The store's folder; empty for the user's own.
     package var storePath = ""
@@ -15,7 +14,6 @@ package struct TileCacheConfiguration: NodeConfiguration {
     package var tilesets: [TilesetKeys] = []
     /// The keys of keeping tiles ahead of the vehicle.
     package var predictive = PredictiveKeys()
-    /// The permitted use of the network.
     package var network = NetworkKeys()
     /// The interval of asking sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
@@ -38,7 +36,6 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share/navbus/tiles"
     }
 
-    /// The settings of the cache's decisions.
     package var settings: CacheSettings {
         var settings = CacheSettings()
         settings.isPredictive = predictive.isEnabled
@@ -54,10 +51,8 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return settings
     }
 
-    /// Most bytes of tiles on disk.
     package var budgetBytes: Int64 { Int64(min(max(budgetMB, 1), 1e9) * 1e6) }
 
-    /// Every key.
     package static var keys: [ConfigKey<TileCacheConfiguration>] {
         [
             .string(
@@ -117,7 +112,6 @@ package struct NetworkKeys: NodeConfiguration, Equatable {
         return configuration
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<NetworkKeys>] {
         [
             .text(
@@ -147,7 +141,6 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
     package var listen = ""
     /// Whether it may listen elsewhere than on this machine's own address.
     package var allowsRemote = false
-    /// Most connections at a time.
     package var connections = 64
     /// Seconds after which a client is cut that sends or takes nothing.
     package var idle = 15.0
@@ -156,7 +149,6 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
 
     package init() {}
 
-    /// Every key.
     package static var keys: [ConfigKey<TileServerKeys>] {
         [
             .text(

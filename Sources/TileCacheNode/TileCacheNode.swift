@@ -33,12 +33,10 @@ package final class TileCacheNode: Node {
 
     /// A call that shows how far a region is.
     struct Watcher {
-        /// Its number.
         let token: UInt64
         let call: StreamCall<LoadRegionResponse>
     }
 
-    /// Topics that the node publishes.
     static let topics: [any CatalogueTopic] = [Topics.tilesState, Topics.regionEvent]
 
     /// Opens the store and its sources; asks nothing of them yet.

@@ -4,7 +4,6 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Questions for areas.
 extension TileLookup {
     /// Most missing tiles that an answer names.
     static let greatestMissingCount = 10_000

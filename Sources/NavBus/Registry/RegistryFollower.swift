@@ -9,7 +9,6 @@ final class RegistryFollower {
     private var reader: RegistryReader
     private var schedule: RegistrySchedule
 
-    /// The live nodes, by name.
     private(set) var nodes: [Announcement] = []
     /// Counts the changes of ``nodes``; 0 before the first look.
     private(set) var generation = 0

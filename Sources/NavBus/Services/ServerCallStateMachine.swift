@@ -63,7 +63,6 @@ package struct ServerCallStateMachine {
     /// The client cancelled, or is gone: nobody reads an answer.
     package mutating func cancelled() -> [Effect] { stop([.notifyCancelled]) }
 
-    /// Time passed.
     package mutating func tick(now: Int64) -> [Effect] {
         guard now >= deadline else { return [] }
         return stop([.sendEnd(CallStatus(.deadlineExceeded, "the deadline passed at the server")), .notifyCancelled])

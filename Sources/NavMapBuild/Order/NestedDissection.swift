@@ -67,7 +67,6 @@ package enum NestedDissection {
     /// The directions of the map along which cuts are tried.
     private static let sweepCount = 4
 
-    /// The scratch memory of one thread.
     fileprivate final class Scratch: @unchecked Sendable {
         let network: UnitFlow.Network
         let flow: UnitFlow

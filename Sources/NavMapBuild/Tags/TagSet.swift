@@ -3,7 +3,6 @@ package struct TagSet: Sendable {
     private var values = ContiguousArray<UInt32>(repeating: 0, count: TagKey.allCases.count)
     private var used: ContiguousArray<TagKey> = []
 
-    /// No tags.
     package init() {}
 
     /// Replaces all tags by those of object `index` of `lists`; of a repeated key the last one counts.
@@ -33,7 +32,6 @@ package struct TagSet: Sendable {
         return value == 0 ? nil : Word(rawValue: value)
     }
 
-    /// Whether the object has the key.
     @inline(__always)
     package func has(_ key: TagKey) -> Bool { values[Int(key.rawValue)] != 0 }
 }

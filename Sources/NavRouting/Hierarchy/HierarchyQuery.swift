@@ -39,7 +39,6 @@ package struct HierarchySeed {
 
 /// The cheapest way between two sets of states: what both sides reach up the elimination tree, without a queue.
 package struct HierarchyQuery {
-    /// A way that was found.
     package struct Path {
         package var cost: UInt32
         /// The seeds it starts and ends at, by number.

@@ -75,13 +75,11 @@ public struct TrafficOverlay: Sendable, Equatable {
     /// The most segments that are kept.
     public static let greatestCount = 4_000_000
 
-    /// The speeds by nodes and way.
     public private(set) var speeds: ContiguousArray<TrafficSpeed> = []
 
     /// When the newest of them was measured; nil where nobody says. Who says the same again later changes nothing.
     public var stamp: Timestamp?
 
-    /// Nothing known.
     public init() {}
 
     /// The soonest moment at which a speed ceases to hold; nil when all hold until they are replaced.

@@ -4,7 +4,6 @@ package import NavGeo
 package struct TilesetSettings: Sendable, Hashable {
     package var name: String
     package var domain: TileDomain
-    /// Whether its tiles may be kept.
     package var isCacheable: Bool
     /// Whether asking its source sends anything over a network.
     package var isRemote: Bool
@@ -25,7 +24,6 @@ package struct CacheSettings: Sendable {
     package var navigation = CacheProfile.navigation()
     /// The map tiles that are kept ahead.
     package var maps = CacheProfile.maps(zooms: 5...14)
-    /// The permitted use of the network.
     package var network = NetworkMode.unmetered
     /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
@@ -44,7 +42,6 @@ package struct CacheSettings: Sendable {
 
     package init() {}
 
-    /// Returns the profile of a domain.
     func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
 }
 
@@ -63,7 +60,6 @@ package struct CacheInstant: Sendable, Hashable {
 
 /// The network as the shell knows it when the cache takes a turn.
 package struct NetworkReport: Sendable {
-    /// The condition of the sources.
     package var conditions: [SourceCondition]
     /// Whether tiles are being fetched, or somebody waits for the disk: the scrub stands still.
     package var isBusy: Bool
@@ -74,13 +70,11 @@ package struct NetworkReport: Sendable {
     }
 }
 
-/// Something that happens to the cache.
 package enum CacheEvent: Sendable {
     /// The process has started; the store is as the last one left it.
     case start
     /// The vehicle moved, or has another route.
     case vehicle(VehicleUpdate)
-    /// Tiles came, or did not.
     case downloads([DownloadResult])
     /// A source has said what it has, or has not.
     case edition(String, Result<EditionAnswer, TileSourceError>)
@@ -88,11 +82,8 @@ package enum CacheEvent: Sendable {
     case load(StoredRegionDefinition, token: UInt64)
     /// Samples of a wanted region's size are there, in bytes by tileset where there are any.
     case sampled(String, number: UInt64, estimates: [String: Int64])
-    /// Other thresholds hold.
     case settings(CacheSettings)
-    /// Time has passed.
     case tick(NetworkReport)
-    /// The process ends.
     case stop
 }
 
@@ -112,15 +103,12 @@ package enum CacheEffect: Sendable {
     case accepted(token: UInt64, region: String)
     /// A region that was asked for is not loaded.
     case refused(token: UInt64, TileFailure)
-    /// Something of a region has changed.
     case region(RegionNotice)
     /// Other editions are in use, or known.
     case tilesetsChanged
-    /// Something for the log.
     case log(isWarning: Bool, String)
 }
 
-/// A change of an offline region.
 package struct RegionNotice: Sendable {
     /// The five kinds of events of a region.
     package enum Kind: Sendable, Hashable { case loadProgress, loadFinished, removed, geometryChanged, metadataChanged }

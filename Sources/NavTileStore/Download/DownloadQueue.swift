@@ -30,7 +30,6 @@ package final class DownloadQueue: Sendable {
         var idle: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// A question that is no tile's.
     private struct Question {
         var isRemote: Bool
         var cancel: @Sendable () -> Void
@@ -81,7 +80,6 @@ package final class DownloadQueue: Sendable {
         pump()
     }
 
-    /// Forgets an owner and what it wants.
     package func forget(_ owner: DownloadOwner) { want([], for: owner) }
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
@@ -234,7 +232,6 @@ package final class DownloadQueue: Sendable {
 
     // How it works.
 
-    /// The permitted use of a network.
     package var network: NetworkMode {
         get { state.withLock { $0.plan.network } }
         set {
@@ -284,13 +281,11 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The condition of the sources, by tileset.
     package var conditions: [SourceCondition] {
         let now = clock.now()
         return state.withLock { $0.plan.conditions(at: now) }
     }
 
-    /// The counts of the queue.
     package var statistics: DownloadStatistics {
         var totals = state.withLock { $0.plan.totals }
         totals.receivedBytes = meter.received

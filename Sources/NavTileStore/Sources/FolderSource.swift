@@ -156,14 +156,12 @@ final class FolderSource: TileSource {
     }
 }
 
-/// A listing of a folder of tiles.
 enum FolderListing {
     /// The names in a folder that are not hidden, sorted; none when it cannot be read.
     private static func names(_ path: String) -> [String] {
         ((try? Files.list(path)) ?? []).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// The extension of the first tile.
     static func fileExtension(_ path: String, _ zooms: ClosedRange<UInt8>) -> String? {
         for zoom in zooms {
             for column in names("\(path)/\(zoom)").prefix(16) where UInt32(column) != nil {

@@ -9,7 +9,6 @@ import Synchronization
 /// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
 /// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
 final class PMTilesSource: ReceivingSource {
-    /// One state of the archive.
     private struct Known: Sendable {
         var state: ArchiveState
         var header: PMTilesHeader
@@ -113,7 +112,6 @@ final class PMTilesSource: ReceivingSource {
         TileSourceError(.malformed, "'\(place)' is a damaged PMTiles archive: \(fault)")
     }
 
-    /// The directory that an entry leads to.
     private func leaf(_ entry: PMTilesDirectory.Entry, _ current: Known) async throws(TileSourceError)
         -> PMTilesDirectory
     {

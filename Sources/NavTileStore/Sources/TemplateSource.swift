@@ -6,7 +6,6 @@ import Synchronization
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
 final class TemplateSource: ReceivingSource {
     private struct Known: Sendable {
-        /// The server of the tiles.
         var server: HTTPAddress
         /// Of path and query.
         var template: TileTemplate
@@ -28,7 +27,6 @@ final class TemplateSource: ReceivingSource {
     private let origin: HTTPAddress
     private let known: Mutex<Known?>
 
-    /// A source by a configured template.
     init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
         guard let origin = HTTPAddress(text) else {
             throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
@@ -48,7 +46,6 @@ final class TemplateSource: ReceivingSource {
         client = try SourceClient(configuration, address: origin)
     }
 
-    /// A source by a TileJSON.
     init(_ configuration: TileSourceConfiguration, description: HTTPAddress) throws(TileSourceError) {
         tileset = configuration.tileset
         place = description.description

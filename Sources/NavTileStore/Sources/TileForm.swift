@@ -19,7 +19,6 @@ package enum TileForm: String, Sendable, Hashable {
         }
     }
 
-    /// The form that a media type names.
     package init(mediaType: String) {
         let name = mediaType.split(separator: ";").first.map { $0.lowercased().filter { $0 != " " } } ?? ""
         switch name {

@@ -10,7 +10,6 @@ package import NavTileCache
 package protocol TileSource: Sendable {
     /// The tileset's name, see ``TilesetName``.
     var tileset: String { get }
-    /// The domain of its tiles.
     var domain: TileDomain { get }
     /// The place for people; without names of users, passwords, and queries that may hold a key.
     var place: String { get }
@@ -42,11 +41,9 @@ package protocol TileSource: Sendable {
     func close() async
 }
 
-/// The size of a tile.
 package enum TileSize: Sendable, Hashable {
     /// So many bytes, all its files together.
     case bytes(Int64)
-    /// There is no such tile.
     case absent
     /// The source does not say without sending it.
     case unknown

@@ -42,7 +42,6 @@ package struct UncheckedTile: Sendable {
         MapTile.packing(of: bytes, packing, form) != nil ? .unchecked(self) : .answer(try checked())
     }
 
-    /// The tile, or what is wrong with it.
     package func checked() throws(TileSourceError) -> TileAnswer {
         let part = try MapTile.part(bytes, packing: packing, form: form, limit: limit, place: place())
         let tile = FetchedTile(address, edition: edition, parts: [part], validators: validators)
@@ -52,9 +51,7 @@ package struct UncheckedTile: Sendable {
 
 /// The outcome of a request for a tile.
 package enum TileArrival: Sendable {
-    /// All that is to be said.
     case answer(TileAnswer)
-    /// A tile that is to be checked.
     case unchecked(UncheckedTile)
 
     package func checked() throws(TileSourceError) -> TileAnswer {

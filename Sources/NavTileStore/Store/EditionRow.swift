@@ -57,7 +57,6 @@ enum EditionRow {
         return records
     }
 
-    /// An edition as it was added.
     static func edition(_ key: EditionKey, _ index: Database) throws -> TilesetEdition? {
         guard
             let row = try Row.fetchOne(
@@ -135,7 +134,6 @@ enum EditionRow {
         return number
     }
 
-    /// Takes an edition into use.
     static func use(_ key: EditionKey, _ now: Timestamp, _ index: Database) throws {
         guard let number = try number(key, index) else { throw unknown(key) }
         try index.execute(

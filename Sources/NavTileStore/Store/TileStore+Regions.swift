@@ -58,7 +58,6 @@ extension TileStore {
         return (index.lastInsertedRowID, false)
     }
 
-    /// The numbers of tiles in the index.
     static func numbers(
         _ tiles: [TileAddress], _ editions: [String: String], _ index: Database
     ) throws -> [Int64] {
@@ -245,10 +244,8 @@ extension TileStore {
 }
 
 extension TileStoreReader {
-    /// All regions, by id.
     package func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
 
-    /// The ids of all regions.
     package func regionIDs() throws(StoreError) -> [String] {
         try access.snapshot { try String.fetchAll($0, sql: "SELECT name FROM regions ORDER BY name") }
     }

@@ -25,7 +25,6 @@ extension TileStore {
         if let file = try? Files.write(Array("\(number)".utf8), to: folder.scrub) { Files.close(file) }
     }
 
-    /// Most tiles of one step.
     private static let greatestStepCount = 256
     /// The least cost of a file, bytes.
     private static let leastCost: Int64 = 4_096

@@ -128,7 +128,6 @@ extension TileStore {
         }
     }
 
-    /// A file on its way.
     private struct NewFile {
         var descriptor: Int32?
         var path: String

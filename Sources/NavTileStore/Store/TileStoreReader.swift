@@ -8,7 +8,6 @@ package import NavTileCache
 ///
 /// All of it may be called from any thread; a call blocks for as long as a query takes.
 package final class TileStoreReader: Sendable {
-    /// The store's folder.
     package var folder: String { access.folder.path }
 
     /// Bytes that are free on its disk for this user; nil when the system does not say.

@@ -27,12 +27,10 @@ final class TileCacheEngine: Sendable {
     private let store: TileStore
     private let queue: DownloadQueue
     private let sources: [String: any TileSource]
-    /// The outbox for the node.
     let outbox: TileCacheOutbox
     /// The lookup that answers requests beside the thread.
     let lookup: TileLookup
 
-    /// Starts the thread.
     init(
         _ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue,
         sources: [String: any TileSource], outbox: TileCacheOutbox, log: NodeLog
