@@ -36,8 +36,6 @@ package final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
-    /// Those whose tiles are checked here.
-    private let receivers: [String: any ReceivingSource]
     /// The executors that fetch tiles, where they are not any.
     private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
@@ -59,8 +57,7 @@ package final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
-        receivers = byTileset.compactMapValues { $0 as? any ReceivingSource }
-        executors = receivers.compactMapValues(\.executor)
+        executors = byTileset.compactMapValues { $0.executor }
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, now: clock.now)
@@ -79,8 +76,6 @@ package final class DownloadQueue: Sendable {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
-
-    package func forget(_ owner: DownloadOwner) { want([], for: owner) }
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
     /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
@@ -417,11 +412,7 @@ package final class DownloadQueue: Sendable {
         }
         let meter = source.isRemote ? meter : nil
         do throws(TileSourceError) {
-            if let receiver = receivers[address.tileset] {
-                return .success(try await receiver.receive(address.tile, edition: edition, known: known, meter: meter))
-            }
-            return .success(
-                .answer(try await source.fetch(address.tile, edition: edition, known: known, meter: meter)))
+            return .success(try await source.receive(address.tile, edition: edition, known: known, meter: meter))
         } catch {
             return .failure(error)
         }

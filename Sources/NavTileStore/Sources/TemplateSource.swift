@@ -4,7 +4,7 @@ import NavTileCache
 import Synchronization
 
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
-final class TemplateSource: ReceivingSource {
+final class TemplateSource: TileSource {
     private struct Known: Sendable {
         var server: HTTPAddress
         /// Of path and query.
@@ -15,7 +15,6 @@ final class TemplateSource: ReceivingSource {
     }
 
     let tileset: String
-    let domain = TileDomain.maps
     let place: String
     let isRemote = true
     let knowsSizes = false

@@ -43,9 +43,6 @@ package enum TileForm: String, Sendable, Hashable {
         }
     }
 
-    /// The extension of its files; nil when it is not known.
-    package var fileExtension: String? { self == .unknown ? nil : self == .vector ? "pbf" : rawValue }
-
     /// Returns the reason why some bytes, not packed, cannot be a tile of this form; nil when they can.
     package func fault(of bytes: UnsafeRawBufferPointer) -> String? {
         if self != .vector, bytes.isEmpty { return "it is empty" }
