@@ -45,11 +45,6 @@ struct TimerHeap<Entry: TimerEntry> {
         sink(last.heapIndex)
     }
 
-    mutating func removeAll() {
-        for entry in entries { entry.heapIndex = -1 }
-        entries = []
-    }
-
     private mutating func rise(_ start: Int) {
         var index = start
         while index > 0, entries[index].dueAt < entries[(index - 1) / 2].dueAt {

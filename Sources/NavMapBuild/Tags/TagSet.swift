@@ -15,12 +15,6 @@ package struct TagSet: Sendable {
         }
     }
 
-    /// Sets one tag to the text with a number.
-    package mutating func set(_ key: TagKey, _ value: UInt32) {
-        used.append(key)
-        values[Int(key.rawValue)] = value
-    }
-
     /// The number of a key's value, 0 without.
     @inline(__always)
     package subscript(key: TagKey) -> UInt32 { values[Int(key.rawValue)] }

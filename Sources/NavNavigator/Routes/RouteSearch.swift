@@ -48,13 +48,6 @@ struct RouteSearch {
         /// Counted from 1 with the first after a success.
         var attempt: Int
         var origin: VehiclePosition?
-
-        var reason: RerouteEvent.Reason {
-            switch purpose {
-            case .start: .manual
-            case .reroute(let draft): draft.reason
-            }
-        }
     }
 
     private enum State {

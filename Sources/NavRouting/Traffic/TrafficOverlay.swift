@@ -29,16 +29,7 @@ public struct TrafficSpeed: Sendable, Hashable {
     }
 
     /// OSM way; nil when any way between the nodes is meant.
-    public var wayID: Int64? {
-        get { way == Self.anyWay ? nil : way }
-        set { way = newValue ?? Self.anyWay }
-    }
-
-    /// Until when it holds; nil until it is replaced.
-    public var validUntil: Timestamp? {
-        get { end == Self.endless ? nil : Timestamp(nanoseconds: end) }
-        set { end = newValue?.nanoseconds ?? Self.endless }
-    }
+    public var wayID: Int64? { way == Self.anyWay ? nil : way }
 
     /// Whether nobody may drive there.
     public var isClosed: Bool { speed == 0 }

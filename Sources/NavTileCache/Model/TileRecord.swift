@@ -72,7 +72,6 @@ package struct TileRecord: Sendable, Hashable {
 
     /// The tile itself.
     package var body: PartRecord { parts[0] }
-    package var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
 }
 
 package struct EditionRecord: Sendable, Hashable {

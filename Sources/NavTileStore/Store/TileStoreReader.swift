@@ -30,8 +30,6 @@ package final class TileStoreReader: Sendable {
 
     init(access: IndexAccess) { self.access = access }
 
-    func close() { access.close() }
-
     // MARK: Tiles
 
     /// Looks a tile up; nil when it is not on board.
