@@ -153,7 +153,7 @@ extension TileLookup {
         of area: RegionArea, _ descriptors: [NavTileCache.RegionDescriptor],
         _ edition: KeyPath<TilesetView, EditionIndex?>
     ) throws(TileFailure) -> [Part] {
-        var found = AreaTiles(limit: configuration.regionGreatestCount)
+        var found = AreaTiles(limit: configuration.cache.greatestRegionCount)
         var parts: [Part] = []
         for descriptor in descriptors {
             guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {

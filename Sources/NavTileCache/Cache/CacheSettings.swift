@@ -27,9 +27,7 @@ package struct CacheSettings: Sendable {
     package var network = NetworkMode.unmetered
     /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most bytes of tiles on disk.
-    package var budgetBytes: Int64 = 4_096_000_000
-    /// The same as it is configured, for messages, megabytes.
+    /// Most tiles on disk, in units of 1,000,000 bytes.
     package var budgetMB = 4_096.0
     /// The interval of asking sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
@@ -41,6 +39,12 @@ package struct CacheSettings: Sendable {
     package var scrubBytesPerSecond = 250_000
 
     package init() {}
+
+    /// Most bytes of tiles on disk.
+    package var budgetBytes: Int64 {
+        get { Int64((min(max(budgetMB, 0), 1e9) * 1e6).rounded()) }
+        set { budgetMB = Double(newValue) / 1e6 }
+    }
 
     func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
 }

@@ -75,7 +75,7 @@ package protocol TileCacheStore: AnyObject {
     func setBudget(_ bytes: Int64)
     /// Evicts until `bytes` more fit into the budget, see ``Eviction``.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
-    /// Tells which tiles of an edition will be needed, all of them: eviction spares them.
+    /// Tells which tiles of an edition will be needed, all of them: eviction spares them. Kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)
     func touch(_ tiles: [TileRecord], now: Timestamp)
     func flush() throws(StoreError)
@@ -107,14 +107,14 @@ package protocol TileCacheStore: AnyObject {
     func completeRegions(
         _ regions: [String: StoredRegionProgress], using editions: [EditionKey], now: Timestamp
     ) throws(StoreError)
-    /// Takes tiles from what a region needs: their source does not have them.
+    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
     func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError)
     func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError)
-    /// Changes a region's name and the client's own data.
+    /// Changes a region's name and the client's own data, also of what is staged; nil leaves them.
     func describeRegion(
         _ id: String, name: String?, metadata: [String: String]?, now: Timestamp
     ) throws(StoreError)
-    /// Removes a region; false when there is none of that id.
+    /// Removes a region, on a full disk too; its tiles stay until room is needed. False when there is none of that id.
     func removeRegion(_ id: String) throws(StoreError) -> Bool
 
     /// Reads and checks the files of some tiles; what is damaged leaves the store.

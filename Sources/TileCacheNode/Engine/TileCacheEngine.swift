@@ -83,9 +83,8 @@ final class TileCacheEngine: Sendable {
     func reconfigure(_ configuration: TileCacheConfiguration) {
         // Before the network is closed, so that what is broken off then is known to be.
         post { $0.reconfigure(configuration) }
-        let network = configuration.network
-        if queue.network != network.mode { queue.network = network.mode }
-        if queue.bytesPerSecond != network.bytesPerSecond { queue.bytesPerSecond = network.bytesPerSecond }
+        if queue.network != configuration.cache.network { queue.network = configuration.cache.network }
+        if queue.bytesPerSecond != configuration.bytesPerSecond { queue.bytesPerSecond = configuration.bytesPerSecond }
     }
 
     /// Whether something is to be done or told.
