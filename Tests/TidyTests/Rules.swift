@@ -169,7 +169,8 @@ enum Rules {
 
     /// Public declarations of the exported product without documentation. Elsewhere a name may speak for itself.
     static func documentation(_ files: [SourceFile]) -> [Finding] {
-        files.filter { $0.isSwift && !$0.isGenerated && $0.target.map(exported.contains) ?? false }.flatMap { file in
+        files.filter { $0.isSwift && !$0.isGenerated && $0.target.map(exported.contains) ?? false }.flatMap {
+            file -> [Finding] in
             let lines = file.lines.map { $0.drop { $0 == " " } }
             return numbered(lines).compactMap { number, line in
                 guard line.hasPrefix("public "), SwiftCode.importedModule(line) == nil else { return nil }
