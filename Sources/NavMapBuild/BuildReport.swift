@@ -40,11 +40,6 @@ public struct CountryShare: Sendable, Codable, Equatable {
     public var country: String
     /// The length of its edges, metres, each direction counted.
     public var edgeLength: Double
-
-    public init(country: String, edgeLength: Double) {
-        self.country = country
-        self.edgeLength = edgeLength
-    }
 }
 
 public struct BuildReport: Sendable, Codable, Equatable {

@@ -27,22 +27,11 @@ public struct RouteMappingError: Error, Sendable, Equatable {
     /// A description of what happened, for people.
     public var message: String
     /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
-    public var share: Double
+    public var share = 0.0
     /// The stretches where it could not be followed, in travel order.
-    public var unmapped: [UnmappedStretch]
+    public var unmapped: [UnmappedStretch] = []
     /// Tiles whose lack may be the reason, by ascending id.
-    public var missingTiles: [RoadTileID]
-
-    public init(
-        code: Code, message: String, share: Double = 0, unmapped: [UnmappedStretch] = [],
-        missingTiles: [RoadTileID] = []
-    ) {
-        self.code = code
-        self.message = message
-        self.share = share
-        self.unmapped = unmapped
-        self.missingTiles = missingTiles
-    }
+    public var missingTiles: [RoadTileID] = []
 }
 
 /// Puts routes that somebody else found on the map, so that they are matched, guided and preferred as its own.

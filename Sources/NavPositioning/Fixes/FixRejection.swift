@@ -42,12 +42,6 @@ public struct FixRejection: Error, Sendable, Hashable {
     /// The measured value, where it is a number.
     public var value: Double?
     public var limit: Double?
-
-    public init(reason: Reason, value: Double? = nil, limit: Double? = nil) {
-        self.reason = reason
-        self.value = value
-        self.limit = limit
-    }
 }
 
 public enum FixVerdict: Sendable, Hashable {
