@@ -24,28 +24,9 @@ public struct GPSDParser: Sendable {
         case ninetyFivePercent
     }
 
-    public struct Version: Sendable, Equatable {
-        public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
-            self.release = release
-            self.protocolMajor = protocolMajor
-            self.protocolMinor = protocolMinor
-        }
-
-        /// Release of gpsd, for example `3.22`.
-        public var release: String
-        public var protocolMajor: Int?
-        public var protocolMinor: Int?
-    }
-
     public private(set) var rejections = RejectionCounts()
     /// Reports of a known class so far, used or not.
     public private(set) var reports = 0
-    /// The server's version, once it has told.
-    public private(set) var version: Version?
-    /// Paths of the server's devices, at most 16.
-    public private(set) var devices: [String] = []
-    /// The text of the server's last ERROR.
-    public private(set) var lastError: String?
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?
 
@@ -83,14 +64,8 @@ public struct GPSDParser: Sendable {
         case "SKY": states[device(report.string("device"))].takeSky(report)
         case "GST": states[device(report.string("device"))].takeNoise(report)
         case "ATT": states[device(report.string("device"))].takeAttitude(report)
-        case "VERSION":
-            version = Version(
-                release: report.string("release") ?? "", protocolMajor: report.natural("proto_major"),
-                protocolMinor: report.natural("proto_minor"))
-        case "DEVICES": takeDevices(report)
-        case "ERROR":
-            lastError = report.string("message")
-            rejections.count(.serverError)
+        case "VERSION", "DEVICES": break
+        case "ERROR": rejections.count(.serverError)
         case "DEVICE", "WATCH", "POLL", "PPS", "TOFF", "OSC", "RAW", "SUBFRAME", "AIS", "RTCM2", "RTCM3", "IMU", "LOG":
             rejections.count(.unusedKind)
         default: return reject(.unknownClass)
@@ -101,11 +76,6 @@ public struct GPSDParser: Sendable {
     private mutating func reject(_ reason: Rejection) {
         rejections.count(reason)
         if firstBadLine == nil { firstBadLine = framer.lineNumber }
-    }
-
-    private mutating func takeDevices(_ report: JSONValue) {
-        guard case .array(let list) = report["devices"] else { return }
-        devices = list.prefix(16).compactMap { $0.string("path") }
     }
 
     /// Index of the device's state; the oldest of more than 16 is given up.

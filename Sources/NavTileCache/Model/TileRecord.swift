@@ -81,25 +81,19 @@ package struct EditionRecord: Sendable, Hashable {
     package var inUseSince: Timestamp?
     package var added: Timestamp
     package var tileCount: Int64
-    /// Bytes of those; what tiles share counts for each.
-    package var tileBytes: Int64
-    /// Those that a region has, or is being loaded with.
-    package var pinnedCount: Int64
     /// The folder for mapping, absolute: `tileset.json`, and of each tile on board `{z}/{x}/{y}.road` and `.rank`; nil
     /// for map tiles.
     package var viewPath: String?
 
     package init(
         key: EditionKey, domain: TileDomain, inUseSince: Timestamp?, added: Timestamp, tileCount: Int64,
-        tileBytes: Int64, pinnedCount: Int64, viewPath: String?
+        viewPath: String?
     ) {
         self.key = key
         self.domain = domain
         self.inUseSince = inUseSince
         self.added = added
         self.tileCount = tileCount
-        self.tileBytes = tileBytes
-        self.pinnedCount = pinnedCount
         self.viewPath = viewPath
     }
 
