@@ -77,8 +77,7 @@ package final class GNSSNode: Node {
                 return stream
             }
         case .path(let path):
-            let parser = NMEAParser(
-                configuration: .init(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
+            let parser = NMEAParser(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate)
             start(parser, name: "'\(path)'") { _ throws(NodeError) in
                 try ByteStream.serial(path: path, baud: baud)
             }

@@ -12,29 +12,16 @@ public struct GPSDParser: Sendable {
     /// Largest line in bytes; gpsd's own limit is 10,240.
     public static let lineLimit = 64 << 10
 
-    /// The meaning that is given to gpsd's error estimates `eph`, `epv`, `eps` and `epd`.
-    ///
-    /// gpsd's documentation says "certainty unknown" since 3.20: what the daemon computes from the dilutions is a 95 %
-    /// value (before, the documentation said so of all), what a receiver tells is passed through as it is, mostly
-    /// 68 %.
-    public enum ErrorEstimates: Sendable {
-        /// Standard deviations, and 68 % in the plane, as given. At worst the accuracy is understated 1.6 to 2 times.
-        case oneSigma
-        /// 95 % values, converted: the radius by `sqrt(ln 0.32 / ln 0.05) = 0.617`, the others by `1 / 1.96`.
-        case ninetyFivePercent
-    }
-
     public private(set) var rejections = RejectionCounts()
     /// Reports of a known class so far, used or not.
     public private(set) var reports = 0
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?
 
-    private let estimates: ErrorEstimates
     private var framer = LineFramer(limit: Self.lineLimit)
     private var states: [GPSDDevice] = []
 
-    public init(errorEstimates: ErrorEstimates = .oneSigma) { estimates = errorEstimates }
+    public init() {}
 
     /// Takes the next chunk of the stream and returns the fixes of its complete lines.
     public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
@@ -60,7 +47,7 @@ public struct GPSDParser: Sendable {
         switch report.string("class") {
         case "TPV":
             let index = device(report.string("device"))
-            fixes.append(states[index].fix(report, estimates, &rejections))
+            fixes.append(states[index].fix(report, &rejections))
         case "SKY": states[device(report.string("device"))].takeSky(report)
         case "GST": states[device(report.string("device"))].takeNoise(report)
         case "ATT": states[device(report.string("device"))].takeAttitude(report)

@@ -41,11 +41,9 @@ public enum TraceReader {
     ///   - bytes: the file's content.
     ///   - format: its format, when known; otherwise it is detected.
     ///   - name: the file's name, which tells the format when the content does not.
-    ///   - nmea: what an NMEA stream needs to be known beforehand.
     /// - Throws: `TraceError` when the content is not of the format; single bad lines are counted instead.
     public static func read(
-        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = "",
-        nmea: NMEAParser.Configuration = NMEAParser.Configuration()
+        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
         guard let firstLine = firstLine(bytes) else {
             throw TraceError(code: .empty, format: format, line: nil, reason: "there is nothing in it")
@@ -57,7 +55,7 @@ public enum TraceReader {
                     "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
         }
         switch format {
-        case .nmea: return try readNMEA(bytes, nmea, firstLine)
+        case .nmea: return try readNMEA(bytes, firstLine)
         case .gpsd: return try readGPSD(bytes, firstLine)
         case .ubx: return try readUBX(bytes)
         case .csv: return try readCSV(bytes, firstLine)
@@ -68,15 +66,13 @@ public enum TraceReader {
         }
     }
 
-    private static func readNMEA(
-        _ bytes: [UInt8], _ configuration: NMEAParser.Configuration, _ line: Int
-    ) throws(TraceError) -> Trace {
-        var parser = NMEAParser(configuration: configuration)
+    private static func readNMEA(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
+        var parser = NMEAParser()
         let fixes = parser.consume(bytes) + parser.finish()
         guard parser.sentencesUsed > 0 else {
             let hint =
                 parser.rejections[.missingChecksum] > 0
-                ? "no sentence has a checksum: accept missing checksums to read it"
+                ? "no sentence has a checksum, without which none is believed"
                 : parser.rejections[.checksum] > 0
                     ? "no sentence has a right checksum" : "no sentence of a receiver in it"
             throw TraceError(code: .notThisFormat, format: .nmea, line: line, reason: hint)

@@ -52,14 +52,6 @@ struct GPSDTests {
         #expect(fixes.map(\.positionCovariance) == [[16, 0, 0, 0, 9, 0, 0, 0, 25], []])
     }
 
-    @Test("error estimates can be taken as 95 % values")
-    func ninetyFive() {
-        var parser = GPSDParser(errorEstimates: .ninetyFivePercent)
-        let fix = parser.consume(Array(#"{"class":"TPV","mode":3,"eph":2.4477,"epv":1.96}"#.utf8) + [10]).first
-        #expect(abs((fix?.horizontalAccuracyM ?? 0) - 1.5096) < 1e-3)
-        #expect(abs((fix?.verticalAccuracyM ?? 0) - 1) < 1e-3)
-    }
-
     @Test("reports of other classes and lines that are none are counted")
     func others() {
         var parser = GPSDParser()
