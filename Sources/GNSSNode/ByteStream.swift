@@ -5,7 +5,6 @@ package import NavKit
 
 /// A descriptor that bytes arrive on: a socket or a serial device. It closes with its owner.
 final class ByteStream {
-    /// The result of a wait.
     enum Reading {
         case bytes([UInt8])
         case nothing
@@ -75,7 +74,6 @@ final class ByteStream {
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
     }
 
-    /// Sends a few bytes.
     func send(_ bytes: [UInt8]) throws(NodeError) {
         var sent = 0
         while sent < bytes.count {

@@ -1,8 +1,6 @@
 package import NavConfig
 
-/// The configuration of `gnss-node`.
 package struct GNSSConfiguration: NodeConfiguration {
-    /// The origin of fixes.
     package enum Source: Sendable, Equatable {
         case gpsd(host: String, port: Int)
         /// A file, or a device that sends NMEA 0183.

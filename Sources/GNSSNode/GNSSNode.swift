@@ -15,7 +15,6 @@ package final class GNSSNode: Node {
     private let context: NodeContext
     private var configuration: GNSSConfiguration
     private let source: GNSSConfiguration.Source
-    private let isFile: Bool
     private let rejected: NodeCounter
     private let overrun: NodeCounter
     private var reader: SourceReader?
@@ -43,20 +42,17 @@ package final class GNSSNode: Node {
         self.source = source
         rejected = context.counter("input_rejected")
         overrun = context.counter("input_overrun")
-        var isFile = false
         if case .path(let path) = source {
             guard let isRegular = ByteStream.isRegularFile(path) else {
                 throw NodeError(.missing, "source '\(path)' does not exist")
             }
-            isFile = isRegular
-            if isFile {
+            if isRegular {
                 let trace = try TraceInput(path: path)
                 if let loss = trace.loss { context.log.warning("\(loss)") }
                 rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
                 self.trace = trace
             }
         }
-        self.isFile = isFile
         try context.advertise([Topics.gnssFix])
     }
 
@@ -81,8 +77,7 @@ package final class GNSSNode: Node {
                 return stream
             }
         case .path(let path):
-            let parser = NMEAParser(
-                configuration: .init(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
+            let parser = NMEAParser(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate)
             start(parser, name: "'\(path)'") { _ throws(NodeError) in
                 try ByteStream.serial(path: path, baud: baud)
             }

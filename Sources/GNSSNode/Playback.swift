@@ -3,11 +3,9 @@ package import NavMessages
 
 /// The schedule of a file's fixes: from the first subscriber on, at the pace of their stamps. It knows no clock.
 package struct Playback {
-    /// The next action.
     package enum Step: Equatable {
         /// Look again then.
         case wait(until: Int64)
-        /// Publish the fix of this index.
         case publish(Int)
         /// A stretch of so many nanoseconds without a fix is left out.
         case jump(Int64)

@@ -109,7 +109,6 @@ public struct TextLines: ~Copyable {
     }
 }
 
-/// A file that is open for reading.
 private struct OpenFile: ~Copyable {
     private static let piece = 1 << 16
 

@@ -5,7 +5,6 @@ public final class ContentHasher {
     private let context: OpaquePointer?
     private var isSound: Bool
 
-    /// A hasher that has seen nothing.
     public init() {
         context = EVP_MD_CTX_new()
         isSound = context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
@@ -13,7 +12,6 @@ public final class ContentHasher {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    /// Takes the next bytes.
     public func update(_ bytes: UnsafeRawBufferPointer) {
         guard isSound, let base = bytes.baseAddress, !bytes.isEmpty else { return }
         isSound = EVP_DigestUpdate(context, base, bytes.count) == 1

@@ -2,7 +2,6 @@ import NavHTTP
 
 /// The configuration of an online provider: its address, its dialect and the limits of a request.
 public struct DirectionsConfiguration: Sendable, Hashable {
-    /// The protocol of a provider.
     public enum Dialect: String, Sendable, CaseIterable {
         /// OSRM's HTTP API v1. It answers with OSM nodes, so its routes are looked up on the map.
         case osrm
@@ -50,10 +49,8 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     /// The longest time that it stays open, seconds.
     public var longestRest = 300.0
 
-    /// No provider.
     public init() {}
 
-    /// Whether there is a provider.
     public var isEnabled: Bool { !url.isEmpty }
 
     /// The provider's address; nil for what is none.

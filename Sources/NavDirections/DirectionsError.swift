@@ -2,7 +2,6 @@ public import NavMap
 
 /// A failure of the provider to give a route.
 public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
         /// The configuration makes no sense: the message says what to change.
         case configuration
@@ -24,7 +23,6 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         case malformed
         /// The answer is larger than the configured bound.
         case tooLarge
-        /// No answer in time.
         case timedOut
         /// No connection, or one that broke.
         case unreachable
@@ -36,7 +34,6 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         case unmapped
     }
 
-    /// The kind.
     public var code: Code
     /// A description of what happened and what to do; it never holds the token.
     public var message: String
@@ -45,7 +42,6 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
     /// Tiles that following the route needs, by ascending id; with ``Code/unmapped`` only.
     public var missingTiles: [RoadTileID]
 
-    /// A failure.
     public init(_ code: Code, _ message: String, retryAfter: Double? = nil, missingTiles: [RoadTileID] = []) {
         self.code = code
         self.message = message
@@ -79,6 +75,5 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         }
     }
 
-    /// The message.
     public var description: String { message }
 }

@@ -1,6 +1,5 @@
 package import Foundation
 
-/// An answer of the provider.
 package struct DirectionsReply: Sendable {
     var status: Int
     /// Seconds that the provider asks to be left alone; nil when it does not say.

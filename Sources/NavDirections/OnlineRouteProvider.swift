@@ -203,6 +203,5 @@ public struct OnlineRouteProvider: Sendable {
 }
 
 extension Duration {
-    /// Seconds.
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

@@ -10,7 +10,6 @@ package struct ResponseDecoder {
 
     /// The most points of a route's line.
     static let maximumPoints = 1_000_000
-    /// The most routes of an answer.
     static let maximumRoutes = 8
 
     /// The provider's routes, its best first.

@@ -11,14 +11,12 @@ public import NavMessages
 public struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
     public static let lineLimit = 64 << 10
-    /// Most columns of a header.
     public static let columnLimit = 64
 
     private enum Column {
         case time, latitude, longitude, speed, course, hdop, accuracy, received, ignored
     }
 
-    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Number of the first line that was rejected, from 1.
     public private(set) var firstBadLine: Int?
@@ -28,7 +26,6 @@ public struct CSVTraceParser: Sendable {
     private var framer = LineFramer(limit: Self.lineLimit)
     private var columns: [Column] = []
 
-    /// A parser before the header.
     public init() {}
 
     /// Whether the header was read and is usable.

@@ -51,9 +51,7 @@ struct GPSDDevice: Sendable {
         heading = report.number("heading").flatMap(bearingRadians(degrees:))
     }
 
-    mutating func fix(
-        _ report: JSONValue, _ estimates: GPSDParser.ErrorEstimates, _ rejections: inout RejectionCounts
-    ) -> GnssFix {
+    mutating func fix(_ report: JSONValue, _ rejections: inout RejectionCounts) -> GnssFix {
         var fix = GnssFix()
         fix.source = name
         let time = Self.time(report)
@@ -71,7 +69,7 @@ struct GPSDDevice: Sendable {
         guard mode != 1 else { return fix }
         addPosition(report, to: &fix, &rejections)
         addVelocity(report, to: &fix)
-        addErrors(report, estimates, to: &fix)
+        addErrors(report, to: &fix)
         if let noise, noise.time == nil || time == nil || noise.time == time {
             fix.horizontalAccuracyM = Accuracy.radius68(sigmaNorth: noise.north, sigmaEast: noise.east)
             if let up = noise.up {
@@ -125,30 +123,18 @@ struct GPSDDevice: Sendable {
         fix.velocityUpMps = report.number("velD").map { -$0 } ?? report.number("climb")
     }
 
-    private func addErrors(_ report: JSONValue, _ estimates: GPSDParser.ErrorEstimates, to fix: inout GnssFix) {
-        let vertical = Self.deviation(report, "epv")
-        let speed = Self.deviation(report, "eps")
-        let track = Self.deviation(report, "epd").map { $0 * .pi / 180 }
-        let east = Self.deviation(report, "epx")
-        let north = Self.deviation(report, "epy")
-        switch estimates {
-        case .oneSigma:
-            fix.horizontalAccuracyM = Self.deviation(report, "eph")
-            fix.verticalAccuracyM = vertical
-            fix.speedAccuracyMps = speed
-            fix.courseAccuracyRad = track
-            if fix.horizontalAccuracyM == nil, let east, let north {
-                fix.horizontalAccuracyM = Accuracy.radius68(sigmaNorth: north, sigmaEast: east)
-            }
-        case .ninetyFivePercent:
-            fix.horizontalAccuracyM = Self.deviation(report, "eph").map(Accuracy.radius68(from95:))
-            fix.verticalAccuracyM = vertical.map(Accuracy.sigma(from95:))
-            fix.speedAccuracyMps = speed.map(Accuracy.sigma(from95:))
-            fix.courseAccuracyRad = track.map(Accuracy.sigma(from95:))
-            if fix.horizontalAccuracyM == nil, let east, let north {
-                fix.horizontalAccuracyM = Accuracy.radius68(
-                    sigmaNorth: Accuracy.sigma(from95: north), sigmaEast: Accuracy.sigma(from95: east))
-            }
+    /// Takes the error estimates as standard deviations, and as 68 % in the plane. Since 3.20 gpsd says "certainty
+    /// unknown" of them: what the daemon computes from the dilutions is a 95 % value, what a receiver tells is passed
+    /// through as it is, mostly 68 %. At worst the accuracy is understated 1.6 to 2 times.
+    private func addErrors(_ report: JSONValue, to fix: inout GnssFix) {
+        fix.horizontalAccuracyM = Self.deviation(report, "eph")
+        fix.verticalAccuracyM = Self.deviation(report, "epv")
+        fix.speedAccuracyMps = Self.deviation(report, "eps")
+        fix.courseAccuracyRad = Self.deviation(report, "epd").map { $0 * .pi / 180 }
+        if fix.horizontalAccuracyM == nil, let east = Self.deviation(report, "epx"),
+            let north = Self.deviation(report, "epy")
+        {
+            fix.horizontalAccuracyM = Accuracy.radius68(sigmaNorth: north, sigmaEast: east)
         }
     }
 

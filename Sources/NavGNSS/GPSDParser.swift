@@ -12,54 +12,16 @@ public struct GPSDParser: Sendable {
     /// Largest line in bytes; gpsd's own limit is 10,240.
     public static let lineLimit = 64 << 10
 
-    /// The meaning that is given to gpsd's error estimates `eph`, `epv`, `eps` and `epd`.
-    ///
-    /// gpsd's documentation says "certainty unknown" since 3.20: what the daemon computes from the dilutions is a 95 %
-    /// value (before, the documentation said so of all), what a receiver tells is passed through as it is, mostly
-    /// 68 %.
-    public enum ErrorEstimates: Sendable {
-        /// Standard deviations, and 68 % in the plane, as given. At worst the accuracy is understated 1.6 to 2 times.
-        case oneSigma
-        /// 95 % values, converted: the radius by `sqrt(ln 0.32 / ln 0.05) = 0.617`, the others by `1 / 1.96`.
-        case ninetyFivePercent
-    }
-
-    /// The version that the server names.
-    public struct Version: Sendable, Equatable {
-        /// Makes a version.
-        public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
-            self.release = release
-            self.protocolMajor = protocolMajor
-            self.protocolMinor = protocolMinor
-        }
-
-        /// Release of gpsd, for example `3.22`.
-        public var release: String
-        /// Major version of the protocol.
-        public var protocolMajor: Int?
-        /// Minor version of the protocol.
-        public var protocolMinor: Int?
-    }
-
-    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Reports of a known class so far, used or not.
     public private(set) var reports = 0
-    /// The server's version, once it has told.
-    public private(set) var version: Version?
-    /// Paths of the server's devices, at most 16.
-    public private(set) var devices: [String] = []
-    /// The text of the server's last ERROR.
-    public private(set) var lastError: String?
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?
 
-    private let estimates: ErrorEstimates
     private var framer = LineFramer(limit: Self.lineLimit)
     private var states: [GPSDDevice] = []
 
-    /// A parser at the beginning of a connection.
-    public init(errorEstimates: ErrorEstimates = .oneSigma) { estimates = errorEstimates }
+    public init() {}
 
     /// Takes the next chunk of the stream and returns the fixes of its complete lines.
     public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
@@ -85,18 +47,12 @@ public struct GPSDParser: Sendable {
         switch report.string("class") {
         case "TPV":
             let index = device(report.string("device"))
-            fixes.append(states[index].fix(report, estimates, &rejections))
+            fixes.append(states[index].fix(report, &rejections))
         case "SKY": states[device(report.string("device"))].takeSky(report)
         case "GST": states[device(report.string("device"))].takeNoise(report)
         case "ATT": states[device(report.string("device"))].takeAttitude(report)
-        case "VERSION":
-            version = Version(
-                release: report.string("release") ?? "", protocolMajor: report.natural("proto_major"),
-                protocolMinor: report.natural("proto_minor"))
-        case "DEVICES": takeDevices(report)
-        case "ERROR":
-            lastError = report.string("message")
-            rejections.count(.serverError)
+        case "VERSION", "DEVICES": break
+        case "ERROR": rejections.count(.serverError)
         case "DEVICE", "WATCH", "POLL", "PPS", "TOFF", "OSC", "RAW", "SUBFRAME", "AIS", "RTCM2", "RTCM3", "IMU", "LOG":
             rejections.count(.unusedKind)
         default: return reject(.unknownClass)
@@ -107,11 +63,6 @@ public struct GPSDParser: Sendable {
     private mutating func reject(_ reason: Rejection) {
         rejections.count(reason)
         if firstBadLine == nil { firstBadLine = framer.lineNumber }
-    }
-
-    private mutating func takeDevices(_ report: JSONValue) {
-        guard case .array(let list) = report["devices"] else { return }
-        devices = list.prefix(16).compactMap { $0.string("path") }
     }
 
     /// Index of the device's state; the oldest of more than 16 is given up.

@@ -10,7 +10,6 @@ public import NavMessages
 public struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     public let fixes: [GnssFix]
-    /// The counts of rejected input.
     public let rejections: RejectionCounts
     /// Whether the document has a `gpx` element at all.
     public let isGPX: Bool

@@ -84,15 +84,7 @@ struct NMEACalendar: Sendable {
     private var last: (days: Int64, nanosecondOfDay: Int64)?
     private let pivotDays: Int64?
 
-    init(initialDateNs: Int64?, rolloverPivotNs: Int64?) {
-        pivotDays = rolloverPivotNs.map { Self.split($0).days }
-        last = initialDateNs.map(Self.split)
-    }
-
-    private static func split(_ ns: Int64) -> (days: Int64, nanosecondOfDay: Int64) {
-        let (days, rest) = ns.quotientAndRemainder(dividingBy: UTC.nanosecondsPerDay)
-        return rest < 0 ? (days - 1, rest + UTC.nanosecondsPerDay) : (days, rest)
-    }
+    init(rolloverPivotNs: Int64?) { pivotDays = rolloverPivotNs.map { $0 / UTC.nanosecondsPerDay } }
 
     /// A date moved by as many GPS week rollovers as bring it past the pivot.
     func corrected(_ days: Int64) -> Int64 {

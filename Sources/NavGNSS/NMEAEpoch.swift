@@ -134,12 +134,6 @@ enum Accuracy {
         (-log(0.32) * (sigmaNorth * sigmaNorth + sigmaEast * sigmaEast)).squareRoot()
     }
 
-    /// A 95 % radius as a 68 % radius of the same Rayleigh distribution.
-    static func radius68(from95 radius: Double) -> Double { radius * (log(0.32) / log(0.05)).squareRoot() }
-
-    /// A 95 % interval's half width as a standard deviation.
-    static func sigma(from95 error: Double) -> Double { error / 1.959_964 }
-
     /// Nine values, east, north, up, row-major, in m^2.
     static func diagonal(east: Double, north: Double, up: Double) -> [Double] {
         [east * east, 0, 0, 0, north * north, 0, 0, 0, up * up]

@@ -128,9 +128,6 @@ struct NMEASentence {
         guard field >= 1, field <= fields.count else { return [] }
         return bytes[fields[field - 1]]
     }
-
-    /// Number of fields after the address.
-    var count: Int { fields.count }
 }
 
 struct Refusal: Error {

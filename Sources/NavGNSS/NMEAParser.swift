@@ -9,8 +9,8 @@ public import NavMessages
 ///
 /// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS
 /// time begins in 1980. An epoch without a date continues the last one, across midnight in either direction (a jump
-/// of more than twelve hours changes the day). Before any date was told the fix has no stamp, unless `initialDateNs`
-/// is set. Old receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
+/// of more than twelve hours changes the day). Before any date was told the fix has no stamp. Old
+/// receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
 /// that. A leap second, 23:59:60, has the stamp of the next midnight.
 public struct NMEAParser: Sendable {
     /// The rule by which an epoch is complete.
@@ -22,49 +22,28 @@ public struct NMEAParser: Sendable {
         case learned
     }
 
-    /// The properties of a stream that must be known beforehand.
-    public struct Configuration: Sendable {
-        /// Whether sentences without a checksum are used; a wrong checksum never is.
-        public var acceptsMissingChecksum: Bool
-        /// The rule by which an epoch is complete.
-        public var epochEnd: EpochEnd
-        /// A time near the first fix, within twelve hours, in ns since the Unix epoch, for streams without a date.
-        public var initialDateNs: Int64?
-        /// Earliest credible date, in ns since the Unix epoch; an earlier one is moved by multiples of 1024 weeks.
-        public var rolloverPivotNs: Int64?
-        /// `GnssFix.source` of every fix.
-        public var source: String?
-
-        /// Strict about checksums, epochs end with the next one, dates as the receiver tells them.
-        public init(
-            acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, initialDateNs: Int64? = nil,
-            rolloverPivotNs: Int64? = nil, source: String? = nil
-        ) {
-            self.acceptsMissingChecksum = acceptsMissingChecksum
-            self.epochEnd = epochEnd
-            self.initialDateNs = initialDateNs
-            self.rolloverPivotNs = rolloverPivotNs
-            self.source = source
-        }
-    }
-
-    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Sentences with a right frame so far, of a kind that is used.
     public private(set) var sentencesUsed = 0
 
-    let configuration: Configuration
+    private let acceptsMissingChecksum: Bool
+    private let epochEnd: EpochEnd
     private var framer = NMEAFramer()
     private var open: NMEAEpoch?
     private var cycle = NMEACycle()
     private var calendar: NMEACalendar
     private var closedTime: Int64?
 
-    /// A parser at the beginning of a stream.
-    public init(configuration: Configuration = Configuration()) {
-        self.configuration = configuration
-        calendar = NMEACalendar(
-            initialDateNs: configuration.initialDateNs, rolloverPivotNs: configuration.rolloverPivotNs)
+    /// - Parameters:
+    ///   - acceptsMissingChecksum: whether sentences without a checksum are used; a wrong checksum never is.
+    ///   - rolloverPivotNs: earliest credible date, ns since the Unix epoch; an earlier one is moved by multiples of
+    ///     1024 weeks.
+    public init(
+        acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, rolloverPivotNs: Int64? = nil
+    ) {
+        self.acceptsMissingChecksum = acceptsMissingChecksum
+        self.epochEnd = epochEnd
+        calendar = NMEACalendar(rolloverPivotNs: rolloverPivotNs)
     }
 
     /// Takes the next chunk of the stream and returns the fixes that it completes, in their order.
@@ -90,8 +69,7 @@ public struct NMEAParser: Sendable {
         case .rejected(let reason): rejections.count(reason)
         case .sentence:
             do {
-                let sentence = try NMEASentence(
-                    framer.sentence, acceptsMissingChecksum: configuration.acceptsMissingChecksum)
+                let sentence = try NMEASentence(framer.sentence, acceptsMissingChecksum: acceptsMissingChecksum)
                 use(sentence, into: &fixes)
             } catch {
                 rejections.count(error.reason)
@@ -128,7 +106,7 @@ public struct NMEAParser: Sendable {
         open = epoch
         guard kind != .gsv else { return }
         let endsCycle = cycle.heard(kind)
-        if configuration.epochEnd == .learned, endsCycle, epoch.hasSolution {
+        if epochEnd == .learned, endsCycle, epoch.hasSolution {
             cycle.endedEarly()
             close(into: &fixes)
         }
@@ -149,7 +127,6 @@ public struct NMEAParser: Sendable {
             return
         }
         var fix = epoch.fix()
-        fix.source = configuration.source
         if let time = epoch.nanosecondOfDay {
             if let stamp = calendar.stamp(days: epoch.days, nanosecondOfDay: time) {
                 fix.timestamp = .utc(nanoseconds: stamp)

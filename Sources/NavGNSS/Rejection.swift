@@ -30,7 +30,6 @@ public enum Rejection: String, CaseIterable, Sendable {
     case late
     /// An epoch with accuracy or time alone, without a solution.
     case noSolution = "no_solution"
-    /// A line that is not JSON.
     case notJSON = "not_json"
     /// A JSON line without a class that is known.
     case unknownClass = "unknown_class"
@@ -41,11 +40,9 @@ public enum Rejection: String, CaseIterable, Sendable {
     case unfinishedDocument = "unfinished_document"
 }
 
-/// The number of rejections for each reason.
 public struct RejectionCounts: Sendable, Equatable {
     private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
 
-    /// Occurrences of one reason.
     public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }
 
     /// The reasons that occurred with their counts, in the order of `Rejection.allCases`.

@@ -1,4 +1,3 @@
-/// Formats of recorded positions.
 public enum TraceFormat: String, CaseIterable, Sendable {
     /// NMEA 0183 sentences.
     case nmea

@@ -2,21 +2,16 @@ public import NavMessages
 
 /// An error that makes a whole trace unreadable.
 public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Kinds of failure.
     public enum Code: String, Sendable {
         /// Neither the content nor the name tells the format.
         case unknownFormat = "unknown_format"
-        /// The content is not of the format.
         case notThisFormat = "not_this_format"
         /// The format is not read here, but by `NavBag`.
         case isBag = "is_bag"
-        /// There is nothing in it.
         case empty
     }
 
-    /// Kind of failure.
     public let code: Code
-    /// The format that was expected, if one was.
     public let format: TraceFormat?
     /// Number of the line that shows it, from 1, where there is one.
     public let line: Int?
@@ -32,7 +27,6 @@ public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// A recorded trace: its fixes in the order of the file, and what was not used.
 public struct Trace: Sendable {
-    /// Format that was read.
     public let format: TraceFormat
     /// The fixes, in the order of the file.
     public let fixes: [GnssFix]
@@ -40,7 +34,6 @@ public struct Trace: Sendable {
     public let rejections: RejectionCounts
 }
 
-/// Reads a whole trace of any format.
 public enum TraceReader {
     /// Reads the bytes of a file.
     ///
@@ -48,11 +41,9 @@ public enum TraceReader {
     ///   - bytes: the file's content.
     ///   - format: its format, when known; otherwise it is detected.
     ///   - name: the file's name, which tells the format when the content does not.
-    ///   - nmea: what an NMEA stream needs to be known beforehand.
     /// - Throws: `TraceError` when the content is not of the format; single bad lines are counted instead.
     public static func read(
-        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = "",
-        nmea: NMEAParser.Configuration = NMEAParser.Configuration()
+        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
         guard let firstLine = firstLine(bytes) else {
             throw TraceError(code: .empty, format: format, line: nil, reason: "there is nothing in it")
@@ -64,7 +55,7 @@ public enum TraceReader {
                     "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
         }
         switch format {
-        case .nmea: return try readNMEA(bytes, nmea, firstLine)
+        case .nmea: return try readNMEA(bytes, firstLine)
         case .gpsd: return try readGPSD(bytes, firstLine)
         case .ubx: return try readUBX(bytes)
         case .csv: return try readCSV(bytes, firstLine)
@@ -75,15 +66,13 @@ public enum TraceReader {
         }
     }
 
-    private static func readNMEA(
-        _ bytes: [UInt8], _ configuration: NMEAParser.Configuration, _ line: Int
-    ) throws(TraceError) -> Trace {
-        var parser = NMEAParser(configuration: configuration)
+    private static func readNMEA(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
+        var parser = NMEAParser()
         let fixes = parser.consume(bytes) + parser.finish()
         guard parser.sentencesUsed > 0 else {
             let hint =
                 parser.rejections[.missingChecksum] > 0
-                ? "no sentence has a checksum: accept missing checksums to read it"
+                ? "no sentence has a checksum, without which none is believed"
                 : parser.rejections[.checksum] > 0
                     ? "no sentence has a right checksum" : "no sentence of a receiver in it"
             throw TraceError(code: .notThisFormat, format: .nmea, line: line, reason: hint)

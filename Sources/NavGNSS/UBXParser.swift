@@ -12,7 +12,6 @@ public struct UBXParser: Sendable {
     /// Sync, class, id, length, checksum.
     private static let overhead = 8
 
-    /// What was not used so far.
     public private(set) var rejections = RejectionCounts()
     /// Messages with a right checksum so far.
     public private(set) var messageCount = 0
@@ -20,7 +19,6 @@ public struct UBXParser: Sendable {
     private var buffer: [UInt8] = []
     private var isInGarbage = false
 
-    /// A parser at the beginning of a stream.
     public init() {}
 
     /// Whether bytes begin with a whole message with a right checksum.

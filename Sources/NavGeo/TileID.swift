@@ -78,11 +78,4 @@ public struct BoundingBox: Sendable, Hashable, Codable {
         coordinate.latitude >= south && coordinate.latitude <= north && coordinate.longitude >= west
             && coordinate.longitude <= east
     }
-
-    /// The smallest box that holds both.
-    public func union(_ other: BoundingBox) -> BoundingBox {
-        BoundingBox(
-            south: min(south, other.south), west: min(west, other.west), north: max(north, other.north),
-            east: max(east, other.east))
-    }
 }

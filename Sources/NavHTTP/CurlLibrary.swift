@@ -4,10 +4,8 @@ import Glibc
 /// The capabilities of a libcurl. A client that needs more fails when it is made, since no later attempt would succeed.
 package struct CurlLibrary: Sendable {
     package var version: String
-    /// Whether it was built with TLS.
     package var hasTLS: Bool
 
-    /// A library with these capabilities.
     package init(version: String, hasTLS: Bool) {
         self.version = version
         self.hasTLS = hasTLS

@@ -43,7 +43,6 @@ public struct HTTPLimits: Sendable, Hashable {
     /// Most redirects in a row; 0 to follow none.
     public var redirects = 5
 
-    /// The usual bounds.
     public init() {}
 }
 

@@ -1,6 +1,5 @@
 /// A failure to get an answer from a server.
 package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of failure.
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration cannot work: the message says what to change.
         case configuration
@@ -12,7 +11,6 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case tooLarge
         /// The body ended before it was whole.
         case truncated
-        /// No answer in time.
         case timedOut
         /// The body came slower than the least rate.
         case tooSlow
@@ -20,7 +18,6 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         case unreachable
         /// This machine has no memory, or no open files left, to send the request with.
         case system
-        /// The caller cancelled the request.
         case cancelled
         case closed
     }

@@ -8,7 +8,6 @@ import Synchronization
 final class HTTPExchange: @unchecked Sendable {
     // Unchecked: the thread's lock and the continuation order the memory of its owners; anybody may cancel it.
 
-    /// The end of an exchange.
     enum Outcome: Sendable {
         /// An answer, or a reason of ours to take none.
         case answered

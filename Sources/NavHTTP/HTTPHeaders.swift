@@ -5,7 +5,6 @@ package struct HTTPHeaders: Sendable {
         var value: Range<Int>
     }
 
-    /// Most fields.
     package static let greatestCount = 256
 
     private var bytes: [UInt8] = []

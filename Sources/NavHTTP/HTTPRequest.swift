@@ -1,7 +1,6 @@
 package import NavDigest
 package import NavGeo
 
-/// A request to a server.
 package struct HTTPRequest: Sendable {
     package enum Method: Sendable, Equatable {
         case get
@@ -33,7 +32,6 @@ package struct HTTPRequest: Sendable {
     /// Whether messages name only the server, to keep the path private.
     package var hidesPath = false
 
-    /// A GET.
     package init(_ address: HTTPAddress, limit: Int) {
         self.address = address
         self.limit = limit
@@ -63,7 +61,6 @@ package struct HTTPResponse: Sendable {
     /// Seconds from request to head.
     package var delay: Double
 
-    /// The first header of a name.
     package func header(_ name: String) -> String? { headers.first(name) }
 
     /// Seconds that the server asks to be left alone; nil when it does not say.

@@ -1,7 +1,6 @@
 import CCurl
 package import NavGeo
 
-/// Times in header fields of HTTP.
 package enum HTTPTime {
     /// Parses a date in any form of RFC 9110, section 5.6.7; returns seconds since the Unix epoch, nil for what is none.
     package static func moment(_ text: String) -> Int64? {

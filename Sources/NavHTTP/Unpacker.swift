@@ -1,7 +1,6 @@
 internal import CZlib
 internal import CZstd
 
-/// A format of packed bytes.
 package enum Packing: String, Sendable {
     case gzip
     case zstd

@@ -5,7 +5,6 @@ public import NavConfig
 /// Everything is called on the node's thread. A node is made by its initializer (*configure*), which reads what it needs,
 /// checks it, and tells the context what it publishes, hears and serves. From then on it is inactive until ``activate()``.
 public protocol Node: AnyObject {
-    /// The node's configuration.
     associatedtype Configuration: NodeConfiguration
 
     /// The node's name unless another one is given, and the name of its program.

@@ -82,7 +82,6 @@ package final class NodeInput {
         sources = []
     }
 
-    /// Publishers that were heard since a moment.
     func sourceCount(since moment: Int64) -> Int { sources.count { $0.heardAt >= moment } }
 
     private func source(_ bootID: UInt64, _ now: Int64) -> Int {

@@ -237,7 +237,6 @@ public final class NodeRunner<Runnable: Node> {
     }
 }
 
-/// The publishers of topics, from the registry.
 final class PublisherRegistry {
     private var reader: RegistryReader?
 

@@ -99,7 +99,6 @@ private func isExecutable(_ path: String) -> Bool {
     return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
 }
 
-/// The message of an errno.
 func errorText(_ number: Int32) -> String {
     strerror(number).map { String(cString: $0) } ?? "error \(number)"
 }

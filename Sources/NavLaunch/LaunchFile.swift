@@ -2,7 +2,6 @@
 public struct RestartPolicy: Sendable, Equatable {
     /// The ends that lead to a restart.
     public enum Mode: String, Sendable, CaseIterable {
-        /// None.
         case never
         /// An exit status other than 0, a signal, or a start that failed.
         case onFailure = "on-failure"
@@ -50,7 +49,6 @@ public struct LaunchNode: Sendable, Equatable {
     public var name: String
     /// Absolute path of the executable.
     public var executable: String
-    /// The arguments after the executable.
     public var arguments: [String]
     /// Variables that replace or add to the launcher's own environment, in order; a later one wins.
     public var environment: [EnvironmentVariable]
@@ -65,7 +63,6 @@ public struct LaunchNode: Sendable, Equatable {
     public var readiness: Readiness?
     /// Names of the nodes that must be ready before it starts, and that are stopped after it.
     public var after: [String]
-    /// The process settings for the kernel.
     public var settings: ProcessSettings
 
     /// A process by its path; a launch file fills in the rest.
@@ -117,7 +114,6 @@ public struct EnvironmentVariable: Sendable, Equatable {
     /// Any text without NUL.
     public var value: String
 
-    /// A variable and its value.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -126,7 +122,6 @@ public struct EnvironmentVariable: Sendable, Equatable {
 
 /// A launch file that was read and found right: which processes to run, and how. <doc:LaunchFileReference> has the keys.
 public struct LaunchFile: Sendable, Equatable {
-    /// The file as it was named.
     public let path: String
     /// In the order of the files. They start in this order as far as `after` leaves it open.
     public let nodes: [LaunchNode]

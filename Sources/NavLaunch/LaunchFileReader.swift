@@ -31,7 +31,6 @@ struct LaunchFileReader {
     private var places: [String: Place] = [:]
     /// The references of `after`, until all nodes are known.
     var references: [Reference] = []
-    /// Nodes that `when` left out.
     var leftOut: Set<String> = []
 
     init(context: LaunchContext) {

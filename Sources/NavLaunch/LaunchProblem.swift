@@ -29,7 +29,6 @@ public struct LaunchFileError: Error, Sendable, Equatable, CustomStringConvertib
     }
 }
 
-/// The place of a value.
 struct Place: Sendable {
     let file: String
     let line: Int?

@@ -10,7 +10,6 @@ internal import NavBus
 /// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process, which knows
 /// their groups, and those that left them (`setsid`, a daemon) by a variable of their environment, `NAVBUS_LAUNCH_ID`.
 public final class Launcher: Sendable {
-    /// The options of a launch.
     public struct Options: Sendable {
         /// The descriptor that lines go to; stdout by default.
         public var output: Int32 = STDOUT_FILENO

@@ -24,7 +24,6 @@ package struct MonotonicTime: Sendable, Comparable {
     }
 }
 
-/// The end of a process.
 package enum ProcessEnd: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32, dumpedCore: Bool = false)

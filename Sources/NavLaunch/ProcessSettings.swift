@@ -17,9 +17,7 @@ public struct ProcessSettings: Sendable, Equatable {
         case roundRobin(Int)
     }
 
-    /// A resource limit.
     public enum Limit: Sendable, Equatable {
-        /// None.
         case unlimited
         /// In the unit of the resource.
         case value(UInt64)

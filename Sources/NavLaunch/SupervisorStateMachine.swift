@@ -324,7 +324,6 @@ package struct SupervisorStateMachine: Sendable {
         return running - heardAt
     }
 
-    /// An end that no restart follows.
     private mutating func giveUp(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {
         processes[node].state = .ended(end, clean: true)
         var text = end.description

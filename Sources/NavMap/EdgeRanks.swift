@@ -5,12 +5,10 @@ internal import NavGeo
 ///
 /// Any order gives right routes; a good one makes them fast. See <doc:RoadTileFormat>.
 public struct EdgeRanks: Sendable, Equatable {
-    /// The tile.
     public let tile: RoadTileID
     /// For each edge of the tile its place, the same for both directions of a road.
     public let values: ContiguousArray<UInt32>
 
-    /// Ranks of a tile's edges.
     public init(tile: RoadTileID, values: ContiguousArray<UInt32>) {
         self.tile = tile
         self.values = values

@@ -12,16 +12,11 @@ package struct EdgeReading {
     }
 
     package var key: EdgeKey { EdgeKey(tile: tile.id, index: local) }
-    /// OSM way id.
     package var wayID: Int64 { record.wayID }
     /// The line in travel order.
     package var shape: EdgeShape { EdgeShape(tile: tile, record: record) }
     /// Equal for edges of one graph that share their attributes.
     package var attributesID: UInt64 { UInt64(tileNumber) << 32 | UInt64(record.attributes) }
-    /// Street name; empty when unnamed.
-    package var name: String { tile.string(tile.attributeRecords[Int(record.attributes)].name) }
-    /// Road numbers, separated by semicolons; empty without.
-    package var reference: String { tile.string(tile.attributeRecords[Int(record.attributes)].reference) }
     /// Class, names and limits; makes the strings anew each time.
     package var attributes: RoadAttributes { tile.attributes(Int(record.attributes)) }
 }

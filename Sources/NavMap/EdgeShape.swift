@@ -15,9 +15,7 @@ public struct EdgeShape: Sendable, RandomAccessCollection {
         reversed = record.flags & EdgeRecord.reversedShape != 0
     }
 
-    /// Always 0.
     public var startIndex: Int { 0 }
-    /// The number of points.
     public var endIndex: Int { count }
 
     @inline(__always)
@@ -35,6 +33,5 @@ public struct EdgeShape: Sendable, RandomAccessCollection {
     /// OSM id of the point `index`.
     public func nodeID(_ index: Int) -> Int64 { tile.shapeNodeIDs[position(index)] }
 
-    /// The line as coordinates.
     public var coordinates: [Coordinate] { map(\.coordinate) }
 }

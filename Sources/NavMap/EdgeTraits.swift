@@ -2,9 +2,7 @@
 public struct EdgeTraits: Sendable {
     /// Rank in the network.
     public var roadClass: RoadClass
-    /// Other properties.
     public var flags: RoadFlags
-    /// The vehicles that may drive it.
     public var access: VehicleAccess
     /// Expected speed of free traffic, m/s, above 0.
     public var freeFlowSpeed: Float

@@ -2,16 +2,13 @@
 public struct EdgeIndex: RawRepresentable, Sendable, Hashable, Comparable {
     /// 0 ..< the graph's edge count.
     public let rawValue: UInt32
-    /// An edge from its number.
     @inlinable
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     /// An edge from its number, which must fit 32 bits.
     @inlinable
     public init(_ index: Int) { rawValue = UInt32(index) }
-    /// The number as an array index.
     @inlinable
     public var index: Int { Int(rawValue) }
-    /// By number.
     @inlinable
     public static func < (left: EdgeIndex, right: EdgeIndex) -> Bool { left.rawValue < right.rawValue }
 }
@@ -20,16 +17,13 @@ public struct EdgeIndex: RawRepresentable, Sendable, Hashable, Comparable {
 public struct NodeIndex: RawRepresentable, Sendable, Hashable, Comparable {
     /// 0 ..< the graph's node count.
     public let rawValue: UInt32
-    /// A node from its number.
     @inlinable
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     /// A node from its number, which must fit 32 bits.
     @inlinable
     public init(_ index: Int) { rawValue = UInt32(index) }
-    /// The number as an array index.
     @inlinable
     public var index: Int { Int(rawValue) }
-    /// By number.
     @inlinable
     public static func < (left: NodeIndex, right: NodeIndex) -> Bool { left.rawValue < right.rawValue }
 }

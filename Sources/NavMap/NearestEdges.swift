@@ -8,7 +8,6 @@ public struct EdgeProjection: Sendable, Hashable {
     public var offset: Double
     /// Metres from the projected position to the edge.
     public var distance: Double
-    /// The point on the edge.
     public var coordinate: Coordinate
     /// Direction of travel there, radians clockwise from north.
     public var bearing: Double
@@ -62,7 +61,6 @@ extension RoadGraph {
         return result.sorted { ($0.distance, $0.edge) < ($1.distance, $1.edge) }
     }
 
-    /// The nearest point of one edge.
     public func project(_ coordinate: Coordinate, onto edge: EdgeIndex) -> EdgeProjection? {
         let shape = shape(of: edge)
         guard

@@ -29,28 +29,20 @@ public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
 
 /// The vehicles that may use an edge in its direction.
 public struct VehicleAccess: OptionSet, Sendable, Hashable {
-    /// The bits.
     public let rawValue: UInt8
     /// A set from its bits; unknown bits are kept.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Passenger cars.
     public static let car = VehicleAccess(rawValue: 1 << 0)
-    /// Goods vehicles.
     public static let truck = VehicleAccess(rawValue: 1 << 1)
-    /// Buses.
     public static let bus = VehicleAccess(rawValue: 1 << 2)
-    /// Taxis.
     public static let taxi = VehicleAccess(rawValue: 1 << 3)
-    /// Emergency vehicles.
     public static let emergency = VehicleAccess(rawValue: 1 << 4)
-    /// Every kind.
     public static let all: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency]
 }
 
 /// The properties of a road besides its class.
 public struct RoadFlags: OptionSet, Sendable, Hashable {
-    /// The bits.
     public let rawValue: UInt32
     /// A set from its bits; unknown bits are kept.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -61,13 +53,11 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     public static let roundabout = RoadFlags(rawValue: 1 << 1)
     /// In a tunnel or covered.
     public static let tunnel = RoadFlags(rawValue: 1 << 2)
-    /// On a bridge.
     public static let bridge = RoadFlags(rawValue: 1 << 3)
     /// A toll is due for cars.
     public static let toll = RoadFlags(rawValue: 1 << 4)
     /// A toll is due for goods vehicles.
     public static let truckToll = RoadFlags(rawValue: 1 << 5)
-    /// Not paved.
     public static let unpaved = RoadFlags(rawValue: 1 << 6)
     /// The road may be driven in one direction only.
     public static let oneway = RoadFlags(rawValue: 1 << 7)
@@ -77,13 +67,10 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     public static let privateAccess = RoadFlags(rawValue: 1 << 9)
     /// A lane in a car park.
     public static let parkingAisle = RoadFlags(rawValue: 1 << 10)
-    /// A driveway.
     public static let driveway = RoadFlags(rawValue: 1 << 11)
-    /// A back alley.
     public static let alley = RoadFlags(rawValue: 1 << 12)
     /// For vehicles with several occupants only.
     public static let highOccupancy = RoadFlags(rawValue: 1 << 13)
-    /// Traffic keeps to the left.
     public static let leftHandTraffic = RoadFlags(rawValue: 1 << 14)
     /// The speed limit was read from the road's tags, not implied by its class and country.
     public static let taggedSpeedLimit = RoadFlags(rawValue: 1 << 15)
@@ -114,27 +101,22 @@ public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
     /// Drive through.
     case open
 
-    /// By what is allowed.
     public static func < (left: AccessLevel, right: AccessLevel) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// A condition that changes a road's attributes at certain times. Of several that hold, the last counts.
 public struct RoadCondition: Sendable, Hashable {
-    /// The change.
     public enum Effect: Sendable, Hashable {
         case access(AccessLevel)
         /// The speed limit, m/s.
         case speedLimit(Float)
     }
 
-    /// The change.
     public var effect: Effect
-    /// For whom.
     public var vehicles: VehicleAccess
     /// When, as ``TimeCondition`` reads it.
     public var time: String
 
-    /// A condition.
     public init(_ effect: Effect, vehicles: VehicleAccess = .all, time: String) {
         self.effect = effect
         self.vehicles = vehicles
@@ -146,9 +128,7 @@ public struct RoadCondition: Sendable, Hashable {
 public struct RoadAttributes: Sendable, Hashable {
     /// Rank in the network.
     public var roadClass: RoadClass
-    /// Other properties.
     public var flags: RoadFlags
-    /// The vehicles that may drive it.
     public var access: VehicleAccess
     /// Expected speed of free traffic, m/s, above 0.
     public var freeFlowSpeed: Float
@@ -224,30 +204,21 @@ public struct RoadAttributes: Sendable, Hashable {
     }
 }
 
-/// The features of a node.
 public struct NodeFlags: OptionSet, Sendable, Hashable {
-    /// The bits.
     public let rawValue: UInt16
     /// A set from its bits; unknown bits are kept.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The node has edges in other tiles, so that tiles are joined there.
     public static let shared = NodeFlags(rawValue: 1 << 0)
-    /// Traffic signals.
     public static let trafficSignals = NodeFlags(rawValue: 1 << 1)
-    /// A stop sign.
     public static let stop = NodeFlags(rawValue: 1 << 2)
-    /// A give-way sign.
     public static let giveWay = NodeFlags(rawValue: 1 << 3)
-    /// A pedestrian crossing.
     public static let crossing = NodeFlags(rawValue: 1 << 4)
-    /// A mini-roundabout.
     public static let miniRoundabout = NodeFlags(rawValue: 1 << 5)
     /// A turning circle or loop.
     public static let turningCircle = NodeFlags(rawValue: 1 << 6)
-    /// A motorway junction.
     public static let motorwayJunction = NodeFlags(rawValue: 1 << 7)
-    /// A toll booth.
     public static let tollBooth = NodeFlags(rawValue: 1 << 8)
     /// A gate or lift gate that opens.
     public static let gate = NodeFlags(rawValue: 1 << 9)
@@ -263,17 +234,14 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
 
 /// A thing on an edge between its ends.
 public struct PointFeature: Sendable, Hashable {
-    /// The kind of thing.
     public enum Kind: UInt8, Sendable, CaseIterable {
         case trafficSignals, stop, giveWay, crossing, tollBooth, gate, trafficCalming
     }
 
-    /// The kind.
     public var kind: Kind
     /// The index in the edge's shape, in travel order.
     public var shapeIndex: UInt16
 
-    /// A thing at a position of an edge's shape.
     public init(kind: Kind, shapeIndex: UInt16) {
         self.kind = kind
         self.shapeIndex = shapeIndex

@@ -11,15 +11,10 @@ public final class RoadGraph: Sendable {
     /// The content version of the tileset that the tiles came from.
     public let mapVersion: String
 
-    /// Position of each node.
     public let nodePositions: ContiguousArray<FixedCoordinate>
-    /// OSM id of each node.
     public let nodeOSMIDs: ContiguousArray<Int64>
-    /// The features of each node.
     public let nodeFlags: ContiguousArray<NodeFlags>
-    /// Node at the start of each edge.
     public let edgeTails: ContiguousArray<NodeIndex>
-    /// Node at the end of each edge.
     public let edgeHeads: ContiguousArray<NodeIndex>
     /// Metres along each edge.
     public let edgeLengths: ContiguousArray<Float>
@@ -44,7 +39,6 @@ public final class RoadGraph: Sendable {
     let incomingOffsets: ContiguousArray<UInt32>
     let incomingEdges: ContiguousArray<EdgeIndex>
     let firstEdgeOfTile: ContiguousArray<UInt32>
-    /// Of each tile.
     let tileIDs: ContiguousArray<RoadTileID>
     /// Of the lines of each tile's roads.
     let tileBounds: ContiguousArray<BoxRecord>
@@ -102,7 +96,6 @@ public final class RoadGraph: Sendable {
             assembly.tiles, first: assembly.firstEdgeOfTile, count: assembly.edgeTails.count)
     }
 
-    /// Directed edges.
     public var edgeCount: Int { edgeTails.count }
     /// Nodes, those in missing tiles included.
     public var nodeCount: Int { nodePositions.count }
@@ -143,7 +136,6 @@ public final class RoadGraph: Sendable {
         return tile < tileIDs.count && tileIDs[tile] == id ? tile : nil
     }
 
-    /// OSM way id of an edge.
     public func wayID(of edge: EdgeIndex) -> Int64 { record(edge).wayID }
 
     /// Class, names, speeds and limits of an edge.

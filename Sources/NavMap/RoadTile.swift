@@ -2,7 +2,6 @@
 public final class RoadTile: @unchecked Sendable {
     // Safe to share: all pointers lead into `storage`, which is immutable and lives as long as the tile.
     private let storage: TileStorage
-    /// Which tile it is.
     public let id: RoadTileID
     /// The bounds of its roads' lines; these may reach beyond the tile.
     let bounds: BoxRecord
@@ -63,11 +62,8 @@ public final class RoadTile: @unchecked Sendable {
         try checkRecords()
     }
 
-    /// Nodes in the tile.
     public var nodeCount: Int { nodes.count }
-    /// Directed edges in the tile.
     public var edgeCount: Int { edges.count }
-    /// Size in bytes.
     public var byteCount: Int { storage.bytes.count }
     /// Paths that may not be driven, by anybody at any time or by some at times.
     public var prohibitedPathCount: Int { restrictions.count }
@@ -81,7 +77,6 @@ public final class RoadTile: @unchecked Sendable {
         return String(decoding: strings[(start + 2)..<(start + 2 + length)], as: UTF8.self)
     }
 
-    /// The attributes `index`, with their strings.
     func attributes(_ index: Int) -> RoadAttributes {
         let record = attributeRecords[index]
         func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
@@ -128,7 +123,6 @@ package enum CountryCode {
     }
 }
 
-/// The checked header of a tile.
 private struct TileHeader {
     let bytes: UnsafeRawBufferPointer
     let id: RoadTileID

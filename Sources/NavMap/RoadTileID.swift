@@ -19,10 +19,8 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
         self.rawValue = rawValue
     }
 
-    /// The layer.
     public var layer: RoadLayer { RoadLayer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 24)) ?? .local }
 
-    /// The place in the pyramid.
     public var tile: TileID {
         TileID(zoom: layer.zoom, x: rawValue >> 12 & 0xfff, y: rawValue & 0xfff)
             ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: layer.zoom)
@@ -57,16 +55,12 @@ public struct EdgeKey: RawRepresentable, Sendable, Hashable {
     /// Tile in the upper 32 bits, index in the lower.
     public let rawValue: UInt64
 
-    /// A key from its packed form.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The edge `index` of `tile`.
     public init(tile: RoadTileID, index: Int) {
         rawValue = UInt64(tile.rawValue) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
     }
 
-    /// The packed tile.
     public var tile: RoadTileID? { RoadTileID(rawValue: UInt32(rawValue >> 32)) }
-    /// The index in the tile.
     public var index: Int { Int(rawValue & 0xffff_ffff) }
 }

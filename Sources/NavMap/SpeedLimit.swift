@@ -13,10 +13,8 @@ public struct SpeedLimit: Sendable, Hashable {
     public let speed: Float?
     /// Whether it is known that there is none.
     public let isUnlimited: Bool
-    /// The origin of the limit.
     public let source: Source
 
-    /// A limit that is not known.
     public static let unknown = SpeedLimit(speed: nil, isUnlimited: false, source: .unknown)
 
     init(speed: Float?, isUnlimited: Bool, source: Source) {
@@ -48,7 +46,6 @@ public struct SpeedLimit: Sendable, Hashable {
 }
 
 extension EdgeTraits {
-    /// The limit that binds a vehicle.
     public func limit(for vehicle: VehicleAccess) -> SpeedLimit {
         SpeedLimit(
             general: speedLimit, truck: truckSpeedLimit, flags: flags, roadClass: roadClass, vehicle: vehicle)
@@ -56,7 +53,6 @@ extension EdgeTraits {
 }
 
 extension RoadAttributes {
-    /// The limit that binds a vehicle.
     public func limit(for vehicle: VehicleAccess) -> SpeedLimit {
         SpeedLimit(
             general: speedLimit, truck: truckSpeedLimit, flags: flags, roadClass: roadClass, vehicle: vehicle)

@@ -5,20 +5,15 @@ public import NavGeo
 /// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's
 /// choice and is best made along a space-filling curve, so that neighbours share cache lines.
 public struct TileContent: Sendable {
-    /// A node of the road graph.
     public struct Node: Sendable {
-        /// OSM node id.
         public var osmID: Int64
-        /// Position.
         public var position: FixedCoordinate
-        /// The features of the node.
         public var flags: NodeFlags
         /// The layers in which the node has edges, in or out.
         public var layers: Set<RoadLayer>
         /// Exit number of a motorway junction; empty without.
         public var exitReference: String
 
-        /// A node.
         public init(
             osmID: Int64, position: FixedCoordinate, flags: NodeFlags, layers: Set<RoadLayer>,
             exitReference: String = ""
@@ -31,7 +26,6 @@ public struct TileContent: Sendable {
         }
     }
 
-    /// The head of an edge.
     public enum Head: Sendable, Hashable {
         /// At a node of this tile, by its index in ``TileContent/nodes``.
         case local(Int)
@@ -46,7 +40,6 @@ public struct TileContent: Sendable {
         /// The node that the road comes from, by its index in ``TileContent/externalNodes``.
         public var externalNode: Int
 
-        /// An arrival at a node from another tile.
         public init(node: Int, externalNode: Int) {
             self.node = node
             self.externalNode = externalNode
@@ -55,12 +48,9 @@ public struct TileContent: Sendable {
 
     /// A node in another tile of the same layer.
     public struct ExternalNode: Sendable {
-        /// OSM node id.
         public var osmID: Int64
-        /// Position.
         public var position: FixedCoordinate
 
-        /// A node elsewhere.
         public init(osmID: Int64, position: FixedCoordinate) {
             self.osmID = osmID
             self.position = position
@@ -69,25 +59,19 @@ public struct TileContent: Sendable {
 
     /// A point of a road's line: an OSM node.
     public struct ShapePoint: Sendable {
-        /// OSM node id.
         public var osmID: Int64
-        /// Position.
         public var position: FixedCoordinate
 
-        /// A point.
         public init(osmID: Int64, position: FixedCoordinate) {
             self.osmID = osmID
             self.position = position
         }
     }
 
-    /// A directed edge.
     public struct Edge: Sendable {
         /// Index of the node that it starts at.
         public var tail: Int
-        /// Its head.
         public var head: Head
-        /// OSM way id.
         public var wayID: Int64
         /// Its line in ``TileContent/shapePoints``, both ends included: at least 2, at most 65,535 points.
         public var shape: Range<Int>
@@ -100,7 +84,6 @@ public struct TileContent: Sendable {
         /// Things along it, by ascending shape index in travel order.
         public var features: [PointFeature]
 
-        /// An edge.
         public init(
             tail: Int, head: Head, wayID: Int64, shape: Range<Int>, reversed: Bool, opposite: Int?, attributes: Int,
             features: [PointFeature] = []
@@ -118,14 +101,12 @@ public struct TileContent: Sendable {
 
     /// A path that may not be driven.
     public struct Restriction: Sendable, Hashable {
-        /// Two or more edges.
         public var path: [EdgeReference]
         /// The vehicles that may not drive it.
         public var vehicles: VehicleAccess
         /// When it may not be driven, as ``TimeCondition`` reads it; empty for always.
         public var time: String
 
-        /// A forbidden path.
         public init(path: [EdgeReference], vehicles: VehicleAccess = .all, time: String = "") {
             self.path = path
             self.vehicles = vehicles
@@ -133,9 +114,7 @@ public struct TileContent: Sendable {
         }
     }
 
-    /// The tile.
     public var id: RoadTileID
-    /// The nodes in the tile.
     public var nodes: [Node] = []
     /// Nodes elsewhere that edges of the tile lead to, or that edges into the tile come from.
     public var externalNodes: [ExternalNode] = []
@@ -144,15 +123,12 @@ public struct TileContent: Sendable {
     public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.
     public var edges: [Edge] = []
-    /// Points of all lines.
     public var shapePoints: [ShapePoint] = []
-    /// Distinct attributes.
     public var attributes: [RoadAttributes] = []
     /// Paths that may not be driven, kept in the tile of their first edge. Those of more than 255 edges are left out of
     /// the tile: no real restriction has as many.
     public var restrictions: [Restriction] = []
 
-    /// A tile without content.
     public init(id: RoadTileID) { self.id = id }
 }
 
@@ -162,10 +138,8 @@ public struct EdgeReference: Sendable, Hashable {
     public var tailNodeID: Int64
     /// OSM id of the node at its end.
     public var headNodeID: Int64
-    /// OSM way id.
     public var wayID: Int64
 
-    /// A reference.
     public init(tailNodeID: Int64, headNodeID: Int64, wayID: Int64) {
         self.tailNodeID = tailNodeID
         self.headNodeID = headNodeID

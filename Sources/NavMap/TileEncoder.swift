@@ -18,7 +18,6 @@ public struct TileEncoder {
 
     private init() {}
 
-    /// The bytes of a tile.
     public static func encode(_ content: TileContent) throws(TileEncodingError) -> [UInt8] {
         var encoder = TileEncoder()
         return try encoder.bytes(of: content)

@@ -5,11 +5,9 @@ internal import NavGeo
 /// A tile by itself is checked when it is opened; here the tiles are held against each other: heads and arrivals meet,
 /// shared nodes are where they say in all their layers, and restrictions name roads that are there.
 public struct TileJoins: Sendable {
-    /// A misfit.
     public struct Problem: Sendable, Hashable {
         /// The tile that is wrong about the others.
         public let tile: RoadTileID
-        /// A description of the fault.
         public let reason: String
     }
 

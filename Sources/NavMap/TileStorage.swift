@@ -11,7 +11,6 @@ public final class TileStorage: @unchecked Sendable {
         self.release = release
     }
 
-    /// A copy of bytes.
     public convenience init(copying bytes: [UInt8]) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 8), alignment: 8)
         copy.copyBytes(from: bytes)

@@ -5,20 +5,17 @@ public struct Tileset: Sendable, Codable, Equatable {
     /// The tile format that this module reads and writes.
     public static let formatVersion = 2
 
-    /// A tile of the set.
     public struct Entry: Sendable, Codable, Equatable {
         /// The packed ``RoadTileID``.
         public var id: UInt32
         /// The file, relative to the tileset's directory.
         public var file: String
-        /// Size in bytes.
         public var bytes: Int
         /// SHA-256 of the file, lower-case hexadecimal.
         public var sha256: String
         /// The file of the ranks of the tile's edges.
         public var ranks: RanksEntry
 
-        /// An entry.
         public init(id: UInt32, file: String, bytes: Int, sha256: String, ranks: RanksEntry) {
             self.id = id
             self.file = file
@@ -37,16 +34,13 @@ public struct Tileset: Sendable, Codable, Equatable {
         }
     }
 
-    /// The ranks beside a tile.
     public struct RanksEntry: Sendable, Codable, Equatable {
         /// The file, relative to the tileset's directory.
         public var file: String
-        /// Size in bytes.
         public var bytes: Int
         /// SHA-256 of the file, lower-case hexadecimal.
         public var sha256: String
 
-        /// An entry.
         public init(file: String, bytes: Int, sha256: String) {
             self.file = file
             self.bytes = bytes
@@ -62,7 +56,6 @@ public struct Tileset: Sendable, Codable, Equatable {
     public var source: String
     /// The extract's time stamp (UTC, ISO 8601), when it says one.
     public var sourceTimestamp: String?
-    /// The bounds of the roads.
     public var bounds: BoundingBox
     /// Whom to name, as the data's licence asks.
     public var attribution: String
@@ -72,7 +65,6 @@ public struct Tileset: Sendable, Codable, Equatable {
     /// The ids of the tiles that there can be, in the order of ``tiles``.
     public var tileIDs: [RoadTileID] { tiles.compactMap(\.tile) }
 
-    /// A tileset.
     public init(
         formatVersion: Int = Tileset.formatVersion, mapVersion: String, source: String, sourceTimestamp: String?,
         bounds: BoundingBox, attribution: String, tiles: [Entry]

@@ -101,7 +101,6 @@ public struct TimeCondition: Sendable, Hashable {
         if rules.isEmpty { return nil }
     }
 
-    /// Whether the condition holds at a moment.
     public func holds(at time: LocalTime) -> Bool {
         let minute = time.minuteOfDay
         let before = time.dayBefore

@@ -40,41 +40,25 @@ public struct CountryShare: Sendable, Codable, Equatable {
     public var country: String
     /// The length of its edges, metres, each direction counted.
     public var edgeLength: Double
-
-    /// The roads of a country.
-    public init(country: String, edgeLength: Double) {
-        self.country = country
-        self.edgeLength = edgeLength
-    }
 }
 
-/// The report of a build.
 public struct BuildReport: Sendable, Codable, Equatable {
-    /// Nodes in the extract.
     public var nodes = 0
-    /// Ways in the extract.
     public var ways = 0
-    /// Relations in the extract.
     public var relations = 0
-    /// Ways that are roads.
     public var roads = 0
-    /// Nodes of the road graph.
     public var graphNodes = 0
     /// Directed edges of the road graph.
     public var edges = 0
     /// Their length, metres, each direction counted.
     public var edgeLength = 0.0
-    /// Tiles.
     public var tiles = 0
-    /// Bytes of all tiles.
     public var bytes = 0
     /// Turn restrictions that have an effect.
     public var restrictions = 0
     /// Turn restrictions without an effect, by reason.
     public var restrictionProblems: [RestrictionProblem: Int] = [:]
-    /// Oddities of the input, by kind.
     public var warnings: [BuildWarning: Int] = [:]
-    /// The bounds of the roads.
     public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
     /// The country that all roads lie in; empty for several or none.
     public var country = ""
@@ -83,6 +67,5 @@ public struct BuildReport: Sendable, Codable, Equatable {
     /// The map's version: a hash over its tiles.
     public var mapVersion = ""
 
-    /// A report of nothing.
     public init() {}
 }

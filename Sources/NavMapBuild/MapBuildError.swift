@@ -1,6 +1,5 @@
 /// Why a map could not be built: what went wrong, where, and what to do about it.
 public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kinds of failure.
     public enum Code: Sendable, Equatable {
         /// The input cannot be opened or read.
         case unreadable
@@ -18,7 +17,6 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
         case outputExists
         /// The output cannot be written.
         case unwritable
-        /// There is no road in the input.
         case noRoads
         /// The map does not fit the tile format.
         case tooLarge
@@ -26,18 +24,13 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
         case unhashed
     }
 
-    /// The kind of failure.
     public let code: Code
-    /// The file or directory.
     public let path: String
     /// The place in the file, in bytes from its start; nil where no place is to blame.
     public let offset: Int?
-    /// A description of the fault.
     public let reason: String
-    /// The advice.
     public let advice: String
 
-    /// An error.
     public init(_ code: Code, path: String, offset: Int? = nil, reason: String, advice: String) {
         self.code = code
         self.path = path

@@ -7,7 +7,6 @@ public import NavMap
 ///
 /// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
 public struct MapBuilder: Sendable {
-    /// The options of a build.
     public struct Options: Sendable, Equatable {
         /// Threads that work at once, at least 1.
         public var jobs: Int
@@ -26,11 +25,8 @@ public struct MapBuilder: Sendable {
         }
     }
 
-    /// A tile with its bytes.
     public struct BuiltTile: Sendable, Equatable {
-        /// The tile.
         public let id: RoadTileID
-        /// Its file's bytes.
         public let bytes: [UInt8]
         /// The bytes of the file of its edges' ranks.
         public let ranks: [UInt8]
@@ -46,10 +42,8 @@ public struct MapBuilder: Sendable {
     /// Whom to name wherever the map is shown: OpenStreetMap's licence, ODbL 4.3.
     public static let attribution = "© OpenStreetMap contributors"
 
-    /// The options.
     public let options: Options
 
-    /// A builder.
     public init(_ options: Options = Options()) { self.options = options }
 
     /// Builds the tiles of an .osm.pbf or .osm file into a directory, with its `tileset.json`.

@@ -78,7 +78,6 @@ struct OutputDirectory {
             }
         }
 
-        /// Writes the `tileset.json`.
         func write(_ tileset: Tileset) throws(MapBuildError) {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -5,15 +5,12 @@ internal import NavMap
 /// Verifies a whole tileset on disk: every file that its `tileset.json` names, every tile's invariants, and, when
 /// all tiles are sound, what they say of each other.
 public enum TilesetChecker {
-    /// Something that is wrong.
     public struct Problem: Sendable, Codable, Equatable {
         /// The file, relative to the directory.
         public let file: String
-        /// A description of the fault.
         public let reason: String
     }
 
-    /// The report of a check.
     public struct Report: Sendable, Codable, Equatable {
         /// The map's version, as the tileset names it.
         public var mapVersion = ""
@@ -26,7 +23,6 @@ public enum TilesetChecker {
         /// The faults by file; empty for a sound set.
         public var problems: [Problem] = []
 
-        /// A report of nothing.
         public init() {}
     }
 

@@ -25,7 +25,6 @@ public struct SmoothedDrive: Sendable, Hashable {
     /// Every OSM segment driven, also between the fixes, each once per traversal, in driving order.
     public var segments: [DrivenSegment]
 
-    /// A drive of its parts.
     public init(positions: [SmoothedPosition], segments: [DrivenSegment]) {
         self.positions = positions
         self.segments = segments
@@ -42,7 +41,6 @@ public struct DriveSmoother: Sendable {
     private let metric: Metric
     private let config: MatcherConfig
 
-    /// A smoother for the roads that a metric allows.
     public init(metric: Metric, config: MatcherConfig = MatcherConfig()) {
         self.metric = metric
         self.config = config

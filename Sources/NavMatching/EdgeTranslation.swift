@@ -10,7 +10,6 @@ package struct EdgeTranslation {
     /// The greatest distance of an edge from its place in another version of the map, metres.
     private static let reach = 5.0
 
-    /// A translation from one graph to another.
     package init(from old: RoadGraph, to new: RoadGraph) {
         self.old = old
         self.new = new

@@ -4,7 +4,6 @@ public import NavGeo
 public enum FixType: UInt8, Sendable, CaseIterable {
     /// The receiver does not say.
     case unknown
-    /// No position.
     case noFix
     /// A position without a height.
     case fix2D
@@ -18,7 +17,6 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     case rtkFixed
     /// Carried on by the receiver's own sensors.
     case deadReckoning
-    /// Made by a simulator.
     case simulated
 
     /// Whether the type stands for a position at all.
@@ -49,7 +47,6 @@ public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
     /// The position cannot be relied upon.
     case certain
 
-    /// By severity.
     public static func < (left: SignalAlarm, right: SignalAlarm) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -71,7 +68,6 @@ public struct Fix: Sendable, Hashable {
     public var hdop: Double?
     /// Metres above the receiver's datum.
     public var altitude: Double?
-    /// Kind of solution.
     public var type: FixType
     /// The source's count of its fixes.
     public var sequence: UInt64?

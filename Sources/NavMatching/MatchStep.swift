@@ -2,7 +2,6 @@ public import NavMap
 
 /// A part of an edge that was driven.
 public struct Stretch: Sendable, Hashable {
-    /// The edge.
     public var edge: EdgeIndex
     /// Metres from the edge's start where it was entered.
     public var from: Double
@@ -12,7 +11,6 @@ public struct Stretch: Sendable, Hashable {
 
 /// One step of the matcher's belief, with pointers to the step before: what ``PathTracker`` follows back.
 public struct MatchStep: Sendable {
-    /// A possibility at this step.
     public struct Node: Sendable {
         /// The edge; nil for being on no mapped road.
         public var edge: EdgeIndex?
@@ -26,9 +24,7 @@ public struct MatchStep: Sendable {
         public var stretches: Range<Int>
     }
 
-    /// The graph that the edges are of.
     public let graph: RoadGraph
-    /// The possibilities.
     public let nodes: [Node]
     /// The stretches that were driven to reach them.
     public let stretches: [Stretch]

@@ -7,7 +7,6 @@ public struct MatchedPosition: Sendable, Hashable {
     public enum State: UInt8, Sendable, CaseIterable {
         /// The fix cannot be used: no position, a number out of range, or older than its predecessor.
         case unusable
-        /// On a mapped road.
         case onRoad
         /// Most likely on no mapped road, though there is one near.
         case offRoad
@@ -37,15 +36,11 @@ public struct MatchedPosition: Sendable, Hashable {
         }
     }
 
-    /// A place on the road graph.
     public struct RoadPosition: Sendable, Hashable {
-        /// The position on the road.
         public var coordinate: Coordinate
         /// The edge, valid in the matcher's graph.
         public var edge: EdgeIndex
-        /// The edge by its tile.
         public var edgeKey: EdgeKey
-        /// OSM way id.
         public var wayID: Int64
         /// OSM id of the node before the position.
         public var fromNodeID: Int64
@@ -67,7 +62,6 @@ public struct MatchedPosition: Sendable, Hashable {
         public var isAgainst = false
     }
 
-    /// Time of the fix.
     public var stamp: Timestamp
     /// The fix's position as given.
     public var raw: Coordinate

@@ -63,7 +63,6 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Longest distance between two fixes that is bridged by a route, metres.
     public var maximumBridge = 6_000.0
 
-    /// The defaults.
     public init() {}
 
     /// The standard deviation per axis to use for a fix, metres; `usual` for a receiver that says nothing.

@@ -23,7 +23,6 @@ struct MotionState {
         case stepped
         /// On the move, but not yet far enough.
         case drifted
-        /// Not moving.
         case standing
         /// The receiver repeats its last position, though by its own speed the vehicle moves.
         case frozen

@@ -6,7 +6,6 @@ public struct DrivenSegment: Sendable, Hashable {
     public var fromNodeID: Int64
     /// OSM id of the node that it was driven to.
     public var toNodeID: Int64
-    /// OSM way id.
     public var wayID: Int64
 }
 
@@ -26,7 +25,6 @@ public struct PathTracker: Sendable {
         /// The edge; nil for being on no mapped road.
         var edge: EdgeIndex?
         var offset: Double
-        /// The stretches driven to get there.
         var stretches: [Stretch]
     }
 

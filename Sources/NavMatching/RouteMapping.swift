@@ -14,7 +14,6 @@ public struct MappedRoute: Sendable, Equatable {
 
 /// Why a provided route is no route of this map.
 public struct RouteMappingError: Error, Sendable, Equatable {
-    /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
         /// The provided route makes no sense, or is none for the request.
         case invalid
@@ -24,28 +23,15 @@ public struct RouteMappingError: Error, Sendable, Equatable {
         case interrupted
     }
 
-    /// The kind.
     public var code: Code
     /// A description of what happened, for people.
     public var message: String
     /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
-    public var share: Double
+    public var share = 0.0
     /// The stretches where it could not be followed, in travel order.
-    public var unmapped: [UnmappedStretch]
+    public var unmapped: [UnmappedStretch] = []
     /// Tiles whose lack may be the reason, by ascending id.
-    public var missingTiles: [RoadTileID]
-
-    /// A failure.
-    public init(
-        code: Code, message: String, share: Double = 0, unmapped: [UnmappedStretch] = [],
-        missingTiles: [RoadTileID] = []
-    ) {
-        self.code = code
-        self.message = message
-        self.share = share
-        self.unmapped = unmapped
-        self.missingTiles = missingTiles
-    }
+    public var missingTiles: [RoadTileID] = []
 }
 
 /// Puts routes that somebody else found on the map, so that they are matched, guided and preferred as its own.
@@ -71,7 +57,6 @@ public struct RouteMapping: Sendable {
         /// The most points of a provided route, lines without nodes sampled; more is refused.
         public var maximumPoints = 1_000_000
 
-        /// The defaults.
         public init() {}
     }
 

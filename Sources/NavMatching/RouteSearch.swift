@@ -57,7 +57,6 @@ struct RouteSearch {
         filter |= 1 << UInt64(edge.rawValue & 63)
     }
 
-    /// The number of the candidate on an edge.
     @inline(__always)
     func candidate(on edge: EdgeIndex) -> Int? {
         guard filter & 1 << UInt64(edge.rawValue & 63) != 0 else { return nil }

@@ -14,9 +14,7 @@ public import NavRouting
 /// of the last step, without changing it. So a vehicle at rest keeps its place, direction and probabilities, and 10 Hz are no more certain
 /// than 1 Hz. Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {
-    /// The matcher's configuration.
     public let config: MatcherConfig
-    /// The roads.
     public private(set) var turns: TurnGraph
     /// The step that the last fix added to the history; nil when it taught nothing or the path is not recorded.
     public private(set) var step: MatchStep?
@@ -51,7 +49,6 @@ public struct StreamingMatcher: Sendable {
         transition = Transition(metric.turns, config: config, recordsPath: recordsPath)
     }
 
-    /// Forgets all fixes.
     public mutating func reset() {
         hasBelief = false
         step = nil

@@ -31,7 +31,6 @@ struct Transition {
     /// The roads around the last fix.
     var hits: ContiguousArray<RoadFinder.Hit> { finder.hits }
 
-    /// The belief of the last step.
     private(set) var current = Belief()
     /// The belief computed last; it becomes ``current`` by ``commit()``.
     private(set) var next = Belief()
@@ -56,7 +55,6 @@ struct Transition {
     /// Takes the belief computed last for that of the last step.
     mutating func commit() { swap(&current, &next) }
 
-    /// The belief from one fix alone.
     mutating func begin(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
         next.clear()
@@ -74,7 +72,6 @@ struct Transition {
         next.number()
     }
 
-    /// The belief after one more fix.
     mutating func advance(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
         next.clear()

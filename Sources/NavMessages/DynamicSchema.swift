@@ -205,7 +205,6 @@ public struct EnumDeclaration: Sendable {
         return ends.count == 1 ? ends[0].number : nil
     }
 
-    /// The first name of a number.
     func name(of number: Int32) -> String? { names[number].map { values[$0].name } }
 }
 

@@ -105,8 +105,6 @@ enum PathStep: Sendable, Equatable {
 /// A place inside a message, as people write it: `position.latitude`, `legs[0].steps[2].name`.
 public struct FieldPath: Sendable {
     let steps: [PathStep]
-    /// The path as it was written.
-    public let text: String
 
     /// Reads a path of names and positions; nil when it is none.
     public init?(_ text: String) {
@@ -122,7 +120,6 @@ public struct FieldPath: Sendable {
         }
         guard steps.count <= SchemaPool.maximumDepth else { return nil }
         self.steps = steps
-        self.text = text
     }
 
     /// The value there as it stands in a JSON text; nil where there is none.

@@ -47,7 +47,6 @@ public struct TopicEntry: Sendable {
 
 /// A topic of the catalogue, whatever its messages.
 public protocol CatalogueTopic: Sendable {
-    /// The topic's row.
     var entry: TopicEntry { get }
 }
 

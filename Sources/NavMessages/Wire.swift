@@ -3,7 +3,6 @@ internal import Glibc
 
 /// A message that goes to and from the wire through its protobuf-c struct; generated code conforms.
 protocol WireMessage: Message {
-    /// The protobuf-c struct.
     associatedtype CStruct
     /// Fills the struct with the defaults of its descriptor.
     static func prepare(_ c: UnsafeMutablePointer<CStruct>)

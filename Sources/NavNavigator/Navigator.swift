@@ -41,7 +41,6 @@ public struct Navigator {
     private var missingTiles = MissingTileCounter()
     private var effects: [Effect] = []
 
-    /// A navigator on a map, without a position.
     public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig())
     {
         self.config = config
@@ -92,7 +91,6 @@ public struct Navigator {
     /// The stamp of the last fix that counted; nil before the first.
     public var lastFix: Timestamp? { positioning.lastFix }
 
-    /// The counts of looks for faster routes.
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
     /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.

@@ -10,7 +10,6 @@ public struct FasterRouteConfig: Sendable, Hashable {
         case manual
     }
 
-    /// Whether they are looked for.
     public var isEnabled = true
     /// Time between two looks, seconds. 120: Mapbox.
     public var interval = 120.0
@@ -24,7 +23,6 @@ public struct FasterRouteConfig: Sendable, Hashable {
     public var minimumGain = 0.1
     /// The least gain, seconds. 30: as from which MapLibre tells of another arrival.
     public var minimumGainSeconds = 30.0
-    /// The party that approves it.
     public var approval = Approval.automatic
     /// The time that a user has to approve it, seconds. 30: judgement; less than the time to the first maneuver.
     public var acceptFor = 30.0
@@ -32,7 +30,6 @@ public struct FasterRouteConfig: Sendable, Hashable {
 
 /// When alternatives are looked for, and which are shown.
 public struct AlternativesConfig: Sendable, Hashable {
-    /// Which alternatives are shown.
     public enum Acceptance: String, Sendable, Hashable, CaseIterable {
         case unfiltered
         /// Those that take less time than the route in force.
@@ -41,7 +38,6 @@ public struct AlternativesConfig: Sendable, Hashable {
         case shorter
     }
 
-    /// Whether they are looked for.
     public var isEnabled = true
     /// Time between two looks, seconds. 300, not below ``shortestInterval``: Mapbox.
     public var interval = 300.0
@@ -49,7 +45,6 @@ public struct AlternativesConfig: Sendable, Hashable {
     public static let shortestInterval = 30.0
     /// The most alternatives, 0 ... 2.
     public var limit = 2
-    /// Which are shown.
     public var acceptance = Acceptance.unfiltered
     /// The least movement between two looks, metres. 50: as between two reroutes; a vehicle that stands asks nothing.
     public var minimumMovement = 50.0
@@ -62,7 +57,6 @@ public struct AlternativesConfig: Sendable, Hashable {
 
 /// When the route's durations are brought up to date.
 public struct RefreshConfig: Sendable, Hashable {
-    /// Whether they are.
     public var isEnabled = true
     /// Longest time between two refreshes, seconds. 120: Mapbox.
     public var interval = 120.0

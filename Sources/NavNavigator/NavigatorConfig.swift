@@ -3,7 +3,6 @@ public import NavPositioning
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
 public struct NavigatorConfig: Sendable, Hashable {
-    /// The configuration of positioning.
     public var positioning = PositioningConfig()
     /// Whether a provider of routes on the network is asked first.
     public var hasOnlineProvider = false
@@ -82,9 +81,7 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// The cost factor of the rest of the chosen route in the search for a new one, 0.5 ... 1; 1 for no preference. 0.85: the
     /// preference must decide between equals and not lead astray.
     public var chosenRouteFactor = 0.85
-    /// When faster routes are looked for.
     public var faster = FasterRouteConfig()
-    /// When alternatives are looked for.
     public var alternatives = AlternativesConfig()
     /// When durations are brought up to date.
     public var refresh = RefreshConfig()
@@ -112,6 +109,5 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// Whether the next leg starts by itself at a waypoint.
     public var legsAutoAdvance = true
 
-    /// The defaults.
     public init() {}
 }

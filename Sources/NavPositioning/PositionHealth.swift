@@ -3,7 +3,6 @@ public import NavMatching
 
 /// The health of positioning as a whole: a vehicle's counterpart of a phone's accuracy authorisation.
 public struct PositionHealth: Sendable, Hashable {
-    /// The verdict.
     public enum Level: UInt8, Sendable, Comparable, CaseIterable {
         /// As good as it should be.
         case full
@@ -12,7 +11,6 @@ public struct PositionHealth: Sendable, Hashable {
         /// Not to be relied upon.
         case lost
 
-        /// By severity.
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
@@ -20,7 +18,6 @@ public struct PositionHealth: Sendable, Hashable {
     public struct Reasons: OptionSet, Sendable, Hashable {
         /// One bit a reason.
         public let rawValue: UInt16
-        /// Reasons from their bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// No fix that counts arrives.
@@ -31,7 +28,6 @@ public struct PositionHealth: Sendable, Hashable {
         public static let fixType = Reasons(rawValue: 1 << 2)
         /// Counterfeit signals.
         public static let spoofing = Reasons(rawValue: 1 << 3)
-        /// Interference.
         public static let jamming = Reasons(rawValue: 1 << 4)
         /// The receiver's integrity monitoring has doubts, or its positions jumped.
         public static let integrity = Reasons(rawValue: 1 << 5)
@@ -43,7 +39,6 @@ public struct PositionHealth: Sendable, Hashable {
         public static let contradiction = Reasons(rawValue: 1 << 8)
     }
 
-    /// The verdict.
     public var level: Level
     /// Why; empty when it is full.
     public var reasons: Reasons
@@ -71,7 +66,6 @@ public struct HealthJudge: Sendable {
     private var lastJump: Timestamp?
     private var current: PositionHealth?
 
-    /// A judge that has seen nothing.
     public init() {}
 
     /// The verdict; nil before the first fix.

@@ -3,14 +3,12 @@ import NavMap
 public import NavMatching
 public import NavRouting
 
-/// The configuration of positioning.
 public struct PositioningConfig: Sendable, Hashable {
     /// The limits that a fix must keep to count.
     public var fixes = FixLimits()
     /// When positions are predicted for want of fixes.
     public var reckoning = ReckoningConfig()
 
-    /// The defaults.
     public init() {}
 }
 
@@ -29,7 +27,6 @@ public enum PredictionEnd: Sendable, Hashable, CaseIterable {
 /// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts where fixes fail. The navigation node, replays and
 /// the offline tools run this one composition, so they agree to the last bit. It knows no trip: the route is a prior that is handed in.
 public struct Positioning: Sendable {
-    /// An input.
     public enum Event: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
@@ -41,7 +38,6 @@ public struct Positioning: Sendable {
         case timer
     }
 
-    /// A result.
     public enum Effect: Sendable {
         /// The verdict on a fix; it comes before all else that follows from the fix.
         case judged(Fix, FixVerdict)
@@ -53,11 +49,8 @@ public struct Positioning: Sendable {
         case filtered(Fix, refined: Fix, MotionEstimate)
         /// A step that the matcher added to the driven path. Only when tracing.
         case step(MatchStep)
-        /// A prediction begins with a position.
         case predictionBegan(ReckoningReason, VehiclePosition)
-        /// A prediction ends, with the position of the fix that ended it.
         case predictionEnded(ReckoningReason, PredictionEnd, VehiclePosition?)
-        /// A position, measured or predicted.
         case position(VehiclePosition)
     }
 
@@ -119,7 +112,6 @@ public struct Positioning: Sendable {
     /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
     public var odometryLead: Double? { odometryGate.lead }
 
-    /// Goes on with other roads.
     public mutating func adopt(_ metric: Metric) {
         self.metric = metric
         let graph = metric.turns.graph
@@ -128,7 +120,6 @@ public struct Positioning: Sendable {
         aid.forget(&tracker)
     }
 
-    /// Goes on with other thresholds.
     public mutating func adopt(_ config: PositioningConfig) {
         tracker.limits = config.fixes
         reckoning.config = config.reckoning
@@ -318,7 +309,6 @@ public struct Positioning: Sendable {
         predict(at: now, prior, &effects)
     }
 
-    /// Assesses the health by a fix.
     private mutating func assess(
         _ fix: Fix, isAccepted: Bool, isJump: Bool = false, _ sigma: Double? = nil, at now: Timestamp
     ) {

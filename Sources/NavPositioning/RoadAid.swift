@@ -43,7 +43,6 @@ public struct RoadAid: Sendable {
     /// Standard deviations that a vehicle can be beside its road.
     private static let deviations = 3.0
 
-    /// An aid that has seen no road.
     public init() {}
 
     /// Takes in what the matcher made of the last fix, and corrects its place along the road.
@@ -91,7 +90,6 @@ public struct RoadAid: Sendable {
         place(&match, road, tracker, frame, graph)
     }
 
-    /// Forgets the road.
     public mutating func forget(_ tracker: inout PositionTracker) {
         trail = nil
         tracker.release()

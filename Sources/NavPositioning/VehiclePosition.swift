@@ -3,7 +3,6 @@ public import NavMatching
 
 /// A fix and what the matcher made of it.
 public struct VehiclePosition: Sendable, Hashable {
-    /// The receiver's fix.
     public var fix: Fix
     /// Its place on the road graph.
     public var match: MatchedPosition
@@ -29,7 +28,6 @@ public struct VehiclePosition: Sendable, Hashable {
     public var road: MatchedPosition.RoadPosition? { match.road }
     /// The receiver's position.
     public var coordinate: Coordinate { fix.coordinate }
-    /// When.
     public var stamp: Timestamp { fix.stamp }
     /// Metres per second, from the receiver or the last movement.
     public var speed: Double? { match.speed }

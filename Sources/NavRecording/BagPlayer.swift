@@ -6,7 +6,6 @@ package import NavMessages
 
 /// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
 package final class BagPlayer {
-    /// The options of playing a bag.
     package struct Options: Sendable {
         /// Times as fast as it was recorded, in ``rates``; nil is 1, and as fast as the nodes can in lockstep.
         package var rate: Double?

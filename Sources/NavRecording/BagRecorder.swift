@@ -11,7 +11,6 @@ package import NavMessages
 /// What was said before the last second is in the file whatever becomes of the process, and the file can be read by any
 /// tool at any moment. Where the file is there already the recording goes on in another one, see ``Options/overwrite``.
 package final class BagRecorder {
-    /// The options of a recording.
     package struct Options: Sendable {
         /// Topics to take, `*` stands for any text.
         package var topics = ["*"]
@@ -53,7 +52,6 @@ package final class BagRecorder {
         /// Messages that the disk did not take in time.
         package var unwritten: UInt64 = 0
 
-        /// All of them.
         package var total: UInt64 { lost &+ dropped &+ refused &+ unwritten }
 
         /// In words; empty for none.

@@ -18,7 +18,6 @@ package struct InputTrack: Sendable {
     /// Messages before the first fix, between each fix and the next, and after the last.
     package private(set) var counts: [UInt32] = [0]
     package private(set) var count = 0
-    /// Those of `/vehicle/odometry`.
     package private(set) var odometryCount = 0
     /// The commands to the node, each with the number of fixes before it.
     package private(set) var commands: [(fix: Int, command: NavigationCommand)] = []
@@ -90,9 +89,7 @@ package struct InputTrack: Sendable {
     }
 }
 
-/// One recorded input of positioning.
 package enum RecordedInput: Sendable {
-    /// A fix of a receiver.
     case fix(GnssFix)
     /// The vehicle's report of its own motion.
     case odometry(VehicleOdometry)

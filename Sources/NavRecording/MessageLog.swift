@@ -20,7 +20,6 @@ package struct MessageLog<Sink: ByteSink> {
     package init(_ writer: MCAPWriter<Sink>) { self.writer = writer }
 
     package var messageCount: UInt64 { writer.statistics.messageCount }
-    /// Bytes of the bag so far.
     package var byteCount: Int { writer.byteCount }
 
     /// Adds an encoded message.

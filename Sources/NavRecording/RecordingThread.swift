@@ -31,7 +31,6 @@ final class RecordingThread: Sendable {
         case attachment(name: String, mediaType: String, logTime: UInt64, data: [UInt8])
     }
 
-    /// A message to be written.
     struct Entry: Sendable {
         var topic: String
         var type: String
@@ -48,7 +47,6 @@ final class RecordingThread: Sendable {
         var cost: Int { payload.count + 256 }
     }
 
-    /// The state of the recording.
     struct Report: Sendable {
         /// Messages in the files, those that were repeated in a further file left out.
         var written: UInt64 = 0
@@ -95,7 +93,6 @@ final class RecordingThread: Sendable {
     private let files: Files
     private let log: NodeLog
 
-    /// Creates the first file and starts.
     init(_ files: Files, log: NodeLog) throws(BagError) {
         self.files = files
         self.log = log

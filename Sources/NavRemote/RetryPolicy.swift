@@ -1,8 +1,6 @@
 /// The number of repetitions of a failed attempt, and the pauses before them.
 package struct RetryPolicy: Sendable {
-    /// The number of repetitions.
     package var retries: Int
-    /// After which pauses.
     package var backoff: Backoff
     /// The longest pause that a server may ask for, seconds.
     package var longestRetryAfter: Double

@@ -8,7 +8,6 @@ package import NavigationNode
 /// Compared is what a person who follows a drive is told, in the words of the node's log: instructions, reroutes, arrivals,
 /// alternatives, states. Numbers that come with every fix are not.
 package struct BagDiff: Sendable {
-    /// An event of a drive.
     package struct Event: Sendable, Hashable, Codable {
         /// Seconds since the first of the events of both bags.
         package var time: Double
@@ -22,7 +21,6 @@ package struct BagDiff: Sendable {
         }
     }
 
-    /// One line of the comparison.
     package enum Change: Sendable, Equatable {
         /// Only the first bag has it.
         case removed(Event)
@@ -61,7 +59,6 @@ package struct BagDiff: Sendable {
         self.init(before.map(timed), after.map(timed))
     }
 
-    /// Compares two drives.
     init(_ before: [Event], _ after: [Event]) {
         var changes: [Change] = []
         var common = 0

@@ -14,7 +14,6 @@ package import NavigationNode
 ///
 /// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
 package struct Replay {
-    /// The summary of a replay.
     package struct Summary: Sendable, Equatable, Codable {
         package var fixes = 0
         /// Reports of the vehicle's own motion that entered the core.

@@ -4,7 +4,6 @@ public import NavMap
 
 /// The costs of edges and turns for a vehicle: seconds for the clock, penalties for the choice.
 public struct CostModel: Sendable, Hashable {
-    /// The vehicle.
     public var profile: VehicleProfile
 
     /// Seconds that entering private or destination-only ground, by a road or a gate, costs the choice, not the clock: enough to keep through
@@ -25,7 +24,6 @@ public struct CostModel: Sendable, Hashable {
     /// The speed of the slowest vehicle, m/s: it keeps times finite.
     static let slowestSpeed = 0.01
 
-    /// Costs for a vehicle.
     public init(profile: VehicleProfile = VehicleProfile()) { self.profile = profile }
 
     /// Seconds that driving `length` metres of an edge takes in free traffic.

@@ -6,7 +6,6 @@ struct EdgeTimes {
     var duration: Double
     /// Seconds in free traffic.
     var freeFlow: Double
-    /// The density of the traffic.
     var congestion: Congestion
 }
 

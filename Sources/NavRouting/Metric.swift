@@ -9,9 +9,7 @@ public final class Metric: Sendable {
     /// The cost of what cannot be driven.
     public static let forbidden = UInt32.max
 
-    /// The turns that the costs are for.
     public let turns: TurnGraph
-    /// The model that made the costs.
     public let model: CostModel
     /// When the vehicle departs, on the clocks of the place; nil when unknown.
     public let departure: LocalTime?

@@ -3,7 +3,6 @@ public import NavMap
 
 /// A place that a route starts at, passes or ends at.
 public struct Waypoint: Sendable, Hashable {
-    /// The place.
     public var coordinate: Coordinate
     /// Direction of travel there, radians clockwise from north; nil allows any.
     public var bearing: Double?
@@ -18,7 +17,6 @@ public struct Waypoint: Sendable, Hashable {
     /// The greatest distance from a road, metres; nil for as far as the request allows.
     public var radius: Double?
 
-    /// A place on or beside a road.
     public init(
         _ coordinate: Coordinate, bearing: Double? = nil, bearingTolerance: Double = .pi / 4, name: String = "",
         isStop: Bool = true, approach: Approach = .unrestricted, radius: Double? = nil
@@ -59,9 +57,7 @@ public enum Congestion: String, Sendable, CaseIterable {
 
 /// A piece of a route on one edge of the road graph.
 public struct RouteEdge: Sendable, Equatable {
-    /// The edge, by its tile.
     public var key: EdgeKey
-    /// OSM way id.
     public var wayID: Int64
     /// Metres from the edge's start at which the route enters it: 0 except where a leg starts.
     public var startOffset: Double
@@ -76,7 +72,6 @@ public struct RouteEdge: Sendable, Equatable {
     package var routerDuration: Double
     /// Seconds that driving the piece takes in free traffic.
     public var freeFlowDuration: Double
-    /// The density of the traffic.
     public var congestion: Congestion
     /// Seconds that the turn onto it takes; 0 at the start of a leg.
     public var turnDuration: Double
@@ -100,7 +95,6 @@ public struct RouteEdge: Sendable, Equatable {
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
     /// The country's ISO 3166-1 code of two letters; empty when unknown.
     public var country: String { attributes.country }
-    /// Whether traffic keeps to the left.
     public var drivesOnLeft: Bool { flags.contains(.leftHandTraffic) }
     /// Metres driven on the edge.
     public var length: Double { endOffset - startOffset }
@@ -120,7 +114,6 @@ struct SharedAttributes: Sendable, Equatable {
 
     init(_ value: RoadAttributes) { box = Box(value) }
 
-    /// The shared value.
     var value: RoadAttributes { _read { yield box.value } }
 
     var roadName: String { box.value.name.isEmpty ? box.value.reference : box.value.name }
@@ -157,9 +150,7 @@ public struct RouteLeg: Sendable, Equatable {
 
 /// A waypoint and where on the road it was put.
 public struct RouteWaypoint: Sendable, Equatable {
-    /// The request.
     public var waypoint: Waypoint
-    /// The point on the road.
     public var snapped: Coordinate
     /// Metres between the two.
     public var snapDistance: Double
@@ -180,9 +171,7 @@ public struct RouteSegment: Sendable, Equatable {
 /// A route: a drivable path with its line, times and road attributes. It names edges by tile, so it outlives the graph
 /// it was found in.
 public struct Route: Sendable, Equatable {
-    /// The content version of the map.
     public var mapVersion: String
-    /// The vehicle that it is for.
     public var vehicle: VehicleProfile
     /// The stops and pass-through points, at least two.
     public var waypoints: [RouteWaypoint]
@@ -192,7 +181,6 @@ public struct Route: Sendable, Equatable {
     public var edges: [RouteEdge]
     /// One per pair of consecutive ``coordinates``.
     public var segments: [RouteSegment]
-    /// The line.
     public var line: Polyline
     /// The cost of the way, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
     /// connected road is no part of it.
@@ -200,7 +188,6 @@ public struct Route: Sendable, Equatable {
     /// The stamp of the newest traffic behind the durations; nil without traffic.
     public var trafficStamp: Timestamp?
 
-    /// The line's points.
     public var coordinates: [Coordinate] { line.coordinates }
     /// Metres.
     public var length: Double { line.length }
@@ -316,19 +303,16 @@ public struct Route: Sendable, Equatable {
     }
 }
 
-/// A request for a route.
 public struct RouteRequest: Sendable, Hashable {
     /// Start, points on the way and destination, at least two.
     public var waypoints: [Waypoint]
     /// The greatest distance of a waypoint from a road, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
-    /// The options.
     public var options: RouteOptions
 
     /// The greatest ``snapRadius`` that is answered, metres.
     public static let greatestSnapRadius = 100_000.0
 
-    /// A request for a shortest-time route.
     public init(waypoints: [Waypoint], snapRadius: Double = 1_000, options: RouteOptions = RouteOptions()) {
         self.waypoints = waypoints
         self.options = options

@@ -6,18 +6,15 @@ import NavMap
 /// A limit that the vehicle exceeds is never on its route. One is told when the vehicle takes up at least
 /// ``notableShare`` of it; rules are told always.
 public struct VehicleRestriction: Sendable, Equatable {
-    /// The limited quantity.
     public enum Kind: String, Sendable, CaseIterable {
         case height, width, length, weight, axleLoad
         /// Private ground: the owner's permission is needed.
         case privateGround
-        /// Only for those with a destination there.
         case destinationOnly
         /// Access depends on the time.
         case timeDependent
     }
 
-    /// The limited quantity.
     public var kind: Kind
     /// The limit: metres, for weights and axle loads tonnes; nil for rules of access.
     public var limit: Float?
@@ -48,11 +45,9 @@ public struct CountryPassage: Sendable, Equatable {
     public var routeOffset: Double
     /// Metres.
     public var length: Double
-    /// Whether traffic keeps to the left.
     public var drivesOnLeft: Bool
 }
 
-/// A passage on a ferry.
 public struct FerryPassage: Sendable, Equatable {
     /// The line's name; empty when it has none.
     public var name: String
@@ -74,7 +69,6 @@ public struct RouteSummary: Sendable, Equatable {
     public var truckTollLength = 0.0
     /// Metres on roads with a toll for cars or goods vehicles.
     public var anyTollLength = 0.0
-    /// Toll booths that are passed.
     public var tollBooths = 0
     /// Metres on motorways.
     public var motorwayLength = 0.0
@@ -82,7 +76,6 @@ public struct RouteSummary: Sendable, Equatable {
     public var unpavedLength = 0.0
     /// Metres in tunnels.
     public var tunnelLength = 0.0
-    /// Ferries in travel order.
     public var ferries: [FerryPassage] = []
     /// Countries in travel order, one again where the route returns to it.
     public var countries: [CountryPassage] = []
@@ -93,7 +86,6 @@ public struct RouteSummary: Sendable, Equatable {
     /// Whether traffic keeps to the left where the route ends.
     public var endsOnLeft = false
 
-    /// The summary of a route, for its own or another vehicle.
     public init(_ route: Route, for vehicle: VehicleProfile? = nil) {
         let vehicle = vehicle ?? route.vehicle
         for (index, edge) in route.edges.enumerated() {

@@ -3,11 +3,9 @@ public import NavMap
 
 /// Finds fastest routes with one metric. The router itself is shared; the workspace belongs to the caller.
 public struct Router: Sendable {
-    /// The costs in force.
     public let metric: Metric
     /// The costs without traffic.
     public let freeFlow: Metric
-    /// The traffic, as far as it is known.
     private let traffic: Traffic?
     /// The costs in force on a hierarchy; nil for plain searches.
     let hierarchy: HierarchyMetric?

@@ -63,7 +63,6 @@ struct TurnPricing {
         milliseconds((duration + stopDuration(graph, edge)) * model.avoidanceFactor(traits))
     }
 
-    /// Prices the arcs that leave a state.
     @inline(__always)
     func price(_ state: TurnState, _ turns: TurnGraph, _ arcCosts: inout ContiguousArray<UInt32>) {
         let first = turns.edge(of: state)

@@ -2,33 +2,23 @@ public import NavMap
 
 /// Roads that a driver would rather not use; used only when nothing else leads there.
 public struct Avoidance: OptionSet, Sendable, Hashable {
-    /// The bits.
     public let rawValue: UInt8
-    /// A set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Roads with a toll for this vehicle.
     public static let tolls = Avoidance(rawValue: 1 << 0)
-    /// Motorways.
     public static let motorways = Avoidance(rawValue: 1 << 1)
-    /// Ferries.
     public static let ferries = Avoidance(rawValue: 1 << 2)
-    /// Unpaved roads.
     public static let unpaved = Avoidance(rawValue: 1 << 3)
-    /// Tunnels.
     public static let tunnels = Avoidance(rawValue: 1 << 4)
 }
 
-/// The vehicle that a route is for.
 public struct VehicleProfile: Sendable, Hashable {
-    /// The kind of vehicle.
     public enum Kind: String, Sendable, CaseIterable {
         case car, truck
     }
 
-    /// The kind.
     public var kind: Kind
-    /// The features to avoid.
     public var avoid: Avoidance
     /// Metres; nil when limits of height do not matter.
     public var height: Float?
@@ -63,7 +53,6 @@ public struct VehicleProfile: Sendable, Hashable {
         self.maximumSpeed = maximumSpeed ?? (isTruck ? 80 / 3.6 : 200 / 3.6)
     }
 
-    /// The kind of vehicle for access rules.
     public var access: VehicleAccess { kind == .car ? .car : .truck }
 
     /// Whether an edge with such properties may be driven at all.

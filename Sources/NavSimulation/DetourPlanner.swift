@@ -4,7 +4,6 @@ public import NavRouting
 
 /// A path to drive: connected edges with where it starts on the first and ends on the last.
 public struct DrivePath: Sendable, Equatable {
-    /// The edges, in order.
     public var edges: [EdgeIndex]
     /// Metres along the first edge where it starts.
     public var start: Double
@@ -49,7 +48,6 @@ public struct DetourPlanner {
     /// have noticed.
     public static let wrongDistance = 250.0
 
-    /// A planner on a router's map.
     public init(router: Router, workspace: SearchWorkspace) {
         self.router = router
         self.workspace = workspace

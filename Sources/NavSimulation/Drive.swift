@@ -9,7 +9,6 @@ public struct DriveState: Sendable, Equatable {
     public var time: Double
     /// Metres from the drive's start.
     public var offset: Double
-    /// The place.
     public var coordinate: Coordinate
     /// Direction of travel, radians clockwise from north.
     public var course: Double
@@ -28,7 +27,6 @@ public struct DriveState: Sendable, Equatable {
 public struct Drive: Sendable {
     /// The edges driven, in order.
     public let edges: [EdgeIndex]
-    /// The line driven.
     public let line: Polyline
 
     /// Comfortable acceleration, m/s² (ISO 15622 allows 2; a calm driver takes less).

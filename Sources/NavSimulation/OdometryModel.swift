@@ -15,7 +15,6 @@ public struct OdometryModel: Sendable, Hashable {
     /// Smallest speed that the wheels tell, m/s.
     public var resolution: Double
 
-    /// A car's sensors.
     public init(
         scaleError: Double = 0.01, speedNoise: Double = 0.05, turnBias: Double = 0.003, turnNoise: Double = 0.003,
         resolution: Double = 0.02

@@ -2,11 +2,8 @@ public import NavGeo
 public import NavMatching
 import Glibc
 
-/// The errors of a simulated receiver.
 public struct ReceiverModel: Sendable, Hashable {
-    /// The surroundings of the drive.
     public enum Environment: String, Sendable, CaseIterable {
-        /// No error at all.
         case none
         /// Free sky: 1.5 m of slowly wandering error, 0.5 m of noise.
         case open

@@ -1,6 +1,5 @@
 /// The reason why the tile store could not do something.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of a failure.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// Another process owns the folder.
         case busy
@@ -22,7 +21,6 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case inUse
         /// This machine has no memory or no open files left to look with: nothing is known of what was to be looked at.
         case exhausted
-        /// The store was closed.
         case closed
         /// The system refused: another failure of a disk or of SQLite.
         case system

@@ -1,6 +1,5 @@
 package import NavGeo
 
-/// A tile that will be needed.
 package struct WantedTile: Sendable, Hashable {
     package var tile: TileID
     /// The place along the route where the vehicle first may need it, metres; around the vehicle how far it is
@@ -41,7 +40,6 @@ package struct CacheChanges: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether nothing changed.
     package var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 }
 
@@ -69,7 +67,6 @@ package struct CachePlanner: Sendable {
     /// The vehicle's place along its route, metres: what is needed up to here is needed now.
     package private(set) var cursor = 0.0
 
-    /// A planner that wants nothing yet.
     package init(_ profile: CacheProfile) { self.profile = profile }
 
     /// All tiles that are wanted, the soonest needed first.
@@ -79,7 +76,6 @@ package struct CachePlanner: Sendable {
         return all.sorted(by: Self.isSooner)
     }
 
-    /// Whether a tile is wanted.
     package func wants(_ tile: TileID) -> Bool {
         if isAround.contains(tile) { return true }
         guard let need = needs[tile] else { return false }

@@ -29,7 +29,6 @@ package struct CacheProfile: Sendable, Hashable {
     package struct Level: Sendable, Hashable {
         /// Zoom level, 0 ... 22.
         package var zoom: UInt8
-        /// The distances.
         package var reach: CacheReach
 
         package init(zoom: UInt8, reach: CacheReach) {

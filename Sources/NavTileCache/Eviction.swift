@@ -2,7 +2,6 @@ package import NavDigest
 
 /// A tile that may be evicted, with its files.
 package struct EvictionCandidate: Sendable {
-    /// Its number in the store.
     package var number: Int64
     /// Content and size of its files; tiles may share them.
     package var files: [(hash: ContentHash, bytes: Int64)]
@@ -33,9 +32,7 @@ package struct Eviction {
     package private(set) var victims: [Int64] = []
     /// The number of victims that are wanted, later than what is to come.
     package private(set) var wantedCount = 0
-    /// Bytes that they free.
     package private(set) var freedBytes: Int64 = 0
-    /// Whether that is enough.
     package private(set) var suffices = true
     /// Tiles that were looked at and stay, because they are wanted.
     package private(set) var passed: [Int64] = []

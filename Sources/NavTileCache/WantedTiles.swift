@@ -8,7 +8,6 @@ package struct WantedTiles: Sendable {
 
     package init() {}
 
-    /// Takes all wanted tiles of an edition.
     package mutating func set(_ tiles: [WantedTile], edition: Int64) {
         generation += 1
         latestFirst = nil

@@ -181,7 +181,6 @@ extension NavNavigator.PolicyAnswer {
         }
     }
 
-    /// The core's form of other words.
     package init(_ answer: ReviseInstructionAnswer) {
         var revised = RevisedInstruction(isSuppressed: answer.suppress ?? false)
         switch answer.instruction {

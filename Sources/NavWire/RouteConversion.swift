@@ -6,7 +6,6 @@ package import NavNavigator
 package import NavRouting
 
 extension NavMessages.Route {
-    /// The message of a route in force.
     package init(_ plan: RoutePlan, context: EventContext, reason: NavMessages.RouteReason) {
         self.init(plan)
         stampNs = context.stamp.nanoseconds
@@ -44,7 +43,6 @@ extension NavMessages.Route {
 }
 
 extension NavMessages.Polyline {
-    /// A line of coordinates.
     package init(_ coordinates: [NavGeo.Coordinate]) {
         var latitudes: [Int32] = []
         var longitudes: [Int32] = []

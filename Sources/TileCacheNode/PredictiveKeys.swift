@@ -3,11 +3,8 @@ package import NavTileCache
 
 /// The keys of keeping road tiles and map tiles ahead of the vehicle.
 package struct PredictiveKeys: NodeConfiguration, Equatable {
-    /// Whether anything is.
     package var isEnabled = false
-    /// The reach for road tiles.
     package var navigation = CacheReach()
-    /// The reach for map tiles.
     package var maps = CacheReach()
     /// The lowest zoom level of map tiles.
     package var zoomMin = 5
@@ -33,7 +30,6 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         return mapsProfile.fault.map { "predictive.maps: \($0)" }
     }
 
-    /// Every key.
     package static var keys: [ConfigKey<PredictiveKeys>] {
         [
             .flag(

@@ -4,25 +4,18 @@ package import NavGeo
 package import NavTileCache
 import NavTileStore
 
-/// The configuration of `tile-cache-node`.
 package struct TileCacheConfiguration: NodeConfiguration {
     /// The store's folder; empty for the user's own.
     package var storePath = ""
-    /// Most bytes of tiles on disk, in units of 1,000,000.
-    package var budgetMB = 4_096.0
-    /// The rate at which files of tiles on board are scrubbed for damage, bytes per second; 0 for never.
-    package var scrubBytesPerSecond = 250_000
     package var tilesets: [TilesetKeys] = []
     /// The keys of keeping tiles ahead of the vehicle.
     package var predictive = PredictiveKeys()
-    /// The permitted use of the network.
-    package var network = NetworkKeys()
-    /// The interval of asking sources for a newer edition, seconds.
-    package var editionInterval = 3_600.0
-    /// The most tiles of one offline region.
-    package var regionGreatestCount = 500_000
-    /// The pause before an offline region that is not complete is tried again, seconds.
-    package var regionRetry = 60.0
+    /// The thresholds of the cache, but for those of ``predictive``.
+    package var cache = CacheSettings()
+    /// The rules of downloads, but for those that ``cache`` has as well.
+    package var download = DownloadConfiguration()
+    /// Most kilobits per second of all downloads together; 0 for any number.
+    package var bandwidth = 0.0
     /// The endpoint for web maps.
     package var http = TileServerKeys()
 
@@ -38,95 +31,48 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share/navbus/tiles"
     }
 
-    /// The settings of the cache's decisions.
     package var settings: CacheSettings {
-        var settings = CacheSettings()
+        var settings = cache
         settings.isPredictive = predictive.isEnabled
         settings.navigation = predictive.navigationProfile
         settings.maps = predictive.mapsProfile
-        settings.network = network.mode
-        settings.metered = network.metered
-        (settings.budgetBytes, settings.budgetMB) = (budgetBytes, budgetMB)
-        settings.editionInterval = editionInterval
-        settings.greatestRegionCount = regionGreatestCount
-        settings.regionRetry = regionRetry
-        settings.scrubBytesPerSecond = scrubBytesPerSecond
         return settings
     }
 
-    /// Most bytes of tiles on disk.
-    package var budgetBytes: Int64 { Int64(min(max(budgetMB, 1), 1e9) * 1e6) }
+    package var downloads: DownloadConfiguration {
+        var downloads = download
+        downloads.metered = cache.metered
+        downloads.bytesPerSecond = bytesPerSecond
+        return downloads
+    }
 
-    /// Every key.
+    /// Bytes per second; nil for any number.
+    package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
+
     package static var keys: [ConfigKey<TileCacheConfiguration>] {
         [
             .string(
                 "store.path", \.storePath,
                 "Folder of the tile store; empty is navbus/tiles below XDG_DATA_HOME or ~/.local/share."),
             .number(
-                "store.budget_mb", \.budgetMB, in: 1...10_000_000,
+                "store.budget_mb", \.cache.budgetMB, in: 1...10_000_000,
                 "Most tiles on disk, megabytes; what offline regions have counts and is never evicted."
             ).live,
             .integer(
-                "store.patrol_bytes_per_s", \.scrubBytesPerSecond, in: 0...100_000_000,
+                "store.patrol_bytes_per_s", \.cache.scrubBytesPerSecond, in: 0...100_000_000,
                 "How fast files on board are looked at for damage while nothing else is to be done, bytes per second; 0: never."
             ).live,
             .text(
                 "tilesets", \.tilesets, range: TilesetKeys.range, "The tilesets: their names and where they come from.",
                 parse: { TilesetKeys.list($0) }, format: { ConfigRecord.text($0.map(\.record)) }),
-        ] + PredictiveKeys.keys.map { $0.within(\.predictive) } + NetworkKeys.keys.map { $0.within(\.network) } + [
-            .number(
-                "edition.check_interval_s", \.editionInterval, in: 1...2_592_000,
-                "How often sources are asked whether they have a newer edition, seconds."
-            ).live,
-            .integer(
-                "region.max_tiles", \.regionGreatestCount, in: 1...10_000_000, "Most tiles of one offline region."
-            ).live,
-            .number(
-                "region.retry_s", \.regionRetry, in: 1...86_400,
-                "How soon an offline region that is not complete is tried again, seconds."
-            ).live,
-        ] + TileServerKeys.keys.map { $0.within(\.http) }
-    }
-}
-
-/// The keys of the permitted use of the network.
-package struct NetworkKeys: NodeConfiguration, Equatable {
-    /// Whether the network may be used at all, and for what.
-    package var mode = NetworkMode.unmetered
-    /// The urgencies that are fetched over a metered network.
-    package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most kilobits per second of all downloads together; 0 for any number.
-    package var bandwidth = 0.0
-    /// Most tiles at a time from one source.
-    package var concurrency = 6
-    /// The number of retries of a tile that failed.
-    package var retries = 4
-
-    package init() {}
-
-    /// Bytes per second; nil for any number.
-    package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
-
-    package var download: DownloadConfiguration {
-        var configuration = DownloadConfiguration()
-        configuration.concurrency = concurrency
-        configuration.bytesPerSecond = bytesPerSecond
-        configuration.metered = metered
-        configuration.retries = retries
-        return configuration
-    }
-
-    /// Every key.
-    package static var keys: [ConfigKey<NetworkKeys>] {
-        [
+        ] + PredictiveKeys.keys.map { $0.within(\.predictive) } + [
             .text(
-                "network.mode", \.mode, range: NetworkMode.allCases.map(\.rawValue).joined(separator: " | "),
+                "network.mode", \.cache.network, range: NetworkMode.allCases.map(\.rawValue).joined(separator: " | "),
                 "What the network is used for: everything, what network.metered names, or nothing.",
                 parse: { NetworkMode(rawValue: $0) }, format: { $0.rawValue }
             ).live,
             .text(
-                "network.metered", \.metered, range: "any of asked,predicted,region, or empty",
+                "network.metered", \.cache.metered, range: "any of asked,predicted,region, or empty",
                 "What is fetched over a metered network: tiles that are asked for, needed ahead, or of regions.",
                 parse: { Set(urgencies: $0) }, format: { $0.text }),
             .text(
@@ -135,9 +81,23 @@ package struct NetworkKeys: NodeConfiguration, Equatable {
                 parse: { text in Double(text).flatMap { $0 == 0 || (8...10_000_000).contains($0) ? $0 : nil } },
                 format: { $0 == $0.rounded() ? String(Int64($0)) : "\($0)" }
             ).live,
-            .integer("network.concurrency", \.concurrency, in: 1...64, "Most tiles at a time from one source."),
-            .integer("network.retries", \.retries, in: 0...100, "How often a tile is asked for again that failed."),
-        ]
+            .integer(
+                "network.concurrency", \.download.concurrency, in: 1...64, "Most tiles at a time from one source."),
+            .integer(
+                "network.retries", \.download.retries, in: 0...100, "How often a tile is asked for again that failed."),
+            .number(
+                "edition.check_interval_s", \.cache.editionInterval, in: 1...2_592_000,
+                "How often sources are asked whether they have a newer edition, seconds."
+            ).live,
+            .integer(
+                "region.max_tiles", \.cache.greatestRegionCount, in: 1...10_000_000,
+                "Most tiles of one offline region."
+            ).live,
+            .number(
+                "region.retry_s", \.cache.regionRetry, in: 1...86_400,
+                "How soon an offline region that is not complete is tried again, seconds."
+            ).live,
+        ] + TileServerKeys.keys.map { $0.within(\.http) }
     }
 }
 
@@ -147,7 +107,6 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
     package var listen = ""
     /// Whether it may listen elsewhere than on this machine's own address.
     package var allowsRemote = false
-    /// Most connections at a time.
     package var connections = 64
     /// Seconds after which a client is cut that sends or takes nothing.
     package var idle = 15.0
@@ -156,7 +115,6 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
 
     package init() {}
 
-    /// Every key.
     package static var keys: [ConfigKey<TileServerKeys>] {
         [
             .text(

@@ -83,7 +83,6 @@ extension TileCacheNode: TileCacheServiceProvider {
         if !isTaken { responder.fail(TileCacheNode.overloaded) }
     }
 
-    /// One offline region.
     package func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws {
         let id = request.regionId ?? ""
         try ask(call, { GetRegionResponse(error: $0) }) { cache throws(TileFailure) in
@@ -150,7 +149,6 @@ extension TileCacheNode: TileCacheServiceProvider {
         guard isTaken else { return responder.fail(TileCacheNode.overloaded) }
     }
 
-    /// Totals of the cache.
     package func statistics(_ request: StatisticsRequest, _ call: UnaryCall<StatisticsResponse>) throws {
         let stamp = context.stamp.nanoseconds
         let counts = engine.lookup.counts

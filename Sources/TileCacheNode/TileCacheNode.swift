@@ -33,12 +33,10 @@ package final class TileCacheNode: Node {
 
     /// A call that shows how far a region is.
     struct Watcher {
-        /// Its number.
         let token: UInt64
         let call: StreamCall<LoadRegionResponse>
     }
 
-    /// Topics that the node publishes.
     static let topics: [any CatalogueTopic] = [Topics.tilesState, Topics.regionEvent]
 
     /// Opens the store and its sources; asks nothing of them yet.
@@ -176,7 +174,7 @@ package final class TileCacheNode: Node {
                 atPath: (folder as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
         }
         var options = TileStoreOptions()
-        options.budgetBytes = configuration.budgetBytes
+        options.budgetBytes = configuration.cache.budgetBytes
         options.holder = holder
         do throws(StoreError) {
             let store = try TileStore(folder: folder, options: options)
@@ -186,7 +184,7 @@ package final class TileCacheNode: Node {
                     "the store's index was damaged and lies at '\(damaged)' now: \(opening.recoveredTiles) tiles and "
                         + "\(opening.recoveredRegions) regions were found again")
             }
-            log.info("tile store '\(folder)', at most \(configuration.budgetMB) MB")
+            log.info("tile store '\(folder)', at most \(configuration.cache.budgetMB) MB")
             return store
         } catch {
             throw NodeError(error)
@@ -204,8 +202,8 @@ package final class TileCacheNode: Node {
                 log.info("tileset '\(keys.name)' (\(keys.domain.rawValue)) from \(source.place)")
             }
             let queue = try DownloadQueue(
-                configuration.tilesets.compactMap { sources[$0.name] }, configuration.network.download)
-            queue.network = configuration.network.mode
+                configuration.tilesets.compactMap { sources[$0.name] }, configuration.downloads)
+            queue.network = configuration.cache.network
             return (queue, sources)
         } catch {
             let code: NodeError.Code =

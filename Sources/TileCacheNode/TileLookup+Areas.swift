@@ -4,7 +4,6 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Questions for areas.
 extension TileLookup {
     /// Most missing tiles that an answer names.
     static let greatestMissingCount = 10_000
@@ -154,7 +153,7 @@ extension TileLookup {
         of area: RegionArea, _ descriptors: [NavTileCache.RegionDescriptor],
         _ edition: KeyPath<TilesetView, EditionIndex?>
     ) throws(TileFailure) -> [Part] {
-        var found = AreaTiles(limit: configuration.regionGreatestCount)
+        var found = AreaTiles(limit: configuration.cache.greatestRegionCount)
         var parts: [Part] = []
         for descriptor in descriptors {
             guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {

@@ -7,7 +7,6 @@ package import NavTileStore
 package struct TilesetKeys: Sendable, Hashable {
     /// Its name, see ``TilesetName``.
     package var name: String
-    /// The domain of its tiles.
     package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`.
     package var source: String
@@ -17,7 +16,6 @@ package struct TilesetKeys: Sendable, Hashable {
     package var zooms: ClosedRange<UInt8>?
     /// Whether its tiles are kept on board.
     package var isCacheable = true
-    /// The reason why they are not.
     package var reason = ""
     /// The file with the credential that its server asks for.
     package var authFile: String?
@@ -107,7 +105,6 @@ package struct TilesetKeys: Sendable, Hashable {
         return true
     }
 
-    /// The record of the configuration.
     var record: ConfigRecord {
         var fields = [("name", name), ("source", source), ("domain", domain.rawValue)]
         if let kind { fields.append(("kind", kind.rawValue)) }
@@ -130,7 +127,6 @@ package struct TilesetKeys: Sendable, Hashable {
         return reason.isEmpty ? "its configuration says so" : reason
     }
 
-    /// Returns the configuration of its source.
     func sourceConfiguration(
         now: @escaping @Sendable () -> Timestamp, note: @escaping @Sendable (String) -> Void
     ) -> TileSourceConfiguration {

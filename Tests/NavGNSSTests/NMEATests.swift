@@ -67,7 +67,7 @@ struct NMEATests {
         #expect((strict.consume(wrong) + strict.finish()).isEmpty && strict.rejections[.checksum] == 1)
         let bare = Array("$\(line)\r\n".utf8)
         #expect((strict.consume(bare) + strict.finish()).isEmpty && strict.rejections[.missingChecksum] == 1)
-        var lenient = NMEAParser(configuration: .init(acceptsMissingChecksum: true))
+        var lenient = NMEAParser(acceptsMissingChecksum: true)
         #expect((lenient.consume(bare) + lenient.finish()).count == 1)
         let lower = String(decoding: nmea(line), as: UTF8.self).split(separator: "*")
         #expect((strict.consume(Array("\(lower[0])*\(lower[1].lowercased())".utf8)) + strict.finish()).count == 1)
@@ -106,10 +106,10 @@ struct NMEATests {
 
     @Test("a date that lost 1024 weeks is moved past the pivot")
     func rollover() {
-        let pivot = NMEAParser.Configuration(rolloverPivotNs: 1_546_300_800_000_000_000)
-        let fixes = parse("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,060402,,,A", configuration: pivot)
+        let pivot: Int64 = 1_546_300_800_000_000_000
+        let fixes = parse("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,060402,,,A", rolloverPivotNs: pivot)
         #expect(fixes.first?.stampNs == 1_637_409_600_000_000_000, "2002-04-06 and 1024 weeks")
-        let kept = parse("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,060419,,,A", configuration: pivot)
+        let kept = parse("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,060419,,,A", rolloverPivotNs: pivot)
         #expect(kept.first?.stampNs == 1_554_552_000_000_000_000)
     }
 
@@ -122,10 +122,6 @@ struct NMEATests {
             "GPGLL,5321.6802,N,00630.3372,W,000000.5,A,A")
         let midnight: Int64 = 1_306_627_200_000_000_000
         #expect(fixes.map(\.stampNs) == [-500_000_000, 0, -200_000_000, 500_000_000].map { midnight + $0 })
-        let known = parse(
-            "GPGGA,000000.0,5321.6802,N,00630.3372,W,1,8,1.0,6,M,,,,",
-            configuration: .init(initialDateNs: midnight - 3_000_000_000))
-        #expect(known.first?.stampNs == midnight)
     }
 
     @Test("a leap second is a fix of its own with the stamp of the next midnight")
@@ -193,7 +189,7 @@ struct NMEATests {
 
     @Test("a live receiver's epoch is handed out with its last sentence once the cycle is learned")
     func learnedCycle() {
-        var parser = NMEAParser(configuration: .init(epochEnd: .learned))
+        var parser = NMEAParser(epochEnd: .learned)
         func cycle(_ second: Int) -> [[UInt8]] {
             [
                 nmea("GPRMC,12000\(second),A,5321.6802,N,00630.3372,W,,,280511,,,A"),

@@ -74,8 +74,7 @@ struct Comparison {
     init(_ name: String) throws {
         let path = "ingest/gpsd_logs/" + name
         // gpsd takes dates before its own release for a lost rollover; the oldest log that it believes is of 2017.
-        var parser = NMEAParser(
-            configuration: .init(acceptsMissingChecksum: true, rolloverPivotNs: 1_483_228_800_000_000_000))
+        var parser = NMEAParser(acceptsMissingChecksum: true, rolloverPivotNs: 1_483_228_800_000_000_000)
         nmea = parser.consume(try TestData.recording(path)) + parser.finish()
         var oracle = GPSDParser()
         let reports = oracle.consume(try TestData.recording(path + ".chk")) + oracle.finish()

@@ -31,11 +31,11 @@ import Testing
 
     @Test func whatIsNeededSoonerComesFirst() {
         var planner = CachePlanner(.navigation())
-        _ = planner.move(to: Self.start)
+        let around = planner.move(to: Self.start).added.map(\.tile)
         let changes = planner.follow(PlannedLine(Self.line(80)))
-        #expect(changes.removed.isEmpty)
+        #expect(!around.isEmpty && changes.removed.isEmpty)
         #expect(changes.added.map(\.need) == changes.added.map(\.need).sorted())
-        #expect(Set(changes.added.map(\.tile)).isDisjoint(with: Set()))
+        #expect(Set(changes.added.map(\.tile)).isDisjoint(with: around))
         #expect(planner.wanted.map(\.need) == planner.wanted.map(\.need).sorted())
         #expect(Set(planner.wanted.map(\.tile)).count == planner.wanted.count)
         // The circle around the destination is wider than the corridor.

@@ -149,11 +149,11 @@ struct DownloadPlanTests {
     }
 
     @Test("What waits to be taken is not fetched again when a set is replaced")
-    func heldCounts() {
+    func heldCounts() throws {
         var plan = Self.plan()
         plan.want([Self.want(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
-        guard let result = plan.finish(start.key, Self.fetched(start), at: .zero) else { return }
+        let result = try #require(plan.finish(start.key, Self.fetched(start), at: .zero))
         plan.hold(result)
         plan.want([Self.want(1)], for: Self.predicted)
         #expect(plan.starts(at: .zero).isEmpty)

@@ -7,13 +7,11 @@ import Synchronization
 import Testing
 
 /// A source whose tiles come packed, and are checked by the queue.
-private final class PackedTestSource: ReceivingSource {
+private final class PackedTestSource: TileSource {
     let tileset = "map"
-    let domain = TileDomain.maps
     let place = "a test"
     let isRemote = true
     let knowsSizes = false
-    let executor: (any TaskExecutor)? = nil
     private let asked = Mutex<[TileID: Int]>([:])
     private let bytes: @Sendable (TileID, Int) -> [UInt8]
 

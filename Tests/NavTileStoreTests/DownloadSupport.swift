@@ -76,7 +76,6 @@ final class DownloadTestSource: TileSource {
     }
 
     let tileset: String
-    let domain = TileDomain.maps
     let place = "a test"
     let isRemote: Bool
     let knowsSizes: Bool
@@ -116,14 +115,14 @@ final class DownloadTestSource: TileSource {
         .edition(TilesetEdition(tileset: tileset, domain: .maps, version: "", zooms: 0...14), Validators())
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         let count = state.withLock { state in
             state.asked.append(tile)
             return state.asked.count { $0 == tile }
         }
-        if let rule { return try rule(tile, count).get() }
+        if let rule { return .answer(try rule(tile, count).get()) }
         let answer: Answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { state in
@@ -135,7 +134,7 @@ final class DownloadTestSource: TileSource {
         } onCancel: {
             self.answer(tile, .failure(TileSourceError(.cancelled, "taken back")))
         }
-        return try answer.get()
+        return .answer(try answer.get())
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize { sizeRule(tile) }

@@ -36,7 +36,7 @@ struct StoreCheckTests {
             try bench.store.addEdition(roads.edition, now: at(0))
             _ = try bench.store.commit(roads.tiles, now: at(1))
         }
-        try bench.store.use(EditionKey("roads", "v2"), now: at(2))
+        try bench.store.completeRegions([:], using: [EditionKey("roads", "v2")], now: at(2))
         bench.store.close()
         // As a process leaves it that is killed after the index was written.
         let current = bench.path + "/tilesets/roads/current"

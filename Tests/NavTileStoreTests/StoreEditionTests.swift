@@ -79,7 +79,7 @@ struct StoreEditionTests {
         #expect(try bench.text(old.addresses[0], version: "v2") == "road 0 of v2")
         let link = bench.path + "/tilesets/roads/current"
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "v1")
-        try bench.store.use(new.key, now: at(9))
+        try bench.store.completeRegions([:], using: [new.key], now: at(9))
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "v2")
         #expect(try bench.text(old.addresses[0]) == "road 0 of v2")
         #expect(try bench.store.reader.editions().map(\.inUseSince) == [nil, at(9)])

@@ -106,7 +106,7 @@ struct StoreFaultTests {
         let second = try RoadEdition("v2", count: 1)
         try bench.store.addEdition(second.edition, now: at(4))
         _ = try bench.store.commit(second.tiles, now: at(4))
-        try bench.store.use(second.key, now: at(5))
+        try bench.store.completeRegions([:], using: [second.key], now: at(5))
         let view = bench.path + "/tilesets/roads/v1/12/1/7.road"
         bench.store.close()
         let index = bench.path + "/index.sqlite"

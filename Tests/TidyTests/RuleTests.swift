@@ -56,6 +56,12 @@ import Testing
         #expect(texts(Rules.purity([file(line)])) == [])
     }
 
+    @Test func missingDocumentationOfTheExportedProductIsFound() {
+        let text = "public import Glibc\n/// A.\n@frozen\npublic struct A {\n    public var b = 1\n    var c = 2\n}\n"
+        let found = Rules.documentation([file(text), file(text, "Sources/NavMap/B.swift")])
+        #expect(texts(found) == ["Sources/NavGeo/A.swift:5: public, and without documentation: public var b = 1"])
+    }
+
     @Test func namesOfTheGlossaryThatDoNotExistAreFound() {
         let rows = "| term | meaning | in code | on the wire |\n|---|---|---|---|\n| fix | one | `Fix` | `GnssFix` |\n"
         let table = file(rows + "| step | two | `Step`, `Fix.none` | `RouteStep` |\n", Rules.glossary)

@@ -164,6 +164,24 @@ enum Rules {
         return word[..<open].contains(".") && word.first?.isLowercase == true
     }
 
+    /// The targets of the exported product.
+    private static let exported: Set<String> = ["NavBus", "NavKit", "NavMessages", "NavConfig", "NavGeo"]
+
+    /// Public declarations of the exported product without documentation. Elsewhere a name may speak for itself.
+    static func documentation(_ files: [SourceFile]) -> [Finding] {
+        files.filter { $0.isSwift && !$0.isGenerated && $0.target.map(exported.contains) ?? false }.flatMap {
+            file -> [Finding] in
+            let lines = file.lines.map { $0.drop { $0 == " " } }
+            return numbered(lines).compactMap { number, line in
+                guard line.hasPrefix("public "), SwiftCode.importedModule(line) == nil else { return nil }
+                // An attribute may take several lines; its last one ends with a parenthesis.
+                let above = lines[..<(number - 1)].last { !$0.hasPrefix("@") } ?? ""
+                guard !above.hasPrefix("///"), !above.hasSuffix(")") else { return nil }
+                return Finding(path: file.path, line: number, message: "public, and without documentation: \(line)")
+            }
+        }
+    }
+
     static let maximumLines = 700
 
     static func fileLength(_ files: [SourceFile]) -> [Finding] {

@@ -40,6 +40,10 @@ struct TidyTests {
         expectNone(Rules.commentedOutCode(Repository.files))
     }
 
+    @Test func theExportedProductIsDocumented() {
+        expectNone(Rules.documentation(Repository.swiftSources))
+    }
+
     @Test func filesStayShort() {
         expectNone(Rules.fileLength(Repository.files))
     }

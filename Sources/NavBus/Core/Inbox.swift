@@ -85,12 +85,6 @@ package struct Inbox {
 
     // MARK: Subscriptions
 
-    /// True when a message of `topic` would be queued.
-    package func wants(_ topic: String) -> Bool {
-        guard let index = indices[topic] else { return false }
-        return !topics[index].queues.isEmpty
-    }
-
     /// The topics that are wanted now, in the order of their subscription.
     package var wantedTopics: [String] { topics.filter { !$0.queues.isEmpty }.map(\.name) }
 

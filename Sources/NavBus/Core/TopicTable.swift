@@ -7,8 +7,6 @@ package struct TopicTable {
     private var slots: ContiguousArray<Int32> = ContiguousArray(repeating: -1, count: 16)
     private var last = 0
 
-    var count: Int { keys.count }
-
     /// The topic's frame: its name and a NUL, so that no name is a prefix of another.
     package static func key(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
 

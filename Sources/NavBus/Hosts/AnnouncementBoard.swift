@@ -7,7 +7,6 @@ package struct AnnouncementBoard {
     /// The shortest interval of sending an unchanged announcement: a tenth of a second.
     package static let repetitionNanoseconds: Int64 = 100_000_000
 
-    /// The answer to a follower.
     package enum Answer: Hashable {
         case nothing, signOfLife, announcement
     }

@@ -18,7 +18,6 @@ package struct PeerStateMachine {
     /// node repeats itself.
     package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
 
-    /// An action for the shell.
     package enum Effect: Hashable {
         /// Ask, saying which announcement is known.
         case ask(bootID: UInt64, revision: UInt64)

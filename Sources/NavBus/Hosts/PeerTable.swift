@@ -295,7 +295,6 @@ final class PeerTable {
         }
     }
 
-    /// The configured peers that are not there.
     var absentees: [TCPEndpoint] { entries.filter { $0.machine.announcement == nil }.map(\.peer.endpoint) }
 
     /// Takes leave, so that the peers drop this node's calls, and closes the sockets.

@@ -58,7 +58,6 @@ extension ZeroMQSocket {
     }
 }
 
-/// An event of a monitored socket.
 struct MonitorEvent {
     let event: Int32
     let value: UInt32

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// A file descriptor that closes itself.
 final class FileDescriptor: Sendable {
     let rawValue: Int32
 

@@ -5,11 +5,9 @@ internal import Glibc
 /// It is made with the first subscription or call: a node that only publishes does not look around.
 final class RegistryFollower {
     private let watcher: RegistryWatcher
-    private let directory: BusDirectory
     private var reader: RegistryReader
     private var schedule: RegistrySchedule
 
-    /// The live nodes, by name.
     private(set) var nodes: [Announcement] = []
     /// Counts the changes of ``nodes``; 0 before the first look.
     private(set) var generation = 0
@@ -18,7 +16,6 @@ final class RegistryFollower {
     private static let healthyFactor: Int64 = 30
 
     init(_ directory: BusDirectory, rescanMilliseconds: Int) {
-        self.directory = directory
         watcher = RegistryWatcher(directory)
         reader = RegistryReader(directory: directory)
         let factor = watcher.fileDescriptor == nil ? 1 : Self.healthyFactor

@@ -28,7 +28,6 @@ public struct CallResponder: Sendable {
     public func finish(_ status: CallStatus) { channel.finish(.status(status)) }
 }
 
-/// An answer of another thread.
 enum ResponderAnswer: Sendable {
     case message([UInt8])
     case response([UInt8])

@@ -141,7 +141,6 @@ package struct ClientCallStateMachine {
     /// The call cannot go on, for a reason on this side.
     package mutating func fail(_ status: CallStatus) -> [Effect] { hasEnded ? [] : end(status) }
 
-    /// Time passed.
     package mutating func tick(now: Int64) -> [Effect] {
         if hasEnded { return [] }
         if now >= deadline {

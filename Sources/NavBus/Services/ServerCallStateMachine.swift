@@ -19,7 +19,6 @@ package struct ServerCallStateMachine {
     /// True once the call is over, for whatever reason.
     package private(set) var hasEnded = false
     /// True when it ended without the handler's doing.
-    package private(set) var isCancelled = false
     private var nextSequence: UInt64 = 0
 
     package init(isStreaming: Bool, timeoutNanoseconds: UInt64, credit: UInt64, now: Int64) {
@@ -63,7 +62,6 @@ package struct ServerCallStateMachine {
     /// The client cancelled, or is gone: nobody reads an answer.
     package mutating func cancelled() -> [Effect] { stop([.notifyCancelled]) }
 
-    /// Time passed.
     package mutating func tick(now: Int64) -> [Effect] {
         guard now >= deadline else { return [] }
         return stop([.sendEnd(CallStatus(.deadlineExceeded, "the deadline passed at the server")), .notifyCancelled])
@@ -71,7 +69,7 @@ package struct ServerCallStateMachine {
 
     private mutating func stop(_ effects: [Effect]) -> [Effect] {
         guard !hasEnded else { return [] }
-        (hasEnded, isCancelled) = (true, true)
+        hasEnded = true
         return effects
     }
 }

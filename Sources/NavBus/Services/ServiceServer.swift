@@ -70,7 +70,6 @@ package final class ServiceServer {
         mailbox = ResponderMailbox(waker)
     }
 
-    /// The services, by name.
     package var descriptions: [ServiceDescription] { services.values.map(\.description).sorted { $0.name < $1.name } }
     package var callCount: Int { callTimers.count }
     /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.

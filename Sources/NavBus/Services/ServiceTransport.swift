@@ -363,7 +363,6 @@ final class ServiceTransport {
 }
 
 extension ServiceStatistics {
-    /// Both sides of one node.
     package init(_ client: ServiceClient, _ server: ServiceServer) {
         self = server.statistics
         let made = client.statistics

@@ -3,7 +3,6 @@ internal import CZeroMQ
 /// Puts messages of the services' protocol on sockets and takes them off, see <doc:Services>; one's storage serves all
 /// sockets of a side.
 final class ServiceWire {
-    /// A whole message.
     enum Incoming {
         case malformed
         case message(ServiceFrame, Payload)

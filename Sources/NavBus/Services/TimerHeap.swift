@@ -16,7 +16,6 @@ struct TimerHeap<Entry: TimerEntry> {
     /// The moment when the earliest is due, `Int64.max` when there is none.
     var next: Int64 { entries.isEmpty ? .max : entries[0].dueAt }
 
-    /// The earliest entry when it is due.
     func due(_ now: Int64) -> Entry? { next <= now ? entries.first : nil }
 
     /// Sets when an entry is due; `Int64.max` takes it out.
@@ -44,11 +43,6 @@ struct TimerHeap<Entry: TimerEntry> {
         last.heapIndex = index
         rise(index)
         sink(last.heapIndex)
-    }
-
-    mutating func removeAll() {
-        for entry in entries { entry.heapIndex = -1 }
-        entries = []
     }
 
     private mutating func rise(_ start: Int) {

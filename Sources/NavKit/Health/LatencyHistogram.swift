@@ -37,7 +37,6 @@ package struct LatencyHistogram {
         return (Int64(subBuckets + (index & (subBuckets - 1)) + 1) << Int64(shift)) - 1
     }
 
-    /// Adds the counts of another one.
     mutating func add(_ other: LatencyHistogram) {
         for index in counts.indices {
             counts[index] = UInt32(clamping: UInt64(counts[index]) + UInt64(other.counts[index]))

@@ -13,7 +13,6 @@ package struct LockstepPoint: Sendable, Hashable {
     }
 }
 
-/// A barrier request of a player.
 package struct LockstepRequest: Sendable, Hashable {
     /// The kind of barrier, as in `navbus.v1.BarrierPhase`.
     package enum Phase: Sendable, Hashable {
@@ -41,7 +40,6 @@ package struct LockstepRequest: Sendable, Hashable {
 /// arrival over different sockets does not matter. It knows no socket, clock or message type, and answers nothing by
 /// itself: the shell asks ``next(isIdle:now:isSubscribed:)`` what to do until that says to wait.
 package struct BarrierTracker<Content> {
-    /// An action for the shell.
     package enum Action {
         /// Let the node's time reach this, timers included.
         case setTime(SimulatedTime, epoch: UInt32)

@@ -5,7 +5,6 @@ import NavMessages
 /// The player's part in lockstep playback: finds who takes part, makes sure that they hear each other, and leads them from
 /// step to step.
 package final class LockstepLeader {
-    /// The options of a playback.
     package struct Options {
         /// The names of the participants; empty takes every node of the bus that lives by `/clock`.
         package var names: [String] = []

@@ -1,6 +1,5 @@
 package import Logging
 
-/// One line of a log.
 package struct LogLine: Sendable, Equatable {
     /// The longest text, bytes; what is over it is cut.
     package static let maximumText = 4_096

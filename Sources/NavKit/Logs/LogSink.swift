@@ -137,6 +137,5 @@ extension Logger.Level {
 }
 
 extension LogLevel {
-    /// swift-log's level in the schema.
     init(_ level: Logger.Level) { self.init(rawValue: Int32(level.rank) + 1) }
 }

@@ -138,7 +138,6 @@ public final class StreamCall<Response: Message> {
 public struct ServedService {
     /// The service as the schema declares it.
     public let descriptor: ServiceDescriptor
-    /// Handles one call.
     let handle: (ServerCall) -> Void
 
     init(_ descriptor: ServiceDescriptor, handle: @escaping (ServerCall) -> Void) {

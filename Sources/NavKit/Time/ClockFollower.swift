@@ -34,7 +34,6 @@ public enum ClockEvent: Sendable, Hashable {
 ///
 /// It knows no clock and no socket.
 package struct ClockFollower {
-    /// The content of a message.
     package struct Sample {
         package var time: SimulatedTime
         package var epoch: UInt32
@@ -46,7 +45,6 @@ package struct ClockFollower {
         }
     }
 
-    /// A reason for ignoring a message.
     package enum Reason: Hashable {
         /// Its time is before the present one of the same epoch.
         case backwards

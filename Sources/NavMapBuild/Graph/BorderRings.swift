@@ -145,7 +145,6 @@ extension CountryBorder {
     }
 }
 
-/// Sets that grow together.
 private struct DisjointSets {
     private var parents: [Int] = []
 

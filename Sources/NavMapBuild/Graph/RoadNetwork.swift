@@ -16,7 +16,6 @@ struct DirectedEdge: Sendable, Hashable {
 /// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier bars
 /// the way. Signals, crossings and the like lie within segments.
 struct RoadNetwork: Sendable {
-    /// The oddities of the ways.
     struct Oddities: Sendable {
         var missingNodes = 0
         var shortWays = 0

@@ -21,10 +21,8 @@ struct SideIndex: Sendable {
     private static let cellSize: Int32 = 200_000
     private static let most = 256
 
-    /// No sides.
     init() {}
 
-    /// These sides, numbered in their order.
     init(_ sides: [CountryBorder.Side]) {
         self.sides.reserveCapacity(sides.count)
         for side in sides { append(side) }

@@ -5,16 +5,13 @@ package import NavGeo
 /// Nodes are those that ways or restrictions name, ascending by id, also the ones that the extract lacks. Ways are those
 /// that may be roads and those of countries' borders, relations the restrictions and those borders; both ascend by id. Tags are (key, text number) pairs of the keys in ``TagKey``.
 public struct OSMData: Sendable {
-    /// A member of a relation.
     public struct Member: Sendable, Equatable {
         /// The kind of object that a relation's member is.
         public enum Kind: UInt8, Sendable {
             case node, way, relation
         }
 
-        /// The kind of object.
         public var kind: Kind
-        /// Its OSM id.
         public var id: Int64
         /// Its role, a text of ``OSMData/strings``.
         public var role: UInt32
@@ -26,20 +23,17 @@ public struct OSMData: Sendable {
 
     /// The counts of what was read and left out.
     public struct Statistics: Sendable, Equatable {
-        /// Nodes, ways and relations in the extract.
         public var nodes = 0, ways = 0, relations = 0
         /// Ids that came twice; the last object counts.
         public var duplicateIDs = 0
         /// Nodes outside of the world.
         public var invalidCoordinates = 0
 
-        /// Nothing read.
         public init() {}
     }
 
     /// The extract's time stamp, seconds since 1970 UTC, when its header says one.
     public internal(set) var timestamp: Int64?
-    /// Counts of the reading.
     public package(set) var statistics = Statistics()
 
     package var strings = StringTable()
@@ -79,7 +73,6 @@ package struct TagLists: Sendable {
     package var keys: ContiguousArray<TagKey> = []
     package var values: ContiguousArray<UInt32> = []
 
-    /// No objects.
     package init() {}
 
     /// Adds a tag to the object that ``close()`` will end.
@@ -105,7 +98,6 @@ package struct ElementList<Part: Sendable>: Sendable {
     package var parts: ContiguousArray<Part> = []
     package var tags = TagLists()
 
-    /// No objects.
     package init() {}
 
     /// Ends the current object, whose parts and tags were appended.
@@ -156,7 +148,6 @@ package struct ElementList<Part: Sendable>: Sendable {
     }
 }
 
-/// Search in ascending ids.
 package enum IDSearch {
     /// The place of `id`, looking first just behind `hint`, as ids of neighbouring objects often follow each other.
     @inline(__always)

@@ -1,6 +1,5 @@
 internal import Synchronization
 
-/// A phase of a build.
 public enum BuildPhase: String, Sendable, CaseIterable {
     case readingWays = "reading ways"
     case readingNodes = "reading nodes"

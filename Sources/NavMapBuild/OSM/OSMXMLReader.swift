@@ -278,7 +278,6 @@ private struct NodePass {
         self.place = nil
     }
 
-    /// The data with all nodes.
     mutating func finish() -> OSMData {
         for (node, tags) in found.sorted(by: { $0.key < $1.key }) {
             data.taggedNodes.append(node)

@@ -67,7 +67,6 @@ struct PBFBlock {
         if key == countryKeys.0 || key == countryKeys.1 { evidence.add(try text(value)) }
     }
 
-    /// The bytes of a string.
     func text(_ index: UInt64) throws(WireError) -> UnsafeRawBufferPointer {
         guard index < UInt64(strings.count) else { throw .badIndex }
         return strings[Int(index)]

@@ -14,7 +14,6 @@ package final class PBFFile: Sendable {
         let length: Int
     }
 
-    /// The file's header.
     package struct Header: Sendable {
         /// Features that a reader must support.
         var required: [String] = []

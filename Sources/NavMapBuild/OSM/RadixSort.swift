@@ -1,4 +1,3 @@
-/// Sorting of OSM ids.
 enum RadixSort {
     /// Sorts ids ascending, 11 bits a pass, leaving out the passes whose bits are all equal.
     ///

@@ -14,7 +14,6 @@ public struct StringTable: Sendable {
         }
     }
 
-    /// The number of texts.
     public var count: Int { ends.count }
 
     /// The number of `text`, added if it is new.

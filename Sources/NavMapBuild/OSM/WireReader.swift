@@ -39,13 +39,11 @@ package struct WireReader {
     private let bytes: UnsafeRawBufferPointer
     private var position: Int
 
-    /// A reader over all of `bytes`.
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         position = 0
     }
 
-    /// Whether all bytes are consumed.
     package var isAtEnd: Bool { position >= bytes.count }
 
     /// The bytes not yet consumed.
@@ -98,7 +96,6 @@ package struct WireReader {
         return Field(number: UInt32(number), type: UInt8(key & 7))
     }
 
-    /// The bytes of a length-delimited value.
     package mutating func delimited() throws(WireError) -> UnsafeRawBufferPointer {
         let length = try number()
         guard length <= UInt64(remaining) else { throw .truncated }

@@ -3,7 +3,6 @@
 /// OSM's files need elements and attributes only, so there are no document types and no entities but the five that XML
 /// has and numbered characters: nothing in a file can make it grow. Text between tags is passed over.
 struct XMLScanner {
-    /// The next item.
     enum Event {
         /// An element begins; its name and attributes are those of the scanner until the next event.
         case start

@@ -12,11 +12,6 @@ package enum NestedDissection {
     package struct Road: BitwiseCopyable, Sendable {
         package var first: UInt32
         package var second: UInt32
-
-        package init(first: UInt32, second: UInt32) {
-            self.first = first
-            self.second = second
-        }
     }
 
     /// Share of the nodes at either end of a direction that a cut must leave on different sides.
@@ -67,7 +62,6 @@ package enum NestedDissection {
     /// The directions of the map along which cuts are tried.
     private static let sweepCount = 4
 
-    /// The scratch memory of one thread.
     fileprivate final class Scratch: @unchecked Sendable {
         let network: UnitFlow.Network
         let flow: UnitFlow

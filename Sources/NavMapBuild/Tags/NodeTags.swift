@@ -9,7 +9,6 @@ public enum NodeTags {
         case unsaid
     }
 
-    /// The features of a node.
     package struct Meaning: Sendable, Equatable {
         package var flags: NodeFlags = []
         /// The feature that it becomes between the ends of an edge; nil for none.

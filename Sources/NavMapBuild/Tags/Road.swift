@@ -45,7 +45,6 @@ package struct RoadDirection: Sendable, Hashable {
         hasher.combine(UInt64(freeFlowSpeed.bitPattern) << 32 | UInt64(turnLanes ^ destination &* 31))
     }
 
-    /// The attributes with their texts.
     package func attributes(_ strings: StringTable) -> RoadAttributes {
         RoadAttributes(
             roadClass: roadClass, flags: flags, access: access, freeFlowSpeed: freeFlowSpeed,

@@ -2,7 +2,6 @@ package import NavMap
 
 /// Speed limits and expected speeds, from OSM's tags.
 package enum SpeedTags {
-    /// A speed limit.
     package enum Limit: Equatable, Sendable {
         /// km/h.
         case speed(Float)

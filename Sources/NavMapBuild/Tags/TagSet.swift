@@ -3,7 +3,6 @@ package struct TagSet: Sendable {
     private var values = ContiguousArray<UInt32>(repeating: 0, count: TagKey.allCases.count)
     private var used: ContiguousArray<TagKey> = []
 
-    /// No tags.
     package init() {}
 
     /// Replaces all tags by those of object `index` of `lists`; of a repeated key the last one counts.
@@ -14,12 +13,6 @@ package struct TagSet: Sendable {
             used.append(lists.keys[at])
             values[Int(lists.keys[at].rawValue)] = lists.values[at]
         }
-    }
-
-    /// Sets one tag to the text with a number.
-    package mutating func set(_ key: TagKey, _ value: UInt32) {
-        used.append(key)
-        values[Int(key.rawValue)] = value
     }
 
     /// The number of a key's value, 0 without.
@@ -33,7 +26,6 @@ package struct TagSet: Sendable {
         return value == 0 ? nil : Word(rawValue: value)
     }
 
-    /// Whether the object has the key.
     @inline(__always)
     package func has(_ key: TagKey) -> Bool { values[Int(key.rawValue)] != 0 }
 }

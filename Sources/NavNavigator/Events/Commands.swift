@@ -12,13 +12,10 @@ public struct RoutePreferences: Sendable, Hashable {
     public var allowsOnline = true
     /// Whether live traffic counts.
     public var usesTraffic = true
-    /// In which units distances are told.
     public var units = DistanceUnits.ofCountry
 
-    /// The defaults.
     public init() {}
 
-    /// Wishes.
     public init(options: RouteOptions, vehicle: VehicleProfile? = nil, allowsOnline: Bool = true) {
         self.options = options
         self.vehicle = vehicle
@@ -26,18 +23,15 @@ public struct RoutePreferences: Sendable, Hashable {
     }
 }
 
-/// Routes that are asked for.
 public struct RouteOrder: Sendable, Hashable {
     /// The origin; nil for the vehicle's position.
     public var origin: Waypoint?
     /// Stops and pass-through points, the last one the destination.
     public var waypoints: [Waypoint]
-    /// The preferences for the routes.
     public var preferences: RoutePreferences
     /// The number of alternatives to the best route, 0 ... 2.
     public var alternatives: Int
 
-    /// An order.
     public init(
         origin: Waypoint? = nil, waypoints: [Waypoint], preferences: RoutePreferences = RoutePreferences(),
         alternatives: Int = 0
@@ -57,23 +51,18 @@ public struct SimulatedDrive: Sendable, Hashable {
     /// The factors that are driven with.
     public static let speedRange = 0.1...10.0
 
-    /// A drive.
     public init(speedFactor: Double = 1) { self.speedFactor = speedFactor }
 }
 
-/// A route of the preview.
 public enum PreviewChoice: Sendable, Hashable {
     /// By its place, from 0.
     case index(Int)
-    /// By its number.
     case route(UInt64)
 }
 
-/// A user's command to the navigator.
 public enum NavigatorCommand: Sendable, Equatable {
     /// Find routes; as a preview they are kept for a choice until guidance starts or is stopped.
     case calculate(RouteOrder, isPreview: Bool)
-    /// Choose one of the previewed routes.
     case selectPreview(PreviewChoice)
     /// Start guidance along a previewed route: the chosen one unless another is named.
     case start(preview: PreviewChoice?, SimulatedDrive?)
@@ -117,6 +106,5 @@ public enum CommandReply: Sendable, Equatable {
     case legStarted(RouteProgress?, EventContext)
     /// The route is up to date.
     case refreshed(RefreshEvent)
-    /// It was not done.
     case failed(RouteFailure)
 }

@@ -5,9 +5,7 @@ public import NavMatching
 public import NavPositioning
 public import NavRouting
 
-/// The origin of a published event.
 public struct EventContext: Sendable, Hashable {
-    /// When it happened.
     public var stamp: Timestamp
     /// The trip: the stamp of its start in nanoseconds; 0 without a trip.
     public var sessionID: UInt64
@@ -24,7 +22,6 @@ public enum Effect: Sendable {
     case publish(EventContext, Publication)
     /// Find routes and answer with the id.
     case requestRoute(RouteQuery)
-    /// The route is no longer needed.
     case cancelRoute(requestID: UInt64)
     case needTiles([RoadTileID])
     /// Ask the owner's policy and answer with the id.
@@ -38,9 +35,7 @@ public enum Effect: Sendable {
     case keepTrip(TripSnapshot?)
 }
 
-/// A message to the outside.
 public enum Publication: Sendable {
-    /// Phase of the trip.
     case state(NavigatorState)
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
@@ -51,9 +46,7 @@ public enum Publication: Sendable {
     /// The instruction on the screen; nil clears it.
     case visual(VisualInstruction?, distance: Double, duration: Double)
     case spoken(SpokenInstruction, distance: Double, duration: Double)
-    /// A step of arriving.
     case arrival(ArrivalEvent)
-    /// A fix that was not used.
     case fixRejected(Fix, FixRejection)
     /// Positions are predicted from now on, or follow fixes again.
     case simulation(SimulationEvent)
@@ -86,40 +79,30 @@ public enum RouteChange: Sendable, Hashable, CaseIterable {
     case refreshed
 }
 
-/// The phase of a trip.
 public struct NavigatorState: Sendable, Hashable {
-    /// The phase.
     public enum Phase: Sendable, Hashable {
-        /// No position yet.
         case idle
-        /// A position, no route.
         case freeDrive
         /// Routes to choose from, no guidance yet.
         case preview
-        /// Guidance along a route.
         case guidance(GuidanceState)
     }
 
-    /// The state of guidance.
     public enum GuidanceState: Sendable, Hashable {
         /// A route is in force, the vehicle was not seen on it yet.
         case initialized
         case tracking, uncertain, offRoute
-        /// The destination is reached.
         case complete
     }
 
-    /// The phase.
     public var phase: Phase
     /// Whether a new route is being found.
     public var isRerouting: Bool
     /// The leg being driven, from 0.
     public var leg: Int
-    /// Legs of the route.
     public var legCount: Int
     /// Whether the vehicle stands at a waypoint and waits for the next leg to be started.
     public var isHeld: Bool
-    /// The trip's destination.
     public var destination: Waypoint?
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth?
@@ -128,7 +111,6 @@ public struct NavigatorState: Sendable, Hashable {
     /// Road tiles around the vehicle that the tileset has and that are not on board.
     public var missingTiles = 0
 
-    /// The source of positions.
     public enum PositionKind: Sendable, Hashable, CaseIterable {
         case measured, predicted, simulated
     }
@@ -184,9 +166,7 @@ public struct SimulationEvent: Sendable, Hashable {
         case willBegin, began, willEnd, ended
     }
 
-    /// The step.
     public var phase: Phase
-    /// Why.
     public var reason: SimulationReason
     /// The vehicle's estimated position; nil when it is lost.
     public var position: VehiclePosition?
@@ -228,7 +208,6 @@ public enum DeviationState: Sendable, Hashable, CaseIterable {
     case wrongWay
 }
 
-/// A deviation with its measure.
 public struct Deviation: Sendable, Hashable {
     /// The vehicle's relation to the route.
     public var state: DeviationState
@@ -248,11 +227,9 @@ public struct RouteProgress: Sendable, Equatable {
     public var offset: Double
     /// The leg, from 0.
     public var leg: Int
-    /// Legs of the route.
     public var legCount: Int
     /// The step in the leg, from 0.
     public var step: Int
-    /// Steps of the leg.
     public var stepCount: Int
     /// The last passed point of the route's line.
     public var point: Int
@@ -276,13 +253,9 @@ public struct RouteProgress: Sendable, Equatable {
     public var edge: EdgeKey?
     /// The road here: of the route, and off the route the one that the vehicle is on; nil off the roads.
     public var attributes: RoadAttributes?
-    /// The maneuver ahead.
     public var nextManeuver: Maneuver?
-    /// The instruction on the screen.
     public var visualInstruction: InstructionID?
-    /// The last spoken instruction.
     public var spokenInstruction: InstructionID?
-    /// The vehicle's position.
     public var position: VehiclePosition
     /// Whether the vehicle is shown on its route.
     public var isSnapped: Bool
@@ -294,21 +267,17 @@ public struct RouteProgress: Sendable, Equatable {
     public var waypointsRemaining: Int
 }
 
-/// A step of arriving.
 public struct ArrivalEvent: Sendable, Equatable {
-    /// The step.
     public enum Phase: Sendable, Equatable {
         case approaching(isFirst: Bool)
         case arrived, held, legStarted
     }
 
-    /// The step.
     public var phase: Phase
     /// The leg that ends at the waypoint; for a started leg the leg itself.
     public var leg: Int
     /// The waypoint's index in the route.
     public var waypoint: Int
-    /// Whether it is the last one.
     public var isDestination: Bool
     /// Metres to go.
     public var distanceRemaining: Double

@@ -4,7 +4,6 @@ public import NavPositioning
 
 /// Something that happened: the only thing that changes a ``Navigator``.
 public struct NavigatorEvent: Sendable {
-    /// The kind of event.
     public enum Kind: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
@@ -25,14 +24,11 @@ public struct NavigatorEvent: Sendable {
         case configured(NavigatorConfig)
     }
 
-    /// When it happened.
     public var stamp: Timestamp
     /// The sequence of the message that brought it, 0 for none.
     public var causeSequence: UInt64
-    /// The kind of event.
     public var kind: Kind
 
-    /// An event.
     public init(stamp: Timestamp, causeSequence: UInt64 = 0, kind: Kind) {
         self.stamp = stamp
         self.causeSequence = causeSequence

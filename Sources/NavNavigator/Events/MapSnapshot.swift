@@ -4,9 +4,7 @@ public import NavRouting
 
 /// The map as the core sees it: an immutable snapshot of the loaded tiles.
 public struct MapSnapshot: Sendable {
-    /// The roads.
     public let graph: RoadGraph
-    /// Permitted turns.
     public let turns: TurnGraph
     /// The vehicle's costs without traffic: where it can be. A road that is said to be closed may be driven all the same.
     public let metric: Metric

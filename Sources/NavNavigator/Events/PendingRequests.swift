@@ -6,11 +6,9 @@ import NavRouting
 ///
 /// An answer after the deadline, a second one, or one to a request that was never made finds nothing here.
 struct PendingRequests<Purpose> {
-    /// A request.
     struct Request {
         let id: UInt64
         let purpose: Purpose
-        /// When it was made.
         fileprivate(set) var stamp: Timestamp
         /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
@@ -68,7 +66,6 @@ struct PendingRequests<Purpose> {
     }
 }
 
-/// The purpose of a requested route.
 enum PendingRoute {
     /// The trip that is to start, or another way for the trip under way: see ``RouteSearch/pending``.
     case search

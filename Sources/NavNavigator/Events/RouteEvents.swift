@@ -2,9 +2,7 @@ public import NavGeo
 public import NavPositioning
 import NavRouting
 
-/// A step of rerouting.
 public struct RerouteEvent: Sendable, Equatable {
-    /// The step.
     public enum Phase: Sendable, Equatable {
         case willReroute
         case fetching(attempt: Int)
@@ -38,15 +36,11 @@ public struct RerouteEvent: Sendable, Equatable {
         case waypoint
     }
 
-    /// The step.
     public var phase: Phase
-    /// Why.
     public var reason: Reason
-    /// The request, once there is one.
     public var requestID: UInt64?
     /// The number of the attempt to find the route, from 1; nil before the first.
     public var attempt: Int?
-    /// The vehicle's position.
     public var position: VehiclePosition?
     /// Within this distance of the vehicle maneuvers are avoided, metres; 0 for nowhere.
     public var maneuverAvoidance = 0.0
@@ -89,11 +83,8 @@ public struct AlternativesUpdate: Sendable, Equatable {
         case forkPassed, taken, routeChanged, replaced, notAccepted, invalidated, stopped
     }
 
-    /// One that is none any more.
     public struct Removed: Sendable, Hashable {
-        /// Its number.
         public var id: UInt64
-        /// Why.
         public var reason: Removal
     }
 
@@ -101,7 +92,6 @@ public struct AlternativesUpdate: Sendable, Equatable {
     public var alternatives: [OfferedAlternative]
     /// The numbers of those that were not there before.
     public var added: [UInt64] = []
-    /// Those that are gone.
     public var removed: [Removed] = []
     /// Why there are none; nil when the search succeeded.
     public var failure: RouteFailure?
@@ -109,7 +99,6 @@ public struct AlternativesUpdate: Sendable, Equatable {
 
 /// A step of going on along an alternative.
 public struct AlternativeSwitch: Sendable, Equatable {
-    /// The step.
     public enum Phase: Sendable, Equatable {
         /// Before the route in force changes.
         case willTake
@@ -117,19 +106,14 @@ public struct AlternativeSwitch: Sendable, Equatable {
         case failed(RouteFailure)
     }
 
-    /// The step.
     public var phase: Phase
-    /// The alternative's number.
     public var id: UInt64
     /// Whether the vehicle turned onto it; else it was asked for.
     public var isByDriving: Bool
-    /// The vehicle's position.
     public var position: VehiclePosition?
 }
 
-/// The gain of a faster route.
 public struct FasterRouteGain: Sendable, Hashable {
-    /// Seconds.
     public var seconds: Double
     /// As a share of the time that is left on the route in force, 0 ... 1.
     public var share: Double
@@ -139,7 +123,6 @@ public struct FasterRouteGain: Sendable, Hashable {
 
 /// A step of taking a faster route.
 public struct FasterRouteEvent: Sendable, Equatable {
-    /// Why it was not taken.
     public enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it.
         case refused
@@ -151,7 +134,6 @@ public struct FasterRouteEvent: Sendable, Equatable {
         case superseded
     }
 
-    /// The step.
     public enum Phase: Sendable, Equatable {
         /// `acceptUntil` is when it is decided without a user; nil when it is decided at once.
         case detected(acceptUntil: Timestamp?)
@@ -159,19 +141,15 @@ public struct FasterRouteEvent: Sendable, Equatable {
         case rejected(Rejection)
     }
 
-    /// The step.
     public var phase: Phase
     /// The faster route's number, the same when it comes into force.
     public var id: UInt64
-    /// The faster route.
     public var plan: RoutePlan
-    /// The gain.
     public var gain: FasterRouteGain
 }
 
 /// The durations of the route in force were brought up to date.
 public struct RefreshEvent: Sendable, Equatable {
-    /// The outcome.
     public enum Phase: Sendable, Equatable {
         case refreshing
         /// `changedEdges` pieces of the route take another time.
@@ -181,21 +159,17 @@ public struct RefreshEvent: Sendable, Equatable {
         case invalidated
     }
 
-    /// The outcome.
     public var phase: Phase
     /// Seconds by which the arrival is later than was said before; negative when it is earlier.
     public var delta: Double
-    /// The route in force.
     public var plan: RoutePlan
     /// The vehicle's progress along it, with the new durations; nil before it was seen on it.
     public var progress: RouteProgress?
 }
 
-/// A previewed route.
 public struct PreviewedRoute: Sendable, Equatable {
     /// Its number, the same for the same way at every update; 0 for the best one.
     public var id: UInt64
-    /// The route with its guidance.
     public var plan: RoutePlan
     /// The roads that tell it from the others.
     public var via: [String]

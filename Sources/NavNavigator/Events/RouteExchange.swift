@@ -5,11 +5,8 @@ public import NavRouting
 
 /// A route with its guidance, as it goes into force.
 public struct RoutePlan: Sendable, Equatable {
-    /// The route.
     public var route: Route
-    /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
-    /// The provider.
     public var provider: RouteProvider
     /// Seconds that finding it took; nil when nobody measured it.
     public var computeDuration: Double?
@@ -22,7 +19,6 @@ public struct RoutePlan: Sendable, Equatable {
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
-    /// A route with guidance made for it.
     public init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {
         self.route = route
         self.guidance = guidance
@@ -48,16 +44,13 @@ public struct RoutePlan: Sendable, Equatable {
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }
 
-/// A provider of routes.
 public enum RouteProvider: Sendable, Hashable, CaseIterable {
     case onBoard
-    /// A server on the network.
     case online
     /// A user or another node, which gave the route.
     case external
 }
 
-/// The purpose of a route request.
 public enum RoutePurpose: Sendable, Hashable, CaseIterable {
     /// To be shown, before the start.
     case calculate
@@ -69,19 +62,15 @@ public enum RoutePurpose: Sendable, Hashable, CaseIterable {
     case alternatives
 }
 
-/// A request to the routing worker.
 public struct RouteQuery: Sendable, Equatable {
     /// Comes back with the answer.
     public var requestID: UInt64
-    /// The purpose.
     public var purpose: RoutePurpose
-    /// The request.
     public var request: RouteRequest
     /// The vehicle; nil for the node's.
     public var vehicle: VehicleProfile?
     /// Whether a provider on the network may be asked.
     public var allowsOnline: Bool
-    /// Whether traffic counts.
     public var usesTraffic: Bool
     /// In which units the guidance tells distances.
     public var units: DistanceUnits
@@ -93,24 +82,18 @@ public struct RouteQuery: Sendable, Equatable {
     public var deadline: Timestamp
 }
 
-/// An alternative with its guidance.
 public struct AlternativePlan: Sendable, Equatable {
-    /// The difference from the main route.
     public var alternative: AlternativeRoute
-    /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
 
-    /// An alternative with guidance made for its route.
     public init(alternative: AlternativeRoute, guidance: RouteGuidance) {
         self.alternative = alternative
         self.guidance = guidance
     }
 
-    /// The alternative as a route of its own.
     public var plan: RoutePlan { RoutePlan(route: alternative.route, guidance: guidance) }
 }
 
-/// Routes that were found.
 public struct FoundRoutes: Sendable, Equatable {
     /// The best route, or what is left of the one that is being driven.
     public var main: RoutePlan
@@ -121,7 +104,6 @@ public struct FoundRoutes: Sendable, Equatable {
     /// Others, the most useful first.
     public var alternatives: [AlternativePlan]
 
-    /// Routes.
     public init(
         main: RoutePlan, mainIsCurrent: Bool = false, via: [String] = [], alternatives: [AlternativePlan] = []
     ) {
@@ -135,13 +117,11 @@ public struct FoundRoutes: Sendable, Equatable {
 /// The answer to ``Effect/requestRoute(_:)``.
 public enum RouteAnswer: Sendable, Equatable {
     case found(FoundRoutes)
-    /// There is none.
     case failed(RouteFailure)
 }
 
 /// Why there is no route, or why a command was not carried out.
 public struct RouteFailure: Sendable, Equatable, Error {
-    /// The kind of failure.
     public enum Code: Sendable, Hashable, CaseIterable {
         case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
             `internal`
@@ -154,14 +134,12 @@ public struct RouteFailure: Sendable, Equatable, Error {
         case deniedByPolicy
     }
 
-    /// The kind.
     public var code: Code
     /// A description of what happened, for people.
     public var message: String
     /// Tiles without which the question cannot be settled.
     public var missingTiles: [RoadTileID]
 
-    /// A failure.
     public init(code: Code, message: String, missingTiles: [RoadTileID] = []) {
         self.code = code
         self.message = message

@@ -30,7 +30,6 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
 
 /// A decision that is to be taken, with what it is about.
 public enum PolicyQuestion: Sendable, Equatable {
-    /// May a reroute begin?
     case shouldReroute(RerouteEvent.Reason, DeviationState)
     /// With which preferences, and through which waypoints, is the new route asked for?
     case rerouteOptions(RerouteEvent.Reason, RoutePreferences, [Waypoint])
@@ -38,7 +37,6 @@ public enum PolicyQuestion: Sendable, Equatable {
     case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)
     /// May the alternative be taken that the vehicle turned onto?
     case shouldTakeAlternative(OfferedAlternative)
-    /// May the faster route be taken?
     case acceptFasterRoute(RoutePlan, FasterRouteGain)
     /// Is a fix that does not qualify to be left out?
     case shouldDiscardFix(Fix, FixRejection)
@@ -46,10 +44,8 @@ public enum PolicyQuestion: Sendable, Equatable {
     case shouldPreventReroutesWhenArriving(waypoint: Int, RouteWaypoint)
     /// Does the next leg begin at the waypoint?
     case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
-    /// The wording of an instruction.
     case reviseInstruction(Instruction, distance: Double, duration: Double)
 
-    /// The kind.
     public var kind: PolicyKind {
         switch self {
         case .shouldReroute: .shouldReroute
@@ -69,21 +65,17 @@ public enum PolicyQuestion: Sendable, Equatable {
 public struct PolicyRequest: Sendable, Equatable {
     /// Comes back with the answer.
     public var requestID: UInt64
-    /// The question.
     public var question: PolicyQuestion
     /// The answer if none comes.
     public var standard: Bool
     /// By when the answer counts.
     public var deadline: Timestamp
-    /// When it was asked.
     public var stamp: Timestamp
     /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, and from the lack of one.
     public internal(set) var causeSequence: UInt64 = 0
 }
 
-/// The party that decided.
 public enum PolicyDecider: Sendable, Hashable, CaseIterable {
-    /// No policy is configured.
     case standard
     /// The owner's node.
     case client
@@ -95,16 +87,11 @@ public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     case recorded
 }
 
-/// The replacement of an instruction.
 public struct RevisedInstruction: Sendable, Hashable {
-    /// A line of a banner.
     public struct Line: Sendable, Hashable {
-        /// The whole line.
         public var text: String
-        /// Its parts.
         public var components: [BannerComponent]
 
-        /// A line.
         public init(text: String, components: [BannerComponent]) {
             self.text = text
             self.components = components
@@ -124,7 +111,6 @@ public struct RevisedInstruction: Sendable, Hashable {
     public var content: Content?
     /// The language of the texts as a BCP 47 tag; nil for that of the instruction.
     public var language: String?
-    /// Whether nothing is told.
     public var isSuppressed: Bool
 
     /// Another content, or none at all.
@@ -169,25 +155,20 @@ public struct PolicyAnswer: Sendable, Equatable {
     public enum Content: Sendable, Equatable {
         /// Wishes for the new route and the waypoints that it is to lead through; none for those that it has.
         case reroute(RoutePreferences?, [Waypoint])
-        /// Other words.
         case instruction(RevisedInstruction)
     }
 
     /// Yes or no; nil leaves it to the standard answer.
     public var verdict: Bool?
-    /// The party that decided.
     public var decider: PolicyDecider
-    /// Why, for people.
     public var reason: String
     /// Seconds for which a no is not questioned again; nil for the configured time.
     public var hold: Double?
-    /// The content that goes with it.
     public var content: Content?
     /// Seconds from the question to the answer as the asker measured them; nil for the difference of the stamps, which are
     /// those of fixes.
     public var latency: Double?
 
-    /// An answer.
     public init(
         verdict: Bool?, decider: PolicyDecider = .client, reason: String = "", hold: Double? = nil,
         content: Content? = nil, latency: Double? = nil
@@ -201,15 +182,11 @@ public struct PolicyAnswer: Sendable, Equatable {
     }
 }
 
-/// A decision as it was taken.
 public struct PolicyDecision: Sendable, Equatable {
     /// The question's number; 0 when nobody was asked.
     public var requestID: UInt64
-    /// The kind of decision.
     public var kind: PolicyKind
-    /// Yes or no.
     public var verdict: Bool
-    /// The answer that decided.
     public var answer: PolicyAnswer
     /// Seconds from the question to the decision.
     public var latency: Double

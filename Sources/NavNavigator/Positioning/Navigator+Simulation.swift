@@ -8,7 +8,6 @@ struct DriveAlong {
     var speedFactor: Double
     /// Metres from the route's start.
     private(set) var offset: Double
-    /// When the next fix is due.
     var due: Timestamp
     var last: Timestamp
     /// Matches the fixes it makes.
@@ -77,7 +76,6 @@ extension Navigator {
         tell(.began, nil, event)
     }
 
-    /// Drives on when it is due.
     mutating func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
         guard let due = simulation?.due, due <= stamp, let trip, let fix = simulation?.fix(on: trip, at: stamp) else {
             return

@@ -14,16 +14,13 @@ struct Calculation: Equatable {
 
 /// Routes that are shown until guidance starts or they are stopped; nothing else ends it.
 struct PreviewState {
-    /// Routes that are shown.
     struct Shown: Equatable {
         var preview: RoutePreview
         var order: RouteOrder
-        /// The position of the vehicle at the request.
         var origin: VehiclePosition?
     }
 
     var shown: Shown?
 
-    /// Whether there are routes to choose from.
     var isActive: Bool { shown?.preview.routes.isEmpty == false }
 }

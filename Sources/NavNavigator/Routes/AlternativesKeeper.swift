@@ -228,7 +228,6 @@ struct AlternativesKeeper {
 
     // MARK: Taking
 
-    /// One that is shown, by its number.
     func offered(_ id: UInt64, to trip: Trip) -> OfferedAlternative? {
         kept.first { $0.isShown && $0.plan.alternative.id == id }.map { offered($0, trip) }
     }

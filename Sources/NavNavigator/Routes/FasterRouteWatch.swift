@@ -98,12 +98,10 @@ struct FasterRouteWatch {
 
 /// The counts of looks for faster routes, and of their outcomes.
 public struct FasterRouteCounts: Sendable, Equatable {
-    /// Routes that were asked for.
     public internal(set) var requests = 0
     /// Looks that were due when the vehicle was not known to follow its route, was near its end, or another route was being looked for.
     public internal(set) var heldBack = 0
     /// Routes that were not faster by enough, or part from the one in force too soon.
     public internal(set) var notWorthIt = 0
-    /// Faster routes that were detected.
     public internal(set) var detected = 0
 }

@@ -7,7 +7,6 @@ import NavRouting
 /// A cooldown and a minimum movement keep reroutes apart; failures back off exponentially up to a longest pause. It decides when, not
 /// whether: that the vehicle is off its route is told from outside.
 struct RouteSearch {
-    /// A trip that is wanted.
     struct TripOrder: Equatable {
         var order: RouteOrder
         var simulation: SimulatedDrive?
@@ -32,7 +31,6 @@ struct RouteSearch {
         var attempt: Int?
     }
 
-    /// The purpose of a route.
     enum Purpose: Equatable {
         case start(TripOrder)
         /// Another way for the trip that is under way.
@@ -44,25 +42,15 @@ struct RouteSearch {
         }
     }
 
-    /// A route that is waited for.
     struct Request: Equatable {
         var id: UInt64
         var purpose: Purpose
         /// Counted from 1 with the first after a success.
         var attempt: Int
-        /// The position of the vehicle at the request.
         var origin: VehiclePosition?
-
-        var reason: RerouteEvent.Reason {
-            switch purpose {
-            case .start: .manual
-            case .reroute(let draft): draft.reason
-            }
-        }
     }
 
     private enum State {
-        /// Nothing is wanted.
         case idle
         /// A trip is wanted; a position from which it can start is missing.
         case awaitingPosition(TripOrder)

@@ -48,7 +48,6 @@ struct RoutePlacement {
 /// expected of the vehicle moves the cursor and passes no waypoint.
 struct RouteCursor {
     private var route: Route
-    /// The thresholds in force.
     var config: NavigatorConfig
     /// The first passage of each edge, and for each passage the next of the same edge.
     private var firstPassage: [EdgeKey: Int] = [:]

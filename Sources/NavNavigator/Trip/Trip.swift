@@ -18,7 +18,6 @@ struct Trip {
         case arrival(ArrivalEvent)
     }
 
-    /// The stage of the trip.
     enum Stage {
         /// On the way to the end of a leg.
         case driving(leg: Int, isApproaching: Bool)
@@ -63,11 +62,8 @@ struct Trip {
     var preventsReroutes: Bool?
     /// Since when all that makes an arrival holds.
     var reachedSince: Timestamp?
-    /// Since when the vehicle stands.
     var standsSince: Timestamp?
-    /// The placement of the last position.
     private(set) var placement: RoutePlacement?
-    /// The last progress.
     private(set) var progress: RouteProgress?
 
     /// A trip along a plan without defects, at its start.

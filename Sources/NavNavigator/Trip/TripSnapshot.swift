@@ -7,7 +7,6 @@ public import NavRouting
 public struct TripSnapshot: Sendable, Equatable {
     /// The trip; 0 while it waits for its first position.
     public var sessionID: UInt64
-    /// The number of the route in force.
     public var routeID: UInt64
     /// The number of the route that the driver chose, and its edges on the map of the route in force.
     public var chosenRouteID: UInt64
@@ -24,7 +23,6 @@ public struct TripSnapshot: Sendable, Equatable {
     /// The waypoints still ahead, and the preferences for their route.
     public var order: RouteOrder
 
-    /// A trip.
     public init(
         sessionID: UInt64 = 0, routeID: UInt64 = 0, chosenRouteID: UInt64 = 0, chosenRoute: [EdgeKey] = [],
         leg: Int = 0, isAtStop: Bool = false, isHeld: Bool = false, plan: RoutePlan? = nil, order: RouteOrder

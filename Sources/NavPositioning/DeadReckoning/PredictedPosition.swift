@@ -1,6 +1,5 @@
 public import NavMatching
 
-/// The method of a prediction.
 public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     /// By the vehicle's odometry.
     case odometry
@@ -12,7 +11,6 @@ public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     case straightOn
 }
 
-/// The evidence of a position.
 public enum PositionEvidence: UInt8, Sendable, CaseIterable {
     /// A fix, or the vehicle's own odometry since the last one.
     case measured
@@ -24,13 +22,10 @@ public enum PositionEvidence: UInt8, Sendable, CaseIterable {
 
 /// A position without a fix of its own.
 public struct PredictedPosition: Sendable, Hashable {
-    /// The estimate of place and motion.
     public var estimate: MotionEstimate
     /// The place on the road graph; nil away from all roads.
     public var road: MatchedPosition.RoadPosition?
-    /// The method.
     public var method: PredictionMethod
-    /// The evidence.
     public var evidence: PositionEvidence
     /// Probability that it is on this road.
     public var probability: Double
@@ -41,7 +36,6 @@ public struct PredictedPosition: Sendable, Hashable {
 }
 
 extension MatchedPosition {
-    /// The position that a prediction stands for.
     public init(_ predicted: PredictedPosition) {
         let estimate = predicted.estimate
         self.init(

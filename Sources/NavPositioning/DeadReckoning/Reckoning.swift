@@ -19,7 +19,6 @@ public struct ReckoningConfig: Sendable, Hashable {
     /// Standard deviation along the road beyond which a prediction says nothing any more, metres.
     public var maximumSigma = 500.0
 
-    /// The defaults.
     public init() {}
 }
 
@@ -36,7 +35,6 @@ public enum ReckoningReason: UInt8, Sendable, CaseIterable {
 /// A struct that is asked: it holds the phase and the place, reads the ``PositionTracker`` and puts it where the road goes. Nothing is
 /// published and nothing is timed here.
 public struct Reckoning: Sendable {
-    /// The thresholds.
     public var config: ReckoningConfig
 
     private enum Phase: Sendable {
@@ -84,7 +82,6 @@ public struct Reckoning: Sendable {
     /// Seconds between fixes beyond which each one that counts ends a prediction: three of them would take too long.
     private static let sparsePeriod = 5.0
 
-    /// Follows the fixes.
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
 
     /// Why positions are predicted at present; nil while fixes are followed.
@@ -214,7 +211,6 @@ public struct Reckoning: Sendable {
         if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
     }
 
-    /// Forgets where the vehicle was.
     public mutating func reset() {
         self = Reckoning(config: config)
     }

@@ -36,7 +36,6 @@ struct RoadExit {
 /// The roads as one who drives on sees them: where they lead, and how fast they are driven.
 struct RoadAhead {
     let metric: Metric
-    /// The route, where there is one.
     let prior: RoutePrior?
 
     /// Angle by which a way that turns off is less likely by a factor of e, radians: of ten vehicles at a crossing two turn off.

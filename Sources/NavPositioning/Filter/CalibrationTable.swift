@@ -23,12 +23,10 @@ public struct CalibrationTable: Sendable {
 
     /// Along the direction of travel.
     public private(set) var along = Shares()
-    /// Across it.
     public private(set) var across = Shares()
     private var filtered: [Double] = []
     private var raw: [Double] = []
 
-    /// An empty table.
     public init() {}
 
     /// Errors noted.

@@ -16,7 +16,6 @@ struct FilterState: Sendable {
         static let scale = 5
         /// Error of the receiver's position that lasts, metres to the east.
         static let biasEast = 6
-        /// The same to the north.
         static let biasNorth = 7
         static let count = 8
     }

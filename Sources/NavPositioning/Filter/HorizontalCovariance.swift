@@ -2,9 +2,7 @@ import Glibc
 
 /// Covariance of a horizontal position, m².
 public struct HorizontalCovariance: Sendable, Hashable {
-    /// Variance to the east.
     public var east: Double
-    /// Variance to the north.
     public var north: Double
     /// Covariance of both.
     public var eastNorth: Double

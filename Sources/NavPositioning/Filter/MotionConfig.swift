@@ -75,7 +75,6 @@ public struct MotionConfig: Sendable, Hashable {
     /// The time that a driver keeps to a deviation from the speed that the road lets expect, seconds.
     public var expectedSpeedTime = 60.0
 
-    /// The defaults.
     public init() {}
 
     /// Returns the lasting part of a fix's error and its own noise: a standard deviation in metres and a variance in m².

@@ -38,7 +38,6 @@ struct MotionFilter: Sendable {
     /// Speed from which a lasting error is told from movement, m/s.
     private static let standingSpeed = 0.15
 
-    /// A filter at its first fix.
     init(_ fix: Fix, config: MotionConfig) {
         self.config = config
         stamp = fix.stamp

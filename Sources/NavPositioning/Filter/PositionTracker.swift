@@ -3,9 +3,7 @@ public import NavMatching
 
 /// An estimate of a vehicle's place and motion, with its uncertainty.
 public struct MotionEstimate: Sendable, Hashable {
-    /// When.
     public var stamp: Timestamp
-    /// The place.
     public var coordinate: Coordinate
     /// Covariance of that, m², with what lasts of the receiver's error.
     public var covariance: HorizontalCovariance
@@ -84,7 +82,6 @@ public struct PositionTracker: Sendable {
     /// At the time of the last fix that counted.
     private var answer: MotionEstimate?
 
-    /// A tracker that has seen nothing.
     public init(config: MotionConfig = MotionConfig(), limits: FixLimits = FixLimits()) {
         self.config = config
         qualifier = FixQualifier(limits)
@@ -112,7 +109,6 @@ public struct PositionTracker: Sendable {
     }
     /// Usual time between a fix's time and its arrival, seconds; nil when the fixes do not tell.
     public var usualLatency: Double? { qualifier.usualLatency }
-    /// The receiver in use.
     public var receiver: UInt8? { selector.active }
     /// The change of the receiver in use by the last fix; nil when there was none.
     public var receiverChange: ReceiverChange? { selector.change }
@@ -319,7 +315,6 @@ struct OdometryBuffer: Sendable {
 
     subscript(index: Int) -> Odometry { ring[(first + index) % OdometryBuffer.capacity] }
 
-    /// When the newest was measured.
     var newest: Timestamp? { count > 0 ? self[count - 1].stamp : nil }
 
     /// Adds a report; one that is not later than the newest is left out. What no longer fits is returned.

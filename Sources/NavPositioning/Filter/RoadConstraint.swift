@@ -11,7 +11,6 @@ public struct RoadConstraint: Sendable, Hashable {
     /// Standard deviation between the vehicle's direction and the road's, radians.
     public var bearingSigma: Double
 
-    /// A constraint.
     public init(coordinate: Coordinate, bearing: Double, crossSigma: Double, bearingSigma: Double) {
         self.coordinate = coordinate
         self.bearing = bearing

@@ -6,7 +6,6 @@ import NavMatching
 public struct MotionSignals: OptionSet, Sendable, Hashable {
     /// One bit a signal.
     public let rawValue: UInt8
-    /// Signals from their bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The receiver's speed over ground.
@@ -15,7 +14,6 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
     public static let receiverCourse = MotionSignals(rawValue: 1 << 1)
     /// The speed of the wheels, and that they stand.
     public static let wheels = MotionSignals(rawValue: 1 << 2)
-    /// The rate of turn.
     public static let turnRate = MotionSignals(rawValue: 1 << 3)
 }
 
@@ -25,7 +23,6 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
 /// reflection makes positions wrong for seconds, and one way and the other; a wrong unit makes a speed wrong always, and the same way. Where two
 /// signals say the same, both are right and the positions are not.
 struct SignalMonitor: Sendable {
-    /// Those that are not to be believed.
     var distrusted: MotionSignals {
         var signals: MotionSignals = longWay.evidence.isWrong ? .receiverSpeed : []
         for index in evidence.indices where evidence[index].isWrong {
@@ -36,7 +33,6 @@ struct SignalMonitor: Sendable {
 
     private struct Leg: Sendable {
         var bearing: Double
-        /// Mean course of the receiver.
         var course: Double?
         var turned: Double?
     }
@@ -44,7 +40,6 @@ struct SignalMonitor: Sendable {
     /// A rate that is summed up over time, by trapezoids.
     private struct Sum: Sendable {
         var value = 0.0
-        /// Seconds that it is of.
         var seconds = 0.0
         private var last: (stamp: Timestamp, rate: Double)?
 
@@ -205,7 +200,6 @@ struct SignalMonitor: Sendable {
 
 /// The evidence against a signal: the times in a row that it was wrong, and which way; the verdict lasts until it was right as often.
 struct SignalEvidence: Sendable {
-    /// Whether it is not to be believed.
     private(set) var isWrong = false
     private var count = 0
     private var sign = 0

@@ -43,6 +43,5 @@ public struct FixLimits: Sendable, Hashable {
     /// Receivers with numbers below this are preferred to all others, in the order of their numbers.
     public var preferredReceivers = 0
 
-    /// The defaults.
     public init() {}
 }

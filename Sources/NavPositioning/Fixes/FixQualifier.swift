@@ -106,7 +106,6 @@ struct FixQualifier: Sendable {
         return nil
     }
 
-    /// Returns the defect of a fix by itself.
     private func defect(of fix: Fix, sigma: Double) -> FixRejection? {
         if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
         if fix.jamming == .certain { return FixRejection(reason: .jamming) }

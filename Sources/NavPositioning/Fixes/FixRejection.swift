@@ -1,6 +1,4 @@
-/// Why a fix was not used.
 public struct FixRejection: Error, Sendable, Hashable {
-    /// The reason.
     public enum Reason: UInt8, Sendable, Hashable, CaseIterable {
         /// No position, or one that is out of range.
         case invalid
@@ -28,7 +26,6 @@ public struct FixRejection: Error, Sendable, Hashable {
         case integrity
         /// Counterfeit signals.
         case spoofing
-        /// Interference.
         case jamming
 
         /// Whether a fix that is rejected for it is one of now: the receiver is heard, and what it says does not count.
@@ -41,35 +38,22 @@ public struct FixRejection: Error, Sendable, Hashable {
         }
     }
 
-    /// The reason.
     public var reason: Reason
     /// The measured value, where it is a number.
     public var value: Double?
-    /// The allowed value.
     public var limit: Double?
-
-    /// A rejection.
-    public init(reason: Reason, value: Double? = nil, limit: Double? = nil) {
-        self.reason = reason
-        self.value = value
-        self.limit = limit
-    }
 }
 
-/// The verdict on a fix.
 public enum FixVerdict: Sendable, Hashable {
-    /// It counts.
     case accepted
     /// It counts, and its clock runs again from another moment: the clock was set, or a recording starts over.
     case acceptedAfterClockSet
     /// It counts, and the vehicle is somewhere else: the fixes have stayed there for long enough.
     case acceptedAfterJump
-    /// It does not count.
     case rejected(FixRejection)
     /// It is of a receiver that is not in use.
     case standby
 
-    /// Whether it counts.
     public var isAccepted: Bool {
         switch self {
         case .accepted, .acceptedAfterClockSet, .acceptedAfterJump: true

@@ -1,6 +1,5 @@
 /// Another of several receivers is used from now on.
 public struct ReceiverChange: Sendable, Hashable {
-    /// Why.
     public enum Reason: Sendable, Hashable, CaseIterable {
         /// None of the old one's fixes counted any more.
         case failed
@@ -12,12 +11,9 @@ public struct ReceiverChange: Sendable, Hashable {
 
     /// The receiver that was used until now.
     public var old: UInt8
-    /// The one that is used.
     public var new: UInt8
-    /// Why it changed.
     public var reason: Reason
 
-    /// A change from one receiver to another.
     public init(old: UInt8, new: UInt8, reason: Reason) {
         (self.old, self.new, self.reason) = (old, new, reason)
     }

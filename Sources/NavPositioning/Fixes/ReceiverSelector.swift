@@ -49,7 +49,6 @@ struct ReceiverSelector: Sendable {
 
     /// The receiver in use; nil before the first fix.
     private(set) var active: UInt8?
-    /// The change by the last fix.
     private(set) var change: ReceiverChange?
     private var receivers = InlineArray<4, Receiver?>(repeating: nil)
     private var lastSwitch: Timestamp?

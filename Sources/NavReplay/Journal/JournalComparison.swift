@@ -6,7 +6,6 @@ package import NavigationNode
 
 /// Lays what was recorded beside what is said now, topic by topic.
 struct JournalComparison {
-    /// The first message that is another.
     struct Difference: Equatable {
         var topic: String
         /// Position of the message among those of the topic, from 1.
@@ -27,7 +26,6 @@ struct JournalComparison {
         var compared = 0
         /// Messages that the recorder missed: as many of those that are said now are passed over.
         var missing = 0
-        /// All of those.
         var missingCount = 0
 
         init(type: String) { self.type = type }

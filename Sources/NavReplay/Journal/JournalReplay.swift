@@ -14,7 +14,6 @@ package import NavigationNode
 /// found anew, on the map that they were found on; what a provider on the network and the owner's policy said is taken from
 /// the journal.
 package struct JournalReplay {
-    /// The outcome.
     package struct Summary: Sendable, Equatable, Codable {
         package var events = 0
         package var runs = 0
@@ -28,7 +27,6 @@ package struct JournalReplay {
     private let path: String
     private let directory: TilesetDirectory
 
-    /// A replay of a bag on the tiles that the node had.
     package init(bag path: String, tiles: String) throws(NodeError) {
         self.path = path
         directory = try TilesetDirectory(path: tiles)

@@ -13,7 +13,6 @@ package import NavigationNode
 struct JournalScan {
     /// A run of the node: from its start to its end, whatever the time did meanwhile.
     struct Run {
-        /// The first start of the core.
         var start: CoreStart
         /// Why maps came into force, in order.
         var maps: [MapCause] = []
@@ -22,7 +21,6 @@ struct JournalScan {
     private(set) var runs: [Run] = []
     private(set) var entryCount = 0
 
-    /// Reads a bag's journal once.
     init(_ reader: BagReader) throws(NodeError) {
         var cursor = reader.messages(BagQuery(topics: [JournalEntry.topic]))
         var expected: UInt64 = 1

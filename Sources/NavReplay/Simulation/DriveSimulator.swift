@@ -14,7 +14,6 @@ package import NavSimulation
 
 /// Drives a route that no car has driven, with the errors of a receiver and of the vehicle's own sensors, into a bag.
 package struct DriveSimulator {
-    /// The plan of a drive.
     package struct Plan: Sendable {
         /// Start, stops, destination.
         package var waypoints: [NavRouting.Waypoint]
@@ -24,7 +23,6 @@ package struct DriveSimulator {
         /// Fixes a second.
         package var rate: Double
         package var seed: UInt64
-        /// When the drive starts.
         package var start: NavGeo.Timestamp
         /// Reports of the vehicle's own motion a second; nil for none.
         package var odometryRate: Double?
@@ -48,7 +46,6 @@ package struct DriveSimulator {
         }
     }
 
-    /// The report of a drive.
     package struct Report: Sendable, Equatable, Codable {
         /// Metres of the drive.
         package var distance: Double

@@ -7,7 +7,6 @@ public struct RouteFork: Sendable, Equatable {
     public var edge: EdgeKey
     /// Metres from that edge's start: its length where the routes part at its end.
     public var offset: Double
-    /// The place.
     public var coordinate: Coordinate
     /// Metres from the start of both routes.
     public var routeOffset: Double
@@ -43,7 +42,6 @@ public struct AlternativeRoute: Sendable, Equatable {
     public var via: [String]
 }
 
-/// A route with alternatives to it.
 public struct AlternativeRoutes: Sendable, Equatable {
     /// The best route, or what is left of the route that is being driven.
     public var main: Route
@@ -54,10 +52,8 @@ public struct AlternativeRoutes: Sendable, Equatable {
     /// The most useful first.
     public var alternatives: [AlternativeRoute]
 
-    /// A route without alternatives.
     public init(main: Route) { self.init(main: main, mainIsCurrent: false, alternatives: []) }
 
-    /// Routes, named so that they can be told apart.
     init(main: Route, mainIsCurrent: Bool, alternatives: [AlternativeRoute]) {
         self.main = main
         self.mainIsCurrent = mainIsCurrent
@@ -70,7 +66,6 @@ public struct AlternativeRoutes: Sendable, Equatable {
 
 /// The answer to a request for alternatives.
 public enum AlternativesOutcome: Sendable, Equatable {
-    /// A route, with none or some alternatives.
     case found(AlternativeRoutes)
     /// There is no route; the outcome says why.
     case notFound(RouteOutcome)

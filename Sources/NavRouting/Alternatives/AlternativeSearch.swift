@@ -15,7 +15,6 @@ struct AlternativeSearch {
 
     let costs: HierarchyMetric
     let criteria: AlternativeCriteria
-    let workspace: SearchWorkspace
     let ends: HierarchyEnds
     let spaces: SearchSpaces
     private let query: HierarchyQuery
@@ -25,7 +24,6 @@ struct AlternativeSearch {
     {
         self.costs = costs
         self.criteria = criteria
-        self.workspace = workspace
         self.ends = ends
         turns = costs.hierarchy.turns
         query = HierarchyQuery(costs, workspace.hierarchy)

@@ -6,7 +6,6 @@ import NavMap
 /// Vertices are the turn graph's states by rank. Between two vertices there is one arc, stored with the lower one, which
 /// stands for both directions.
 public final class ContractionHierarchy: Sendable {
-    /// The turns that are contracted.
     public let turns: TurnGraph
     /// Vertices: one for each state.
     let vertexCount: Int

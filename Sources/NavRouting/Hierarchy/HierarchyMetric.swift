@@ -5,7 +5,6 @@ import NavMap
 /// An arc costs what the cheapest way between its ends over lower vertices costs, which is found triangle by triangle
 /// from the lowest vertex up.
 public final class HierarchyMetric: @unchecked Sendable {
-    /// The topology.
     public let hierarchy: ContractionHierarchy
     /// The costs of edges and turns.
     public let metric: Metric

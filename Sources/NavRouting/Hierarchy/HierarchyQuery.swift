@@ -30,16 +30,10 @@ package struct HierarchySeed {
     package var state: TurnState
     /// ms.
     package var cost: UInt32
-
-    package init(state: TurnState, cost: UInt32) {
-        self.state = state
-        self.cost = cost
-    }
 }
 
 /// The cheapest way between two sets of states: what both sides reach up the elimination tree, without a queue.
 package struct HierarchyQuery {
-    /// A way that was found.
     package struct Path {
         package var cost: UInt32
         /// The seeds it starts and ends at, by number.

@@ -26,15 +26,12 @@ public struct ExcludedArea: Sendable, Hashable {
     /// even-odd rule.
     public var corners: [Coordinate]
 
-    /// The most corners that are taken.
     public static let greatestCorners = 1_000
     /// The greatest distance of a corner from the corners' middle, metres.
     public static let greatestReach = 100_000.0
 
-    /// A polygon.
     public init(corners: [Coordinate]) { self.corners = corners }
 
-    /// A box, in degrees.
     public init(_ box: BoundingBox) {
         corners = [
             Coordinate(latitude: box.south, longitude: box.west), Coordinate(latitude: box.south, longitude: box.east),
@@ -68,10 +65,8 @@ public struct RouteOptions: Sendable, Hashable {
     public static let leastManeuver = Double.pi / 6
     /// The greatest ``initialManeuverAvoidance``, metres.
     public static let greatestInitialRadius = 5_000.0
-    /// The most areas that are taken.
     public static let greatestAreas = 50
 
-    /// The defaults.
     public init() {}
 
     var excludes: Bool { !excludedEdges.isEmpty || !excludedAreas.isEmpty }

@@ -35,7 +35,6 @@ public struct ProvidedRoute: Sendable, Equatable {
     /// One per stop after the start.
     public var legs: [Leg]
 
-    /// A route of its legs.
     public init(legs: [Leg]) { self.legs = legs }
 
     /// Seconds, turns included.
@@ -78,7 +77,6 @@ public struct UnmappedStretch: Sendable, Hashable {
     public var start: Double
     /// Metres from the leg's start where it ends.
     public var end: Double
-    /// The place where it begins.
     public var coordinate: Coordinate
 
     /// Metres.

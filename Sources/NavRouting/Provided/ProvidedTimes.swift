@@ -19,7 +19,6 @@ extension Route {
     }
 }
 
-/// The times of one leg of a provider.
 private struct LegTimes {
     private let leg: ProvidedRoute.Leg
     private let line: Polyline

@@ -9,7 +9,6 @@ package struct RoadStep: Sendable, Equatable {
     /// OSM way; nil for any.
     package var wayID: Int64?
 
-    /// A piece between two nodes.
     package init(from: Int64, to: Int64, wayID: Int64? = nil) {
         self.from = from
         self.to = to

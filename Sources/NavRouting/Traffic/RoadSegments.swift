@@ -149,7 +149,6 @@ final class RoadSegments: Sendable {
         for index in 0..<count { shares[index] = total > 0 ? Float(Double(shares[index]) / total) : 1 / Float(count) }
     }
 
-    /// The first node that is not below an id.
     func firstNode(from id: Int64) -> Int {
         var (low, high) = (0, nodes.count)
         while low < high {

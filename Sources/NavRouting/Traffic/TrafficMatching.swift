@@ -32,7 +32,6 @@ extension TurnGraph {
     public func prepareForTraffic() { _ = segments(graph) }
 }
 
-/// The edges with live traffic.
 struct LiveEdges {
     /// The cost of every edge, ms.
     var costs: ContiguousArray<UInt32>

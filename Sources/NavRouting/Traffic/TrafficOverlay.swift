@@ -29,16 +29,7 @@ public struct TrafficSpeed: Sendable, Hashable {
     }
 
     /// OSM way; nil when any way between the nodes is meant.
-    public var wayID: Int64? {
-        get { way == Self.anyWay ? nil : way }
-        set { way = newValue ?? Self.anyWay }
-    }
-
-    /// Until when it holds; nil until it is replaced.
-    public var validUntil: Timestamp? {
-        get { end == Self.endless ? nil : Timestamp(nanoseconds: end) }
-        set { end = newValue?.nanoseconds ?? Self.endless }
-    }
+    public var wayID: Int64? { way == Self.anyWay ? nil : way }
 
     /// Whether nobody may drive there.
     public var isClosed: Bool { speed == 0 }
@@ -75,13 +66,11 @@ public struct TrafficOverlay: Sendable, Equatable {
     /// The most segments that are kept.
     public static let greatestCount = 4_000_000
 
-    /// The speeds by nodes and way.
     public private(set) var speeds: ContiguousArray<TrafficSpeed> = []
 
     /// When the newest of them was measured; nil where nobody says. Who says the same again later changes nothing.
     public var stamp: Timestamp?
 
-    /// Nothing known.
     public init() {}
 
     /// The soonest moment at which a speed ceases to hold; nil when all hold until they are replaced.

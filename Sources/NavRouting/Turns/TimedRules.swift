@@ -4,10 +4,8 @@ import NavMap
 public struct ConditionSet: Sendable, Hashable {
     private var words: [UInt64] = []
 
-    /// No condition holds.
     public static let none = ConditionSet()
 
-    /// The number of those that hold.
     public var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
     mutating func insert(_ number: Int) {
@@ -22,7 +20,6 @@ public struct ConditionSet: Sendable, Hashable {
 
 /// The rules of a graph that hold at times only: turn restrictions and conditions of roads, with each distinct time once.
 struct TimedRules: Sendable {
-    /// A condition of a road.
     private struct Rule {
         var effect: RoadCondition.Effect
         var vehicles: VehicleAccess

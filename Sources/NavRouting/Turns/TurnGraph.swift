@@ -13,11 +13,8 @@ public typealias TurnState = UInt32
 /// whose states split the edges on the way. What nobody may ever drive has no arc; an arc that is forbidden to some, or
 /// at times, carries its restrictions, and a ``Metric`` says whether they hold.
 public final class TurnGraph: Sendable {
-    /// The roads.
     public let graph: RoadGraph
-    /// Number of states.
     public let stateCount: Int
-    /// Number of arcs.
     public var arcCount: Int { arcTargets.count }
 
     let arcOffsets: ContiguousArray<UInt32>
@@ -84,7 +81,6 @@ public final class TurnGraph: Sendable {
         reverseArcs = arcs
     }
 
-    /// The edge that a state stands on.
     @inline(__always)
     public func edge(of state: TurnState) -> EdgeIndex {
         let index = Int(state) - graph.edgeCount
@@ -118,7 +114,6 @@ public final class TurnGraph: Sendable {
         }
     }
 
-    /// The state that an arc leads to.
     @inline(__always)
     public func target(of arc: Int) -> TurnState { arcTargets[arc] }
 

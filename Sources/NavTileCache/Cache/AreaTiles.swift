@@ -8,7 +8,6 @@ package struct AreaTiles {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// The tiles that an edition has of an area.
     package mutating func tiles(
         of area: RegionArea, _ descriptor: RegionDescriptor, _ index: EditionIndex
     ) throws(TileFailure) -> [TileID] {

@@ -4,7 +4,6 @@ package import NavGeo
 package struct TilesetSettings: Sendable, Hashable {
     package var name: String
     package var domain: TileDomain
-    /// Whether its tiles may be kept.
     package var isCacheable: Bool
     /// Whether asking its source sends anything over a network.
     package var isRemote: Bool
@@ -25,13 +24,10 @@ package struct CacheSettings: Sendable {
     package var navigation = CacheProfile.navigation()
     /// The map tiles that are kept ahead.
     package var maps = CacheProfile.maps(zooms: 5...14)
-    /// The permitted use of the network.
     package var network = NetworkMode.unmetered
     /// The urgencies that are fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most bytes of tiles on disk.
-    package var budgetBytes: Int64 = 4_096_000_000
-    /// The same as it is configured, for messages, megabytes.
+    /// Most tiles on disk, in units of 1,000,000 bytes.
     package var budgetMB = 4_096.0
     /// The interval of asking sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
@@ -44,7 +40,12 @@ package struct CacheSettings: Sendable {
 
     package init() {}
 
-    /// Returns the profile of a domain.
+    /// Most bytes of tiles on disk.
+    package var budgetBytes: Int64 {
+        get { Int64((min(max(budgetMB, 0), 1e9) * 1e6).rounded()) }
+        set { budgetMB = Double(newValue) / 1e6 }
+    }
+
     func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
 }
 
@@ -63,7 +64,6 @@ package struct CacheInstant: Sendable, Hashable {
 
 /// The network as the shell knows it when the cache takes a turn.
 package struct NetworkReport: Sendable {
-    /// The condition of the sources.
     package var conditions: [SourceCondition]
     /// Whether tiles are being fetched, or somebody waits for the disk: the scrub stands still.
     package var isBusy: Bool
@@ -74,13 +74,11 @@ package struct NetworkReport: Sendable {
     }
 }
 
-/// Something that happens to the cache.
 package enum CacheEvent: Sendable {
     /// The process has started; the store is as the last one left it.
     case start
     /// The vehicle moved, or has another route.
     case vehicle(VehicleUpdate)
-    /// Tiles came, or did not.
     case downloads([DownloadResult])
     /// A source has said what it has, or has not.
     case edition(String, Result<EditionAnswer, TileSourceError>)
@@ -88,11 +86,8 @@ package enum CacheEvent: Sendable {
     case load(StoredRegionDefinition, token: UInt64)
     /// Samples of a wanted region's size are there, in bytes by tileset where there are any.
     case sampled(String, number: UInt64, estimates: [String: Int64])
-    /// Other thresholds hold.
     case settings(CacheSettings)
-    /// Time has passed.
     case tick(NetworkReport)
-    /// The process ends.
     case stop
 }
 
@@ -112,15 +107,12 @@ package enum CacheEffect: Sendable {
     case accepted(token: UInt64, region: String)
     /// A region that was asked for is not loaded.
     case refused(token: UInt64, TileFailure)
-    /// Something of a region has changed.
     case region(RegionNotice)
     /// Other editions are in use, or known.
     case tilesetsChanged
-    /// Something for the log.
     case log(isWarning: Bool, String)
 }
 
-/// A change of an offline region.
 package struct RegionNotice: Sendable {
     /// The five kinds of events of a region.
     package enum Kind: Sendable, Hashable { case loadProgress, loadFinished, removed, geometryChanged, metadataChanged }

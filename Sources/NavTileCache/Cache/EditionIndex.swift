@@ -1,6 +1,5 @@
 package import NavGeo
 
-/// The index of the tiles of an edition.
 package final class EditionIndex: Sendable {
     package let edition: TilesetEdition
     /// Bytes of each tile; nil where the source cannot list them.
@@ -25,10 +24,8 @@ package final class EditionIndex: Sendable {
             && box.east >= bounds.west
     }
 
-    /// Those of some levels that it has.
     package func levels(of layers: [RegionLayer]) -> [RegionLayer] { layers.filter { edition.zooms.contains($0.zoom) } }
 
-    /// Those of some tiles that it has, by tile.
     package func tiles(of rows: [TileRows]) -> [TileID] {
         var tiles: [TileID] = []
         for level in rows {

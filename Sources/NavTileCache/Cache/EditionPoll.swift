@@ -7,7 +7,6 @@ package struct EditionPoll {
     private static let firstPause: Int64 = 2_000_000_000
     private static let longestPause: Int64 = 60_000_000_000
 
-    /// Whether its source is being asked.
     package private(set) var isAsking = false
     /// Whether it is to be asked whatever that costs: it has shown that it has another edition, or somebody wants to know.
     package private(set) var isUrgent = false
@@ -25,7 +24,6 @@ package struct EditionPoll {
     /// Whether its source is to be asked now.
     package func isDue(at moment: Int64) -> Bool { !isAsking && moment >= asksAt && moment >= restsUntil }
 
-    /// Its source is being asked.
     package mutating func begin() { (isAsking, isUrgent) = (true, false) }
 
     /// It has answered.

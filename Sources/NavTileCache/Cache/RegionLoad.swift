@@ -10,7 +10,6 @@ package struct RegionLoad {
     /// Most failed tiles that are told apart; a region with more of them ends at once.
     static let greatestFailures = 10_000
 
-    /// The new definition.
     let definition: StoredRegionDefinition
     let editions: [String: String]
     /// Whether the region serves as something else until this is complete.
@@ -22,7 +21,6 @@ package struct RegionLoad {
     /// The moment when it began, UTC: what had expired by then is asked for.
     let started: NavGeo.Timestamp
 
-    /// A tile that was asked for.
     package struct Asked {
         package var edition: String
         /// Whether it is on board, and may have to be replaced.
@@ -34,7 +32,6 @@ package struct RegionLoad {
         }
     }
 
-    /// Tiles that were asked for.
     package var window: [TileAddress: Asked] = [:]
     /// The last missing tile that was looked at; nil for none.
     package private(set) var searched: RegionTile?
@@ -44,7 +41,6 @@ package struct RegionLoad {
     package var toRevalidate: [RegionTile] = []
     /// Whether the window has to be made or told anew.
     var isToAsk = true
-    /// Tiles that could not be got.
     package private(set) var failed: Set<TileAddress> = []
     /// The reason why the first of them could not.
     private(set) var failure: TileFailure?
@@ -62,7 +58,6 @@ package struct RegionLoad {
     /// The moment when its progress was written last, monotonic ns.
     var writtenAt: Int64
 
-    /// A load that has not asked for anything.
     package init(
         _ definition: StoredRegionDefinition, editions: [String: String], isUpdate: Bool, started: NavGeo.Timestamp,
         at moment: Int64
@@ -75,7 +70,6 @@ package struct RegionLoad {
         writtenAt = moment
     }
 
-    /// The owner of its demand.
     var owner: DownloadOwner { DownloadOwner(.region, definition.id) }
 
     // MARK: What is asked for

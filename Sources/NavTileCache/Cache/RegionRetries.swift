@@ -1,6 +1,5 @@
 /// A condition of this machine that keeps a region from being complete.
 package enum RegionObstacle: Sendable, CaseIterable {
-    /// The disk is full.
     case disk
     /// There is no room within the budget.
     case budget
@@ -35,7 +34,6 @@ package struct RegionRetries {
     @discardableResult
     package mutating func remove(_ id: String) -> Bool { waits.removeValue(forKey: id) != nil }
 
-    /// Whether a region waits.
     package func contains(_ id: String) -> Bool { waits[id] != nil }
 
     /// An obstacle has ended: what it kept waiting is due.

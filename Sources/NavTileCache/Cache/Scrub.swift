@@ -7,7 +7,6 @@ package struct Scrub: Sendable {
     /// After how many bytes the place is kept.
     private static let keepInterval: Int64 = 16 << 20
 
-    /// The schedule of steps.
     var pace: ScrubPace
     private(set) var place: ScrubPosition
     /// Bytes that were looked at since the place was kept.
@@ -18,7 +17,6 @@ package struct Scrub: Sendable {
     /// The reason why the last step failed.
     private var problem: String?
 
-    /// A scrub that goes on from a place.
     init(_ pace: ScrubPace, from place: ScrubPosition) {
         self.pace = pace
         self.place = place

@@ -50,7 +50,6 @@ package struct ScrubPace: Sendable, Hashable {
         due = Self.later(moment, max(Int64(min(seconds * 1e9, 1e18)), isRound ? Self.idle : Self.breath))
     }
 
-    /// A step has failed.
     package mutating func fail(at moment: Int64) {
         guard bytesPerSecond > 0 else { return }
         due = Self.later(moment, Self.rest)

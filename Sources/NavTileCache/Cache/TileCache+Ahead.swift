@@ -13,7 +13,6 @@ extension TileCache {
     /// The shortest interval of telling the store what will be needed, ns.
     static var guardInterval: Int64 { 2_000_000_000 }
 
-    /// Takes a report of the vehicle.
     func take(_ update: VehicleUpdate) {
         let change = vehicle.take(update)
         if change.isRoute { isChanged = true }

@@ -44,7 +44,6 @@ extension TileCache {
         isDear && tileset.settings.isRemote && tileset.current != nil && !tileset.poll.isUrgent
     }
 
-    /// Asks the sources that are due.
     func askForEditions() {
         for tileset in tilesets where tileset.settings.isCacheable && tileset.poll.isDue(at: moment) && !holds(tileset)
         {
@@ -59,7 +58,6 @@ extension TileCache {
         }
     }
 
-    /// Takes what a source has said of its edition.
     func take(_ answer: Result<EditionAnswer, TileSourceError>, of name: String) {
         guard let tileset = tileset(name) else { return }
         switch answer {
@@ -216,7 +214,6 @@ extension RegionLoad {
 }
 
 extension StoredRegion {
-    /// The definition, or the staged one.
     var newest: StoredRegionDefinition { staged?.definition ?? definition }
 
     /// The tilesets of which it has, or will have, tiles.

@@ -46,7 +46,6 @@ extension TileCache {
         }
     }
 
-    /// Goes on with what is stored of a region.
     func resume(_ region: StoredRegion) throws(StoreError) {
         let definition = region.newest
         var load = RegionLoad(
@@ -57,7 +56,6 @@ extension TileCache {
         try begin(load)
     }
 
-    /// Begins to load.
     func begin(_ load: RegionLoad) throws(StoreError) {
         let id = load.definition.id
         var load = load
@@ -296,17 +294,14 @@ extension TileCache {
 
     // MARK: What came
 
-    /// A tile is on board.
     func takeIntoLoads(_ tile: RegionTile, bytes: Int64) {
         for id in loads.keys { loads[id]?.take(tile, bytes: bytes, at: moment) }
     }
 
-    /// A tile holds on.
     func settleLoads(_ address: TileAddress, of edition: String?) {
         for id in loads.keys { loads[id]?.settle(address, of: edition, at: moment) }
     }
 
-    /// There is no such tile.
     func dropFromLoads(_ address: TileAddress, of edition: String?) {
         for id in loads.keys.sorted() {
             guard let tile = loads[id]?.drop(address, of: edition, at: moment) else { continue }
@@ -314,7 +309,6 @@ extension TileCache {
         }
     }
 
-    /// A tile could not be got.
     func failLoads(_ address: TileAddress, of edition: String?, _ failure: TileFailure) {
         for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
     }
@@ -342,7 +336,6 @@ extension TileCache {
         return .max
     }
 
-    /// Writes how far all regions are.
     func writeLoads() {
         for (id, load) in loads.sorted(by: { $0.key < $1.key }) {
             attempt("region '\(id)'") { () throws(StoreError) in
@@ -351,7 +344,6 @@ extension TileCache {
         }
     }
 
-    /// Tells of a region as it is now.
     func tell(
         _ kind: RegionNotice.Kind, _ id: String, _ progress: StoredRegionProgress? = nil, success: Bool? = nil,
         _ failure: TileFailure? = nil

@@ -64,7 +64,6 @@ extension TileCache {
 }
 
 extension TileFailure {
-    /// More is asked for than may wait.
     package static let overloaded = TileFailure(
         .resourceExhausted, "too many requests wait for the tile cache: ask again later", isRetryable: true)
 }

@@ -89,7 +89,6 @@ extension TileCache {
         }
     }
 
-    /// A region by its id.
     package func region(_ id: String) throws(TileFailure) -> RegionStatus {
         let stored = try checked { () throws(StoreError) -> RegionStatus? in
             guard let region = try store.reader.region(id) else { return nil }
@@ -213,7 +212,6 @@ extension TileCache {
         try checked { () throws(StoreError) in try store.reader.region(id) != nil }
     }
 
-    /// A region as it is stored.
     private func stored(_ id: String) throws(TileFailure) -> StoredRegion {
         guard let region = try checked({ () throws(StoreError) in try store.reader.region(id) }) else {
             throw Self.unknown(id)

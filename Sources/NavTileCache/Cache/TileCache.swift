@@ -13,14 +13,12 @@ package final class TileCache<Store: TileCacheStore> {
     package let store: Store
     /// The tilesets, in the order of the configuration.
     package let tilesets: [TrackedTileset]
-    /// The thresholds in force.
     package private(set) var settings: CacheSettings
     /// Reads the stored area of a region; nil when what is stored is none.
     let area: @Sendable (StoredRegionDefinition) -> RegionArea?
 
     /// The moment of the event that is being handled.
     private(set) var instant = CacheInstant(monotonic: 0, wall: Timestamp(nanoseconds: 0))
-    /// The network as it was reported last.
     var network = NetworkReport()
     private var effects: [CacheEffect] = []
 
@@ -149,7 +147,6 @@ package final class TileCache<Store: TileCacheStore> {
     /// Nanoseconds of the monotonic clock.
     var moment: Int64 { instant.monotonic }
 
-    /// A tileset by its name.
     package func tileset(_ name: String) -> TrackedTileset? { tilesets.first { $0.name == name } }
 
     /// Begins: what the store has is in use, and what was being loaded goes on.
@@ -164,7 +161,6 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("the offline regions") { () throws(StoreError) in try resumeRegions() }
     }
 
-    /// Does what is due.
     private func turn() {
         due = moment + 1_000_000_000
         due = min(due, lookAtDisk())

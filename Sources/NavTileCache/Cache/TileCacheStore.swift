@@ -22,7 +22,6 @@ package protocol TileCacheIndex {
     /// Returns those of some tiles that are not on board and needed by a region whose load was not cancelled.
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
-    /// All regions, by id.
     func regions() throws(StoreError) -> [StoredRegion]
     /// A region; nil when there is none of that id.
     func region(_ id: String) throws(StoreError) -> StoredRegion?
@@ -66,7 +65,6 @@ extension TileCacheIndex {
 package protocol TileCacheStore: AnyObject {
     associatedtype Index: TileCacheIndex
 
-    /// The index of the store.
     var reader: Index { get }
     /// Most bytes of tiles on disk.
     var budgetBytes: Int64 { get }
@@ -77,11 +75,9 @@ package protocol TileCacheStore: AnyObject {
     func setBudget(_ bytes: Int64)
     /// Evicts until `bytes` more fit into the budget, see ``Eviction``.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
-    /// Tells which tiles of an edition will be needed, all of them: eviction spares them.
+    /// Tells which tiles of an edition will be needed, all of them: eviction spares them. Kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)
-    /// Notes that tiles were needed.
     func touch(_ tiles: [TileRecord], now: Timestamp)
-    /// Writes what was only noted.
     func flush() throws(StoreError)
 
     /// Stores tiles in one transaction, evicting for them where the budget asks for it.
@@ -111,22 +107,19 @@ package protocol TileCacheStore: AnyObject {
     func completeRegions(
         _ regions: [String: StoredRegionProgress], using editions: [EditionKey], now: Timestamp
     ) throws(StoreError)
-    /// Takes tiles from what a region needs: their source does not have them.
+    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
     func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError)
-    /// Forgets what is staged of a region.
     func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError)
-    /// Changes a region's name and the client's own data.
+    /// Changes a region's name and the client's own data, also of what is staged; nil leaves them.
     func describeRegion(
         _ id: String, name: String?, metadata: [String: String]?, now: Timestamp
     ) throws(StoreError)
-    /// Removes a region; false when there is none of that id.
+    /// Removes a region, on a full disk too; its tiles stay until room is needed. False when there is none of that id.
     func removeRegion(_ id: String) throws(StoreError) -> Bool
 
     /// Reads and checks the files of some tiles; what is damaged leaves the store.
     func scrub(from position: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport
-    /// Returns the last saved position of the scrub.
     func savedScrubPosition() -> ScrubPosition
-    /// Saves where the scrub is.
     func saveScrubPosition(_ position: ScrubPosition)
     /// Takes the tiles that left the store because their files were damaged, since they were taken last.
     func takeLosses() -> [RegionTile]

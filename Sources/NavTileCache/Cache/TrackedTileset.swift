@@ -3,9 +3,7 @@ import NavStorage
 
 /// The state of one tileset: its editions, and the tiles that the vehicle will need and that are missing.
 package final class TrackedTileset {
-    /// The configuration.
     package let settings: TilesetSettings
-    /// The edition in use.
     package internal(set) var current: EditionIndex?
     /// The newest edition: tiles are fetched of this one.
     package internal(set) var newest: EditionIndex?
@@ -35,7 +33,6 @@ package final class TrackedTileset {
 
     package var name: String { settings.name }
 
-    /// The domain of its tiles.
     package var domain: TileDomain { settings.domain }
 
     /// Whether a newer edition waits to be taken into use.
@@ -76,7 +73,6 @@ package final class TrackedTileset {
         }
     }
 
-    /// Forgets all of them.
     func unwantAll() {
         isToTell = isToTell || !open.isEmpty
         (open, expired) = ([:], [:])

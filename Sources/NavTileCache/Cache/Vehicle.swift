@@ -2,7 +2,6 @@ package import NavGeo
 
 /// A report of the vehicle; of each kind the newest counts, and what is nil was not reported.
 package struct VehicleUpdate: Sendable {
-    /// A route as it was published.
     package struct Route: Sendable {
         package var id: UInt64?
         /// Its line; fewer than two corners: there is none.
@@ -25,23 +24,18 @@ package struct VehicleUpdate: Sendable {
         }
     }
 
-    /// The place.
     package var position: Coordinate?
-    /// The place along a route.
     package var progress: (route: UInt64?, metres: Double)?
     package var route: Route?
     package var alternatives: Alternatives?
-    /// Whether it is being guided.
     package var isGuided: Bool?
 
     package init() {}
 }
 
-/// The vehicle as it was reported.
 package struct VehicleState: Sendable {
     /// The position; nil before the first one.
     private(set) var position: Coordinate?
-    /// The route that is followed.
     private(set) var route: PlannedLine?
     /// The place along the route, metres.
     private(set) var cursor = 0.0
@@ -50,21 +44,16 @@ package struct VehicleState: Sendable {
     private var corners: [Coordinate] = []
     private var alternatives = VehicleUpdate.Alternatives(route: nil, lines: [])
 
-    /// The changes by a report.
     struct Change {
-        /// Whether there is another route or other alternatives.
         var isRoute = false
-        /// Whether the vehicle moved.
         var isMove = false
     }
 
-    /// The alternatives of the route that is followed.
     var forks: [PlannedLine] { alternatives.route == routeID ? alternatives.lines : [] }
 
     /// The place along the route; nil without a route.
     var cursorOnRoute: Double? { route == nil ? nil : cursor }
 
-    /// Takes a report in.
     mutating func take(_ update: VehicleUpdate) -> Change {
         var change = Change()
         if let next = update.route { change.isRoute = take(next) }

@@ -107,7 +107,6 @@ struct DemandLane: Sendable {
     }
 }
 
-/// The identity of a download.
 package struct DownloadKey: Sendable, Hashable {
     package var address: TileAddress
     package var edition: String?

@@ -101,7 +101,6 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// Wants one tile before all others.
     package mutating func ask(_ want: TileDemand) {
         let key = DownloadKey(want)
         givenUp[key] = nil

@@ -13,7 +13,6 @@ package enum DownloadUrgency: UInt8, Sendable, Hashable, Comparable, CaseIterabl
 
 /// The owner of a set of demands, which is replaced as a whole.
 package struct DownloadOwner: Sendable, Hashable {
-    /// The purpose of its demands.
     package var urgency: DownloadUrgency
     /// Its name, such as a region's id.
     package var name: String
@@ -24,7 +23,6 @@ package struct DownloadOwner: Sendable, Hashable {
     }
 }
 
-/// A tile that is wanted.
 package struct TileDemand: Sendable, Hashable {
     package var address: TileAddress
     /// Version of the edition it must be of; nil for whichever its source has.
@@ -67,11 +65,9 @@ package struct DownloadResult: Sendable {
     package var outcome: Result<TileAnswer, TileSourceError>
     /// The owners that wanted it when it arrived, by urgency and name.
     package var owners: [DownloadOwner]
-    /// The number of attempts.
     package var attempts: Int
 }
 
-/// The permitted use of a network.
 package enum NetworkMode: String, Sendable, CaseIterable {
     /// Everything.
     case unmetered
@@ -81,21 +77,16 @@ package enum NetworkMode: String, Sendable, CaseIterable {
     case offline
 }
 
-/// Whether a source can be reached.
 package enum SourceReachability: String, Sendable, CaseIterable {
     /// The last question was answered, or none was asked.
     case online
-    /// Some questions failed.
     case degraded
     /// It failed so often that it is left alone for a while.
     case offline
 }
 
-/// The condition of a source.
 package struct SourceCondition: Sendable, Hashable {
-    /// The tileset that comes from it.
     package var tileset: String
-    /// Whether it can be reached.
     package var reachability: SourceReachability
     /// The reason of its last failure, for people; nil when the last question was answered.
     package var reason: String?
@@ -111,9 +102,7 @@ package struct SourceCondition: Sendable, Hashable {
 package struct DownloadStatistics: Sendable, Hashable {
     /// Bytes received, packed as they came.
     package var receivedBytes: Int64 = 0
-    /// Tiles fetched.
     package var fetchedCount = 0
-    /// Attempts that failed.
     package var failedAttempts = 0
     /// Tiles given up.
     package var failedCount = 0
@@ -127,7 +116,6 @@ package struct DownloadStatistics: Sendable, Hashable {
     package init() {}
 }
 
-/// The configuration of a queue.
 package struct DownloadConfiguration: Sendable, Hashable {
     /// Most tiles at a time from one source, 1 to 64.
     package var concurrency = 6
@@ -138,7 +126,6 @@ package struct DownloadConfiguration: Sendable, Hashable {
     /// Most bytes of tiles that are fetched and not yet taken, or being fetched: one tile may always be. 64 MiB: half of it is what is stored at
     /// once, and what the disk takes for a batch it takes less often.
     package var undeliveredBytes: Int64 = 64 << 20
-    /// Most results in one batch.
     package var batchCount = 256
     /// The number of retries of a tile that failed.
     package var retries = 4
@@ -164,13 +151,11 @@ package struct DownloadConfiguration: Sendable, Hashable {
 
 /// An estimate of the size of some tiles.
 package struct DownloadEstimate: Sendable, Hashable {
-    /// Tiles that there are of those asked for.
     package var tileCount: Int
     /// Bytes of them, as they would be stored.
     package var bytes: Int64
     /// Half the width of the 95 % interval of ``bytes``; 0 when they are exact.
     package var uncertainty: Int64
-    /// Requests that it took.
     package var requestCount: Int
 
     package init(tileCount: Int, bytes: Int64, uncertainty: Int64, requestCount: Int) {

@@ -1,6 +1,5 @@
 /// Something that is not as it should be in a store.
 package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
-    /// The kind of a finding.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// SQLite finds the index damaged.
         case index

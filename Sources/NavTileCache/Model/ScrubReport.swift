@@ -18,11 +18,9 @@ package struct ScrubReport: Sendable, Hashable {
     package var place = ScrubPosition()
     /// Whether all that is on board was looked at since the beginning.
     package var isRound = false
-    /// Tiles that were looked at.
     package var tileCount = 0
     /// Bytes that were looked at; a small file counts for 4 KiB, since finding it costs as well.
     package var bytes: Int64 = 0
-    /// The findings, in the words of a check.
     package var findings: [CheckFinding] = []
 
     package init() {}

@@ -4,7 +4,6 @@ package struct CommitReport: Sendable, Hashable {
     package var stored: [RegionTile] = []
     /// Tiles for which there was no room in the budget.
     package var refused: [RegionTile] = []
-    /// Tiles that were evicted for it.
     package var evictedCount = 0
     /// The number of evicted tiles that are wanted, later than what was stored.
     package var evictedWantedCount = 0
@@ -12,11 +11,8 @@ package struct CommitReport: Sendable, Hashable {
     package init() {}
 }
 
-/// The outcome of a removal.
 package struct RemovalReport: Sendable, Hashable {
-    /// Whether what was to fit does.
     package var fits = true
-    /// Tiles removed.
     package var removedCount = 0
     /// Bytes freed: what another tile shares is not.
     package var freedBytes: Int64 = 0

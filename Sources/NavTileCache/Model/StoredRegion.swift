@@ -1,10 +1,8 @@
 package import NavGeo
 
-/// The definition of an offline region.
 package struct StoredRegionDefinition: Sendable, Hashable, Codable {
     /// Identity, chosen by the client: 1 to 256 bytes.
     package var id: String
-    /// Name for people.
     package var name: String
     /// Its area, as the caller encodes it.
     package var geometry: [UInt8]
@@ -30,9 +28,7 @@ package struct StoredRegionDefinition: Sendable, Hashable, Codable {
 
 /// Tiles that a region needs of one tileset.
 package struct RegionDescriptor: Sendable, Hashable, Codable {
-    /// Name of the tileset.
     package var tileset: String
-    /// The domain of its tiles.
     package var domain: TileDomain
     /// Lowest zoom level, 0 ... 22.
     package var zoomMin: UInt8
@@ -50,31 +46,22 @@ package struct RegionDescriptor: Sendable, Hashable, Codable {
     }
 }
 
-/// The state of an offline region.
 package enum StoredRegionState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Being loaded.
     case loading
-    /// All tiles are on board.
     case complete
-    /// Some tiles are missing.
     case incomplete
-    /// Loading was cancelled.
     case cancelled
 }
 
-/// The progress of an offline region.
 package struct StoredRegionProgress: Sendable, Hashable, Codable {
     /// Tiles that the region needs.
     package var requiredCount: Int64
     /// Tiles that are on board.
     package var completedCount: Int64
-    /// Bytes of those.
     package var completedBytes: Int64
     /// Tiles that were downloaded for it.
     package var loadedCount: Int64
-    /// Bytes of those.
     package var loadedBytes: Int64
-    /// Tiles that failed.
     package var erroredCount: Int64
 
     package init(
@@ -103,7 +90,6 @@ package struct StoredRegionFailure: Sendable, Hashable, Codable {
     }
 }
 
-/// An offline region as it is stored.
 package struct StoredRegion: Sendable, Hashable {
     /// The definition; during an update the one of before, which it still serves as.
     package var definition: StoredRegionDefinition
@@ -112,7 +98,6 @@ package struct StoredRegion: Sendable, Hashable {
     package var state: StoredRegionState
     /// The progress as last written; of the staged tiles while there are any.
     package var progress: StoredRegionProgress
-    /// The moment of its creation.
     package var created: Timestamp
     /// The moment of the last change.
     package var updated: Timestamp
@@ -142,7 +127,6 @@ package struct StoredRegion: Sendable, Hashable {
 
 /// The update of a region, which takes effect when all of its tiles are there.
 package struct StagedRegion: Sendable, Hashable {
-    /// The new definition.
     package var definition: StoredRegionDefinition
     /// The edition of each of its tilesets that it will have.
     package var editions: [String: String]

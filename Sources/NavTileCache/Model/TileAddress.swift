@@ -1,6 +1,5 @@
 package import NavGeo
 
-/// The purpose of tiles.
 package enum TileDomain: String, Sendable, Codable, CaseIterable {
     /// Road tiles: routing, matching and guidance.
     case navigation
@@ -8,7 +7,6 @@ package enum TileDomain: String, Sendable, Codable, CaseIterable {
     case maps
 }
 
-/// A tile of a tileset.
 package struct TileAddress: Sendable, Hashable, Comparable {
     /// The tileset's name, see ``TilesetName``.
     package var tileset: String
@@ -26,7 +24,6 @@ package struct TileAddress: Sendable, Hashable, Comparable {
 }
 
 extension TileAddress: CustomStringConvertible {
-    /// Tileset, zoom, column and row.
     package var description: String { "\(tileset)/\(tile.zoom)/\(tile.x)/\(tile.y)" }
 }
 

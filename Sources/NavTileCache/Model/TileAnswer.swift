@@ -12,9 +12,7 @@ package enum EditionAnswer: Sendable {
     }
 }
 
-/// The answer to a request for a tile.
 package enum TileAnswer: Sendable {
-    /// The tile, checked.
     case fetched(FetchedTile)
     /// The tile, checked, of which its server says that it must not be stored: to be passed on, not to be kept.
     case unstorable(FetchedTile)
@@ -23,7 +21,6 @@ package enum TileAnswer: Sendable {
     /// There is no such tile: that holds for as long as the validators say.
     case absent(Validators)
 
-    /// The tile, when there is one.
     package var tile: FetchedTile? {
         switch self {
         case .fetched(let tile), .unstorable(let tile): tile

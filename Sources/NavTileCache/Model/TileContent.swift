@@ -8,7 +8,6 @@ package enum TilePart: UInt8, Sendable, Hashable, Codable, Comparable, CaseItera
     /// The ranks of a road tile's edges, in a file of their own.
     case ranks = 1
 
-    /// By number.
     package static func < (left: TilePart, right: TilePart) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -30,7 +29,6 @@ package struct ListedPart: Sendable, Hashable {
 /// The entry of a tileset's list for a tile.
 package struct ListedTile: Sendable, Hashable {
     package var tile: TileID
-    /// Its files, by part.
     package var parts: [ListedPart]
 
     /// Bytes of all of them.
@@ -86,9 +84,7 @@ package struct FetchedTile: Sendable, Hashable {
     package var address: TileAddress
     /// The edition of the tileset that it belongs to.
     package var edition: String
-    /// Its files, by part.
     package var parts: [FetchedPart]
-    /// Its expiry and validators.
     package var validators: Validators
 
     /// Bytes of all its files.

@@ -11,10 +11,8 @@ package enum TileNumber {
         Int64(tile.zoom) << 44 | Int64(tile.y) << 22 | Int64(tile.x)
     }
 
-    /// The number of a tile of an edition.
     package static func of(_ tile: TileID, edition: Int64) -> Int64 { edition << 49 | key(tile) }
 
-    /// The edition of a number.
     package static func edition(_ number: Int64) -> Int64 { number >> 49 }
 
     /// The tile of a number; nil when it is none.

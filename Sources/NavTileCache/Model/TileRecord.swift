@@ -3,7 +3,6 @@ package import NavGeo
 
 /// An edition of a tileset by its names.
 package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-    /// The tileset's name.
     package var tileset: String
     /// The edition's version; empty where the source has none.
     package var version: String
@@ -18,7 +17,6 @@ package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomString
         (left.tileset, left.version) < (right.tileset, right.version)
     }
 
-    /// Tileset and version.
     package var description: String { version.isEmpty ? tileset : "\(tileset)@\(version)" }
 }
 
@@ -27,7 +25,6 @@ package struct PartRecord: Sendable, Hashable {
     package var part: TilePart
     /// SHA-256 of what is stored.
     package var hash: ContentHash
-    /// Its size, bytes.
     package var bytes: Int64
     /// The encoding, "gzip" or "zstd"; nil when it is not packed.
     package var contentEncoding: String?
@@ -48,22 +45,15 @@ package struct PartRecord: Sendable, Hashable {
     }
 }
 
-/// A whole tile on board.
 package struct TileRecord: Sendable, Hashable {
     package var address: TileAddress
-    /// The edition that it belongs to.
     package var edition: String
-    /// Its files, by part.
     package var parts: [PartRecord]
-    /// Its expiry and validators.
     package var validators: Validators
     /// Whether it had expired at the moment of the question, or nobody knows: it was fetched while the clock was ahead.
     package var isExpired: Bool
-    /// Whether an offline region has it.
     package var isPinned: Bool
-    /// The moment when it was needed last.
     package var lastNeeded: Timestamp
-    /// Its number in the index.
     package var number: Int64
 
     package init(
@@ -82,43 +72,30 @@ package struct TileRecord: Sendable, Hashable {
 
     /// The tile itself.
     package var body: PartRecord { parts[0] }
-    /// Bytes of all its files.
-    package var bytes: Int64 { parts.reduce(0) { $0 + $1.bytes } }
 }
 
-/// An edition on board.
 package struct EditionRecord: Sendable, Hashable {
     package var key: EditionKey
-    /// The domain of its tiles.
     package var domain: TileDomain
     /// Since when it is the one in use; nil when it is not.
     package var inUseSince: Timestamp?
-    /// The moment when it was added.
     package var added: Timestamp
-    /// Its tiles on board.
     package var tileCount: Int64
-    /// Bytes of those; what tiles share counts for each.
-    package var tileBytes: Int64
-    /// Those that a region has, or is being loaded with.
-    package var pinnedCount: Int64
     /// The folder for mapping, absolute: `tileset.json`, and of each tile on board `{z}/{x}/{y}.road` and `.rank`; nil
     /// for map tiles.
     package var viewPath: String?
 
     package init(
         key: EditionKey, domain: TileDomain, inUseSince: Timestamp?, added: Timestamp, tileCount: Int64,
-        tileBytes: Int64, pinnedCount: Int64, viewPath: String?
+        viewPath: String?
     ) {
         self.key = key
         self.domain = domain
         self.inUseSince = inUseSince
         self.added = added
         self.tileCount = tileCount
-        self.tileBytes = tileBytes
-        self.pinnedCount = pinnedCount
         self.viewPath = viewPath
     }
 
-    /// Whether it is the one in use.
     package var isCurrent: Bool { inUseSince != nil }
 }

@@ -2,7 +2,6 @@ internal import NavDigest
 
 /// The reason why there is no answer from a source of tiles.
 package struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kind of failure.
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration makes no sense: the message says what to change.
         case configuration
@@ -26,7 +25,6 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         case tooLarge
         /// The answer ended before it was whole.
         case truncated
-        /// No answer in time.
         case timedOut
         /// The answer came slower than the least rate.
         case tooSlow
@@ -94,6 +92,5 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// The message.
     package var description: String { message }
 }

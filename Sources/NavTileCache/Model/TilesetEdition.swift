@@ -7,12 +7,10 @@ package import NavGeo
 package struct TilesetEdition: Sendable, Hashable {
     /// The tileset's name, see ``TilesetName``.
     package var tileset: String
-    /// The domain of its tiles.
     package var domain: TileDomain
     /// The version: a map version, or the hash of an archive's header; empty
     /// where the source has none.
     package var version: String
-    /// Zoom levels that it has.
     package var zooms: ClosedRange<UInt8>
     /// The area with tiles; nil when its source does not say.
     package var bounds: BoundingBox?

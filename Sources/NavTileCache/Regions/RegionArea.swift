@@ -69,7 +69,6 @@ package struct RegionArea: Sendable, Hashable {
         return try RegionArea(polygons: polygons)
     }
 
-    /// The number of corners of all rings.
     package var cornerCount: Int { polygons.joined().reduce(0) { $0 + $1.count } }
 
     // MARK: Parts

@@ -1,6 +1,5 @@
 /// The reason why an area cannot be an offline region's.
 package enum RegionFault: Error, Sendable, Hashable {
-    /// It has no polygon.
     case empty
     /// A polygon has no ring, or a ring has fewer than three different corners.
     case degenerateRing(polygon: Int, ring: Int)
@@ -14,7 +13,6 @@ package enum RegionFault: Error, Sendable, Hashable {
     case tooManyCorners(Int)
     /// A radius or a distance is not above 0, or is larger than ``RegionArea/greatestReach``.
     case badReach(Double)
-    /// It has more tiles than were allowed.
     case tooManyTiles(zoom: UInt8, limit: Int)
     /// Its outline goes to and fro so often that its tiles cannot be found with bounded work, few as they may be.
     case tooComplicated(zoom: UInt8)

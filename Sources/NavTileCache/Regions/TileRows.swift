@@ -11,11 +11,9 @@ package struct TileRows: Sendable, Hashable {
         static func < (left: Span, right: Span) -> Bool { (left.row, left.first) < (right.row, right.first) }
     }
 
-    /// The zoom level.
     package let zoom: UInt8
     /// By row and column, apart from each other.
     private let spans: [Span]
-    /// The number of tiles.
     package let count: Int
 
     /// The union of spans in any order, all within the grid of the zoom level.
@@ -42,7 +40,6 @@ package struct TileRows: Sendable, Hashable {
         }
     }
 
-    /// The tiles, by row and column.
     package var tiles: [TileID] {
         var tiles: [TileID] = []
         tiles.reserveCapacity(count)
@@ -50,7 +47,6 @@ package struct TileRows: Sendable, Hashable {
         return tiles
     }
 
-    /// Whether a tile is among them.
     package func contains(_ tile: TileID) -> Bool {
         guard tile.zoom == zoom else { return false }
         let (row, column) = (Int32(tile.y), Int32(tile.x))

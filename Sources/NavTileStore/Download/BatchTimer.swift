@@ -3,7 +3,6 @@
 /// To wake a thread for each takes the processor a fifth of what a small tile does.
 package struct BatchTimer: Sendable {
     package enum Step: Sendable {
-        /// Now.
         case now
         /// At this moment; who is told so sees to it, and says ``wake()`` then.
         case later(Duration)
@@ -32,6 +31,5 @@ package struct BatchTimer: Sendable {
         return .later(last + Self.period)
     }
 
-    /// The moment has come.
     package mutating func wake() { isSeenTo = false }
 }

@@ -14,7 +14,6 @@ package struct DownloadClock: Sendable {
         self.sleep = sleep
     }
 
-    /// The machine's.
     package static let system = DownloadClock(
         now: Monotonic.now,
         sleep: { try await Task.sleep(for: $0 - Monotonic.now(), tolerance: .milliseconds(1)) })

@@ -30,15 +30,12 @@ package final class DownloadQueue: Sendable {
         var idle: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// A question that is no tile's.
     private struct Question {
         var isRemote: Bool
         var cancel: @Sendable () -> Void
     }
 
     private let sources: [String: any TileSource]
-    /// Those whose tiles are checked here.
-    private let receivers: [String: any ReceivingSource]
     /// The executors that fetch tiles, where they are not any.
     private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
@@ -60,8 +57,7 @@ package final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
-        receivers = byTileset.compactMapValues { $0 as? any ReceivingSource }
-        executors = receivers.compactMapValues(\.executor)
+        executors = byTileset.compactMapValues { $0.executor }
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, now: clock.now)
@@ -80,9 +76,6 @@ package final class DownloadQueue: Sendable {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
-
-    /// Forgets an owner and what it wants.
-    package func forget(_ owner: DownloadOwner) { want([], for: owner) }
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
     /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
@@ -234,7 +227,6 @@ package final class DownloadQueue: Sendable {
 
     // How it works.
 
-    /// The permitted use of a network.
     package var network: NetworkMode {
         get { state.withLock { $0.plan.network } }
         set {
@@ -284,13 +276,11 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The condition of the sources, by tileset.
     package var conditions: [SourceCondition] {
         let now = clock.now()
         return state.withLock { $0.plan.conditions(at: now) }
     }
 
-    /// The counts of the queue.
     package var statistics: DownloadStatistics {
         var totals = state.withLock { $0.plan.totals }
         totals.receivedBytes = meter.received
@@ -422,11 +412,7 @@ package final class DownloadQueue: Sendable {
         }
         let meter = source.isRemote ? meter : nil
         do throws(TileSourceError) {
-            if let receiver = receivers[address.tileset] {
-                return .success(try await receiver.receive(address.tile, edition: edition, known: known, meter: meter))
-            }
-            return .success(
-                .answer(try await source.fetch(address.tile, edition: edition, known: known, meter: meter)))
+            return .success(try await source.receive(address.tile, edition: edition, known: known, meter: meter))
         } catch {
             return .failure(error)
         }

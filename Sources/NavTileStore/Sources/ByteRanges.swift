@@ -28,11 +28,9 @@ protocol ByteRanges: Sendable {
         _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
     ) async throws(TileSourceError) -> [UInt8]
 
-    /// Ends all connections.
     func close() async
 }
 
-/// A file of this machine.
 final class FileRanges: ByteRanges {
     private let path: String
     private let work = BlockingWork("navbus.tiles.pmtiles")

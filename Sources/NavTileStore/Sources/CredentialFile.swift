@@ -33,7 +33,6 @@ package final class CredentialFile: Sendable {
         self.note = note
     }
 
-    /// The header's value.
     package func value() throws(TileSourceError) -> String {
         let path = credential.file
         guard let stamp = FileStamp(path) else {

@@ -38,11 +38,11 @@ final class FolderSource: TileSource {
         }
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         try await work.run { [self] () throws(TileSourceError) in
-            domain == .navigation ? try roadTile(tile, edition) : try mapTile(tile, edition, caller)
+            domain == .navigation ? .answer(try roadTile(tile, edition)) : try mapTile(tile, edition, caller)
         }
     }
 
@@ -121,25 +121,24 @@ final class FolderSource: TileSource {
 
     private func mapTile(
         _ tile: TileID, _ edition: String?, _ caller: Validators?
-    ) throws(TileSourceError) -> TileAnswer {
+    ) throws(TileSourceError) -> TileArrival {
         guard edition == nil || edition == "" else {
             throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
         }
         guard let path = try mapPath(tile), let handle = try LocalFile.Handle(path) else {
-            return .absent(Validators())
+            return .answer(.absent(Validators()))
         }
         let validators = Validators(etag: handle.stamp.tag)
-        if caller?.etag == validators.etag { return .notModified(validators) }
+        if caller?.etag == validators.etag { return .answer(.notModified(validators)) }
         guard handle.stamp.size <= limits.tileBytes else {
             throw TileSourceError(
                 .tooLarge, "'\(path)' has \(handle.stamp.size) bytes, and \(limits.tileBytes) are allowed")
         }
-        let form = TileForm(format: fileExtension.withLock { $0 } ?? "")
-        let part = try MapTile.part(
-            handle.read(at: 0, count: Int(handle.stamp.size)), packing: nil, form: form,
-            limit: Int(limits.tileBytes), place: "'\(path)'")
-        return .fetched(
-            FetchedTile(TileAddress(tileset, tile), edition: "", parts: [part], validators: validators))
+        return try UncheckedTile(
+            TileAddress(tileset, tile), edition: "", bytes: handle.read(at: 0, count: Int(handle.stamp.size)),
+            packing: nil, form: TileForm(format: fileExtension.withLock { $0 } ?? ""), limit: Int(limits.tileBytes),
+            validators: validators, place: { "'\(path)'" }
+        ).arrival()
     }
 
     private func mapEdition() throws(TileSourceError) -> TilesetEdition {
@@ -156,14 +155,12 @@ final class FolderSource: TileSource {
     }
 }
 
-/// A listing of a folder of tiles.
 enum FolderListing {
     /// The names in a folder that are not hidden, sorted; none when it cannot be read.
     private static func names(_ path: String) -> [String] {
         ((try? Files.list(path)) ?? []).filter { !$0.hasPrefix(".") }.sorted()
     }
 
-    /// The extension of the first tile.
     static func fileExtension(_ path: String, _ zooms: ClosedRange<UInt8>) -> String? {
         for zoom in zooms {
             for column in names("\(path)/\(zoom)").prefix(16) where UInt32(column) != nil {

@@ -3,7 +3,6 @@ import NavHTTP
 
 /// The freshness of an answer by its headers, by RFC 9111 for a private cache.
 package struct Freshness: Sendable, Hashable {
-    /// Whether it may be stored.
     package var isStorable = true
     /// The moment of expiry; nil when none is given.
     package var expires: Timestamp?

@@ -15,7 +15,6 @@ final class MBTilesSource: TileSource {
     }
 
     let tileset: String
-    let domain = TileDomain.maps
     let place: String
     let isRemote = false
     let knowsSizes = true
@@ -46,17 +45,17 @@ final class MBTilesSource: TileSource {
         }
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         try await work.run { [self] () throws(TileSourceError) in
             let current = try current()
             guard edition == nil || edition == current.edition.version else {
                 throw TileSourceError(.editionChanged, "'\(place)' has changed since its edition was asked for")
             }
             let validators = Validators(etag: current.stamp.tag)
-            guard let size = try size(tile, current) else { return .absent(Validators()) }
-            if caller?.etag == validators.etag { return .notModified(validators) }
+            guard let size = try size(tile, current) else { return .answer(.absent(Validators())) }
+            if caller?.etag == validators.etag { return .answer(.notModified(validators)) }
             guard size <= limits.tileBytes else {
                 throw TileSourceError(
                     .tooLarge, "the tile \(tile) of '\(place)' has \(size) bytes, and \(limits.tileBytes) are allowed")
@@ -66,14 +65,12 @@ final class MBTilesSource: TileSource {
                 let row = try Row.fetchOne(database, sql: sql, arguments: Self.arguments(tile))
                 return try row?.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } }
             }
-            guard let bytes, Int64(bytes.count) <= limits.tileBytes else { return .absent(Validators()) }
-            let part = try MapTile.part(
-                bytes, packing: nil, form: current.form, limit: Int(limits.tileBytes),
-                place: "the tile \(tile) of '\(place)'")
-            return .fetched(
-                FetchedTile(
-                    TileAddress(tileset, tile), edition: current.edition.version, parts: [part],
-                    validators: validators))
+            guard let bytes, Int64(bytes.count) <= limits.tileBytes else { return .answer(.absent(Validators())) }
+            return try UncheckedTile(
+                TileAddress(tileset, tile), edition: current.edition.version, bytes: bytes, packing: nil,
+                form: current.form, limit: Int(limits.tileBytes), validators: validators,
+                place: { [place] in "the tile \(tile) of '\(place)'" }
+            ).arrival()
         }
     }
 

@@ -1,6 +1,5 @@
 /// A directory of a PMTiles archive: which tiles, and which further directories, are where.
 package struct PMTilesDirectory: Sendable {
-    /// An entry.
     package struct Entry: Sendable, Hashable {
         package var id: UInt64
         /// From the beginning of the data, or of the leaf directories.

@@ -4,7 +4,6 @@ package import NavTileCache
 
 /// The place of a tile on the Hilbert curves of all zoom levels, one after the other, by which PMTiles number tiles.
 package enum HilbertTileID {
-    /// The number of a tile.
     package static func number(_ tile: TileID) -> UInt64 {
         var (x, y) = (tile.x, tile.y)
         var number = first(tile.zoom)
@@ -51,7 +50,6 @@ package enum HilbertTileID {
 
 /// The first 127 bytes of a PMTiles archive, version 3.
 package struct PMTilesHeader: Sendable, Hashable {
-    /// A part of the archive.
     package struct Section: Sendable, Hashable {
         package var offset: UInt64
         package var length: UInt64

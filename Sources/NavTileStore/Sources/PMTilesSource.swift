@@ -8,8 +8,7 @@ import Synchronization
 ///
 /// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
 /// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
-final class PMTilesSource: ReceivingSource {
-    /// One state of the archive.
+final class PMTilesSource: TileSource {
     private struct Known: Sendable {
         var state: ArchiveState
         var header: PMTilesHeader
@@ -18,7 +17,6 @@ final class PMTilesSource: ReceivingSource {
     }
 
     let tileset: String
-    let domain = TileDomain.maps
     let place: String
     let isRemote: Bool
     let knowsSizes = true
@@ -83,7 +81,7 @@ final class PMTilesSource: ReceivingSource {
         bytes[..<end].withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[...])) }
         Array(state.tag.utf8).withUnsafeBytes { hasher.update($0) }
         guard let hash = hasher.finish() else {
-            throw TileSourceError(.unreadable, "'\(place)' cannot be hashed: libcrypto refused")
+            throw TileSourceError.unhashed("'\(place)'")
         }
         let edition = TilesetEdition(
             tileset: tileset, domain: .maps, version: String(hash.hexadecimal.prefix(32)), zooms: header.zooms,
@@ -113,7 +111,6 @@ final class PMTilesSource: ReceivingSource {
         TileSourceError(.malformed, "'\(place)' is a damaged PMTiles archive: \(fault)")
     }
 
-    /// The directory that an entry leads to.
     private func leaf(_ entry: PMTilesDirectory.Entry, _ current: Known) async throws(TileSourceError)
         -> PMTilesDirectory
     {

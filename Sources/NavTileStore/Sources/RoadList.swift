@@ -7,7 +7,6 @@ package import NavTileCache
 /// The list of a road tileset, checked: nothing in it can lead out of the tileset's folder.
 package struct RoadList: Sendable {
     package let edition: TilesetEdition
-    /// By tile.
     private let tiles: [TileID: ListedTile]
 
     /// Reads a `tileset.json`.

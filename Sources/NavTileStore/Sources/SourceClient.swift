@@ -37,7 +37,6 @@ final class SourceClient: Sendable {
     /// The thread that receives tiles.
     var executor: any TaskExecutor { http.executor }
 
-    /// Ends all connections.
     func close() async { await http.close() }
 
     /// Sends a request and reads its answer; fails where that is neither a file nor the absence of one.
@@ -128,7 +127,6 @@ extension TileSourceError {
 }
 
 extension HTTPResponse {
-    /// The freshness of the answer.
     var freshness: Freshness {
         Freshness(
             cacheControl: headers.all("Cache-Control"), age: headers.first("Age"),

@@ -4,9 +4,8 @@ import NavTileCache
 import Synchronization
 
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
-final class TemplateSource: ReceivingSource {
+final class TemplateSource: TileSource {
     private struct Known: Sendable {
-        /// The server of the tiles.
         var server: HTTPAddress
         /// Of path and query.
         var template: TileTemplate
@@ -16,7 +15,6 @@ final class TemplateSource: ReceivingSource {
     }
 
     let tileset: String
-    let domain = TileDomain.maps
     let place: String
     let isRemote = true
     let knowsSizes = false
@@ -28,7 +26,6 @@ final class TemplateSource: ReceivingSource {
     private let origin: HTTPAddress
     private let known: Mutex<Known?>
 
-    /// A source by a configured template.
     init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
         guard let origin = HTTPAddress(text) else {
             throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
@@ -48,7 +45,6 @@ final class TemplateSource: ReceivingSource {
         client = try SourceClient(configuration, address: origin)
     }
 
-    /// A source by a TileJSON.
     init(_ configuration: TileSourceConfiguration, description: HTTPAddress) throws(TileSourceError) {
         tileset = configuration.tileset
         place = description.description

@@ -2,7 +2,6 @@
 ///
 /// The file is read again when it has changed. Its content is shown to nobody but the server.
 package struct TileCredential: Sendable, Hashable {
-    /// The header's name.
     package var header: String
     /// The prefix of the file's content, such as `Bearer `.
     package var prefix: String

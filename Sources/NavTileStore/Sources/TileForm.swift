@@ -19,7 +19,6 @@ package enum TileForm: String, Sendable, Hashable {
         }
     }
 
-    /// The form that a media type names.
     package init(mediaType: String) {
         let name = mediaType.split(separator: ";").first.map { $0.lowercased().filter { $0 != " " } } ?? ""
         switch name {
@@ -43,9 +42,6 @@ package enum TileForm: String, Sendable, Hashable {
         case .unknown: nil
         }
     }
-
-    /// The extension of its files; nil when it is not known.
-    package var fileExtension: String? { self == .unknown ? nil : self == .vector ? "pbf" : rawValue }
 
     /// Returns the reason why some bytes, not packed, cannot be a tile of this form; nil when they can.
     package func fault(of bytes: UnsafeRawBufferPointer) -> String? {

@@ -2,7 +2,6 @@ package import NavGeo
 package import NavHTTP
 package import NavTileCache
 
-/// The configuration of a tileset's source.
 package struct TileSourceConfiguration: Sendable {
     /// The kind of source that an address names.
     package enum Kind: String, Sendable, Codable, CaseIterable {
@@ -48,10 +47,8 @@ package struct TileSourceConfiguration: Sendable {
     package var concurrency = 6
     /// Hears what its owner should know, such as a credential that everybody can read; once each.
     package var note: @Sendable (String) -> Void = { _ in }
-    /// The wall clock, for what expires when.
     package var now = TileSourceConfiguration.wallClock
 
-    /// The libcurl that is used.
     package var library = CurlLibrary.present
 
     package init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {

@@ -45,7 +45,6 @@ package struct TileTemplate: Sendable, Hashable {
         return ratio == ratio.rounded() ? "@\(Int(ratio))x" : "@\(ratio)x"
     }
 
-    /// The text for a tile.
     package func text(_ tile: TileID) -> String {
         let last = (UInt32(1) << UInt32(tile.zoom)) - 1
         return pieces.reduce(into: "") { text, piece in

@@ -1,3 +1,4 @@
+import NavDigest
 package import NavGeo
 package import NavHTTP
 package import NavTileCache
@@ -17,19 +18,19 @@ package struct UncheckedTile: Sendable {
     private let place: @Sendable () -> String
 
     /// - Parameters:
-    ///   - packing: how the source says that it is packed.
+    ///   - declared: the packing by its source; what begins like a packed vector tile is taken as one.
     ///   - form: what it must look like.
     ///   - limit: most bytes, unpacked.
     ///   - isStorable: whether it may be kept.
     ///   - place: which tile of which source, for messages.
     package init(
-        _ address: TileAddress, edition: String, bytes: [UInt8], packing: Packing?, form: TileForm, limit: Int,
-        validators: Validators, isStorable: Bool = true, place: @escaping @Sendable () -> String
+        _ address: TileAddress, edition: String, bytes: [UInt8], packing declared: Packing?, form: TileForm,
+        limit: Int, validators: Validators, isStorable: Bool = true, place: @escaping @Sendable () -> String
     ) {
         self.address = address
         self.edition = edition
         self.bytes = bytes
-        self.packing = packing
+        packing = declared ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
         self.form = form
         self.limit = limit
         self.validators = validators
@@ -39,22 +40,40 @@ package struct UncheckedTile: Sendable {
 
     /// Itself when it takes long to check it, else what it is worth.
     package func arrival() throws(TileSourceError) -> TileArrival {
-        MapTile.packing(of: bytes, packing, form) != nil ? .unchecked(self) : .answer(try checked())
+        packing != nil ? .unchecked(self) : .answer(try checked())
     }
 
     /// The tile, or what is wrong with it.
     package func checked() throws(TileSourceError) -> TileAnswer {
-        let part = try MapTile.part(bytes, packing: packing, form: form, limit: limit, place: place())
+        // What cannot be unpacked, and what would fill a reader's memory, is found here and not in the vehicle.
+        if let fault = try unpacked().withUnsafeBytes(form.fault) {
+            throw TileSourceError(.malformed, "\(place()) is no tile: \(fault)")
+        }
+        guard let hash = ContentHash(of: bytes) else { throw TileSourceError.unhashed(place()) }
+        let part = FetchedPart(
+            .body, data: bytes, hash: hash, contentEncoding: packing?.rawValue, mediaType: form.mediaType)
         let tile = FetchedTile(address, edition: edition, parts: [part], validators: validators)
         return isStorable ? .fetched(tile) : .unstorable(tile)
+    }
+
+    private func unpacked() throws(TileSourceError) -> [UInt8] {
+        guard let packing else { return bytes }
+        do throws(Unpacker.Failure) {
+            return try Unpacker.unpack(bytes, packing, limit: limit)
+        } catch {
+            throw switch error {
+            case .tooLarge:
+                TileSourceError(.tooLarge, "\(place()) has more than \(limit) bytes when unpacked: refused")
+            case .damaged: TileSourceError(.malformed, "\(place()) cannot be unpacked")
+            case .truncated: TileSourceError(.truncated, "\(place()) ends too early")
+            }
+        }
     }
 }
 
 /// The outcome of a request for a tile.
 package enum TileArrival: Sendable {
-    /// All that is to be said.
     case answer(TileAnswer)
-    /// A tile that is to be checked.
     case unchecked(UncheckedTile)
 
     package func checked() throws(TileSourceError) -> TileAnswer {
@@ -62,24 +81,5 @@ package enum TileArrival: Sendable {
         case .answer(let answer): answer
         case .unchecked(let tile): try tile.checked()
         }
-    }
-}
-
-/// A source whose tiles are best received on a thread of its own; it may leave the check to another.
-package protocol ReceivingSource: TileSource {
-    /// That thread; nil for any.
-    var executor: (any TaskExecutor)? { get }
-
-    /// Asks as ``TileSource/fetch(_:edition:known:meter:)`` does, and hands on what came as it came.
-    func receive(
-        _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileArrival
-}
-
-extension ReceivingSource {
-    package func fetch(
-        _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
-        try await receive(tile, edition: edition, known: known, meter: meter).checked()
     }
 }

@@ -4,7 +4,7 @@ import NavTileCache
 import Synchronization
 
 /// Road tiles of a static HTTP server.
-final class WebFolderSource: ReceivingSource {
+final class WebFolderSource: TileSource {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
@@ -13,7 +13,6 @@ final class WebFolderSource: ReceivingSource {
     }
 
     let tileset: String
-    let domain = TileDomain.navigation
     let place: String
     let isRemote = true
     let knowsSizes = true

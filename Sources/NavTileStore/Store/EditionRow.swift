@@ -38,8 +38,7 @@ enum EditionRow {
         let rows = try Row.fetchCursor(
             index,
             sql: """
-                SELECT s.name, e.version, s.domain, s.current IS e.id, e.added, e.tile_count, e.tile_bytes,
-                  e.pinned_count, s.current_since
+                SELECT s.name, e.version, s.domain, s.current IS e.id, e.added, e.tile_count, s.current_since
                 FROM editions e JOIN tilesets s ON s.id = e.tileset ORDER BY s.name, e.version
                 """)
         var records: [EditionRecord] = []
@@ -49,15 +48,14 @@ enum EditionRow {
             records.append(
                 EditionRecord(
                     key: key, domain: domain,
-                    inUseSince: row.integer(3) != 0 ? Timestamp(nanoseconds: row.integer(8)) : nil,
+                    inUseSince: row.integer(3) != 0 ? Timestamp(nanoseconds: row.integer(6)) : nil,
                     added: Timestamp(nanoseconds: row.integer(4)),
-                    tileCount: row.integer(5), tileBytes: row.integer(6), pinnedCount: row.integer(7),
+                    tileCount: row.integer(5),
                     viewPath: domain == .navigation ? try folder.view(key) : nil))
         }
         return records
     }
 
-    /// An edition as it was added.
     static func edition(_ key: EditionKey, _ index: Database) throws -> TilesetEdition? {
         guard
             let row = try Row.fetchOne(
@@ -135,7 +133,6 @@ enum EditionRow {
         return number
     }
 
-    /// Takes an edition into use.
     static func use(_ key: EditionKey, _ now: Timestamp, _ index: Database) throws {
         guard let number = try number(key, index) else { throw unknown(key) }
         try index.execute(

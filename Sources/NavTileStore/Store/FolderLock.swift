@@ -13,7 +13,6 @@ package final class FolderLock: Sendable {
     private static let getLock: Int32 = 36
     private static let setLock: Int32 = 37
 
-    /// Claims a folder for `holder`.
     package init(_ folder: StoreFolder, holder: String) throws(StoreError) {
         let file = open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw Files.error("cannot open", folder.lock, errno) }

@@ -77,7 +77,6 @@ final class IndexAccess: Sendable {
 
     func close() { try? pool.close() }
 
-    /// Returns the kind of a file by its number in the index.
     func kind(_ number: Int64, _ index: Database) throws -> FileKind {
         if let kind = kinds.withLock({ $0[number] }) { return kind }
         let row = try Row.fetchOne(

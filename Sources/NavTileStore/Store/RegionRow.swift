@@ -34,10 +34,8 @@ enum RegionRow {
             failure: decode(StoredRegionFailure.self, row[7]), staged: staged, needsPlanning: row.integer(10) != 0)
     }
 
-    /// A region in the index.
     struct Place {
         var number: Int64
-        /// Whether tiles are staged.
         var isStaged: Bool
         /// Whether it ever was complete: then an update is staged.
         var wasComplete: Bool

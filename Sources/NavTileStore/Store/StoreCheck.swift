@@ -19,7 +19,6 @@ struct StoreCheck {
     private var folder: StoreFolder { access.folder }
     private var files: TileFiles { TileFiles(access: access) }
 
-    /// The subject of a repair.
     enum Fault {
         /// The file of a content is missing or damaged.
         case object(ContentHash)
@@ -27,11 +26,9 @@ struct StoreCheck {
         case file(String)
         /// The files for mapping of a tile.
         case tile(Int64)
-        /// The counts of the index.
         case counts
         /// `current` of a tileset, or an edition's `tileset.json`.
         case edition(EditionKey)
-        /// The state of a region.
         case region(String)
         /// Nothing can be done while the store is open.
         case none

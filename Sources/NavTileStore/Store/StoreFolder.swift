@@ -3,7 +3,6 @@ package import NavGeo
 package import NavStorage
 package import NavTileCache
 
-/// The layout of a store's folder.
 package struct StoreFolder: Sendable, Hashable {
     /// The folder, absolute.
     package let path: String

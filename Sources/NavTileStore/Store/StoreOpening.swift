@@ -9,7 +9,6 @@ import NavStorage
 /// new files are listed in `batch` until the index has them, and the index knows which files are to be unlinked and which
 /// tiles' links may be behind.
 struct StoreOpening {
-    /// A store that is open.
     struct Opened {
         var access: IndexAccess
         /// nil where nobody can write: any number of processes may read then.

@@ -1,4 +1,3 @@
-/// The options of a store.
 package struct TileStoreOptions: Sendable, Hashable {
     /// Most bytes of tiles on disk; what tiles share counts once. 2 GiB: some 100,000 road tiles.
     package var budgetBytes: Int64 = 2 << 30
@@ -13,7 +12,6 @@ package struct TileStoreOptions: Sendable, Hashable {
     package init() {}
 }
 
-/// The report of an opening.
 package struct OpeningReport: Sendable, Hashable {
     /// Unfinished files that were removed.
     package var removedIncoming = 0
@@ -31,9 +29,7 @@ package struct OpeningReport: Sendable, Hashable {
     package init() {}
 }
 
-/// Totals of one tileset.
 package struct TilesetStatistics: Sendable, Hashable {
-    /// Name.
     package var tileset: String
     /// Tiles on board, of all editions.
     package var tileCount: Int64
@@ -41,13 +37,10 @@ package struct TilesetStatistics: Sendable, Hashable {
     package var bytes: Int64
     /// Tiles that a region has, or is being loaded with.
     package var pinnedCount: Int64
-    /// Tiles that have expired.
     package var expiredCount: Int64
 }
 
-/// Totals of a store.
 package struct StoreStatistics: Sendable, Hashable {
-    /// By name of the tileset.
     package var tilesets: [TilesetStatistics]
     /// Bytes of the files of all tiles: what counts for the budget.
     package var objectBytes: Int64

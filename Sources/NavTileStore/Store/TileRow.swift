@@ -4,7 +4,6 @@ package import NavDigest
 internal import NavGeo
 import NavTileCache
 
-/// A row of the table of tiles.
 enum TileRow {
     private static let columns = """
         t.id, t.body, t.body_bytes, t.body_kind, t.ranks, t.ranks_bytes, t.ranks_kind,

@@ -38,14 +38,6 @@ extension TileStore {
         }
     }
 
-    /// Takes an edition into use: lookups without a version find it, and `current` of its tileset points to it.
-    package func use(_ edition: EditionKey, now: Timestamp) throws(StoreError) {
-        try write { writer throws(StoreError) in
-            try change(&writer) { index in try EditionRow.use(edition, now, index) }
-            try pointCurrent([edition.tileset], &writer)
-        }
-    }
-
     /// Removes an edition with its tiles.
     ///
     /// - Throws: ``StoreError`` `inUse` when it is in use or a region has tiles of it, on board or not.

@@ -58,7 +58,6 @@ extension TileStore {
         return (index.lastInsertedRowID, false)
     }
 
-    /// The numbers of tiles in the index.
     static func numbers(
         _ tiles: [TileAddress], _ editions: [String: String], _ index: Database
     ) throws -> [Int64] {
@@ -95,7 +94,6 @@ extension TileStore {
         try RegionRow.missing(number, isStaged: isStaged, expiredAt: nil, limit: 1, index).isEmpty
     }
 
-    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
     package func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
         try changeRegions { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
@@ -176,7 +174,6 @@ extension TileStore {
                 """, arguments: [region])
     }
 
-    /// Forgets what is staged of a region: it stays what it is, complete when it was.
     package func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {
         try changeRegions(isClearing: true) { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
@@ -194,7 +191,6 @@ extension TileStore {
         }
     }
 
-    /// Changes name and metadata of a region, also of what is staged; nil leaves them.
     package func describeRegion(
         _ id: String, name: String? = nil, metadata: [String: String]? = nil, now: Timestamp
     ) throws(StoreError) {
@@ -215,8 +211,6 @@ extension TileStore {
         }
     }
 
-    /// Removes a region; its tiles stay until room is needed. False when there is none of that id. Works on a full disk,
-    /// too.
     @discardableResult
     package func removeRegion(_ id: String) throws(StoreError) -> Bool {
         try changeRegions(isClearing: true) { index in
@@ -245,15 +239,12 @@ extension TileStore {
 }
 
 extension TileStoreReader {
-    /// All regions, by id.
     package func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
 
-    /// The ids of all regions.
     package func regionIDs() throws(StoreError) -> [String] {
         try access.snapshot { try String.fetchAll($0, sql: "SELECT name FROM regions ORDER BY name") }
     }
 
-    /// A region; nil when there is none of that id.
     package func region(_ id: String) throws(StoreError) -> StoredRegion? {
         try access.snapshot { try RegionRow.one(id, $0) }
     }
@@ -302,7 +293,6 @@ extension TileStoreReader {
         }
     }
 
-    /// Returns the moment when the first of a region's tiles expires; nil when none does.
     package func expiry(ofRegion id: String) throws(StoreError) -> Timestamp? {
         try access.snapshot { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }

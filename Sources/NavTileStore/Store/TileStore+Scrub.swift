@@ -6,7 +6,6 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Returns the last saved position of the scrub; the beginning when none is known.
     package func savedScrubPosition() -> ScrubPosition {
         var place = ScrubPosition()
         guard let text = try? Files.read(folder.scrub, limit: 64),
@@ -16,7 +15,6 @@ extension TileStore {
         return place
     }
 
-    /// Saves where the scrub is for the next start. Should that not be possible, it begins anew.
     package func saveScrubPosition(_ place: ScrubPosition) {
         guard case .tiles(let number) = place.stage else {
             Files.remove(folder.scrub)
@@ -25,7 +23,6 @@ extension TileStore {
         if let file = try? Files.write(Array("\(number)".utf8), to: folder.scrub) { Files.close(file) }
     }
 
-    /// Most tiles of one step.
     private static let greatestStepCount = 256
     /// The least cost of a file, bytes.
     private static let leastCost: Int64 = 4_096
@@ -130,8 +127,6 @@ extension TileStore {
                 kind: kind, subject: folder.relative(path), detail: detail, isRepaired: repair(fault)))
     }
 
-    /// Takes the tiles that left the store because their files were damaged, since they were taken last: by whoever
-    /// found that out.
     package func takeLosses() -> [RegionTile] {
         losses.withLock { losses in
             defer { losses = [] }
@@ -141,7 +136,6 @@ extension TileStore {
 }
 
 extension TileStoreReader {
-    /// Those of some tiles that are not on board and that a region needs whose load was not cancelled.
     package func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile] {
         try access.snapshot { index in
             let find = try index.cachedStatement(

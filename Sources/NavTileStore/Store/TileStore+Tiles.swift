@@ -128,7 +128,6 @@ extension TileStore {
         }
     }
 
-    /// A file on its way.
     private struct NewFile {
         var descriptor: Int32?
         var path: String
@@ -190,7 +189,6 @@ extension TileStore {
 
     // MARK: Tiles on board
 
-    /// Notes that a source said of a tile on board that it still holds; false when it is no longer on board.
     @discardableResult
     package func revalidate(
         _ address: TileAddress, version: String, validators: Validators, now: Timestamp

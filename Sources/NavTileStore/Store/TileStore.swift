@@ -85,14 +85,11 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Most bytes of tiles on disk.
     package var budgetBytes: Int64 { budget.withLock { $0 } }
 
     /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
     package func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
 
-    /// Tells which tiles of an edition will be needed, all of them, instead of those told before; none: forgets them.
-    /// Eviction spares them for what is needed later. Kept in memory only, some 50 bytes a tile.
     package func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
         guard let number = try access.read({ try EditionRow.number(edition, $0) }) else {
             guard !tiles.isEmpty else { return }
@@ -120,7 +117,6 @@ package final class TileStore: Sendable {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
 
-    /// The error of every change on a disk that is mounted read-only; nil where changes are possible.
     package var readOnlyProblem: StoreError? {
         guard isReadOnly else { return nil }
         return StoreError(

@@ -8,10 +8,8 @@ package import NavTileCache
 ///
 /// All of it may be called from any thread; a call blocks for as long as a query takes.
 package final class TileStoreReader: Sendable {
-    /// The store's folder.
     package var folder: String { access.folder.path }
 
-    /// Bytes that are free on its disk for this user; nil when the system does not say.
     package var freeBytes: Int64? { Files.freeBytes(folder) }
 
     let access: IndexAccess
@@ -30,8 +28,6 @@ package final class TileStoreReader: Sendable {
     }
 
     init(access: IndexAccess) { self.access = access }
-
-    func close() { access.close() }
 
     // MARK: Tiles
 
@@ -58,7 +54,6 @@ package final class TileStoreReader: Sendable {
         }
     }
 
-    /// Returns those of some tiles of an edition that are not on board, or have expired at `now` when that is given.
     package func absent(
         _ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp? = nil
     ) throws(StoreError) -> [TileID] {
@@ -77,7 +72,6 @@ package final class TileStoreReader: Sendable {
         }
     }
 
-    /// Bytes of all tiles on board; what tiles share counts once.
     package func storedBytes() throws(StoreError) -> Int64 {
         try access.snapshot { try Int64.fetchOne($0, sql: "SELECT object_bytes FROM totals") ?? 0 }
     }
@@ -133,7 +127,6 @@ package final class TileStoreReader: Sendable {
 
     // MARK: Editions
 
-    /// All editions on board, by tileset and version.
     package func editions() throws(StoreError) -> [EditionRecord] {
         try access.snapshot { index in try EditionRow.all(index, access.folder) }
     }
@@ -149,7 +142,6 @@ package final class TileStoreReader: Sendable {
         }
     }
 
-    /// An edition as it was added, with its list of tiles; nil when it is not on board.
     package func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition? {
         try access.snapshot { index in try EditionRow.edition(key, index) }
     }

@@ -6,7 +6,6 @@ package import NavNavigator
 /// A map that has come into force, and why.
 package struct MapChange: Sendable {
     package let map: MapSnapshot
-    /// Why.
     package let cause: MapCause
 
     /// A map with what has changed.
@@ -38,7 +37,6 @@ package struct MapCause: Sendable {
     package static let start = "start"
 
     package var number: UInt64
-    /// Version of its tileset.
     package var mapVersion: String
     /// The messages of traffic behind it, without their speeds, each with the sequence that it came with; those of the
     /// providers ``expiry`` and ``start`` stand for themselves.

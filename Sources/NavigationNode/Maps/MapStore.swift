@@ -18,9 +18,7 @@ package final class MapStore: Sendable {
     private let isShared: Bool
     private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
 
-    /// The result of an update.
     package struct Result: Sendable, Equatable {
-        /// Whether another map is in force.
         package var isChanged = false
         /// Speeds that were refused because they make no sense or are too many.
         package var refusedCount = 0

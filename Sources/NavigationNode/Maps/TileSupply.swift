@@ -25,7 +25,6 @@ package struct TileSupply {
     /// The newest directory that could be read; not in force as long as one of its tiles is refused.
     private var newest: TilesetDirectory
     private var indexState: FileState?
-    /// The files that were refused, as they were.
     private var refused: [String: FileState?] = [:]
     /// Whether the system kept the last look from a file, which says nothing of the file.
     private var isHindered = false
@@ -72,7 +71,6 @@ package struct TileSupply {
             + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
     }
 
-    /// The number of tiles of the tileset that are not on board.
     package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
 
     package func graph() -> RoadGraph { directory.graph(of: loaded.values.map(\.tile)) }

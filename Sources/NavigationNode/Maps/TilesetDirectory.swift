@@ -14,7 +14,6 @@ package struct TilesetDirectory: Sendable {
     /// The largest `tileset.json`, bytes: that of a continent.
     private static let greatestIndex = 256 << 20
 
-    /// Reads the `tileset.json` of a directory.
     package init(path: String) throws(NodeError) {
         let file = path + "/tileset.json"
         let bytes: [UInt8]

@@ -19,7 +19,6 @@ package struct FixClock {
     /// When the process went on after a stall, on the same clock; nil once what arrived meanwhile has been taken in.
     private var resumed: Int64?
 
-    /// Knows no time yet.
     package init() {}
 
     /// Notes a fix that counted, and when the node took it in, ns of its clock.

@@ -1,6 +1,5 @@
 package import NavMatching
 
-/// The names of fix types in a configuration.
 enum FixTypeName {
     private static let names: [(type: FixType, name: String)] = [
         (.unknown, "any"), (.fix2D, "2d"), (.fix3D, "3d"), (.differential, "differential"), (.rtkFloat, "rtk_float"),

@@ -14,8 +14,6 @@ final class NavigationCalls {
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
     private var lastID: UInt64 = 0
 
-    var count: Int { waiting.count }
-
     /// Notes a unary call.
     ///
     /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.

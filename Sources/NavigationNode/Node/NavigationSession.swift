@@ -10,7 +10,6 @@ package import NavMessages
 package import NavNavigator
 package import NavRouting
 
-/// A message to be published.
 package struct OutgoingMessage: Sendable {
     /// The topic's row of the catalogue.
     package let entry: TopicEntry
@@ -33,12 +32,10 @@ package struct OutgoingMessage: Sendable {
 package final class NavigationSession {
     /// Work that the shell does elsewhere.
     package struct Outcome {
-        /// The messages to publish, in order.
         package var messages: [OutgoingMessage] = []
         package var queries: [RouteQuery] = []
         /// Queries that nobody waits for any more.
         package var cancelled: [UInt64] = []
-        /// Tiles that are not on board and in which roads are needed.
         package var neededTiles: [RoadTileID] = []
         /// Questions to the owner's policy, as the core and as the bus has them.
         package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []

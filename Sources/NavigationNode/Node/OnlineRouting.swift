@@ -7,7 +7,6 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
     /// The file that holds the access token; empty for the variable `NAVBUS_DIRECTIONS_TOKEN`, or none.
     package var tokenFile = ""
 
-    /// No provider.
     package init() {}
 
     /// The provider; nil without an address.

@@ -9,7 +9,6 @@ package import NavNavigator
 package struct PositioningReport: Sendable {
     /// The health of positioning; nil before the first fix.
     package internal(set) var health: PositionHealth?
-    /// Fixes that were used.
     package internal(set) var used: UInt64 = 0
     /// Fixes without a time, which cannot be placed among the events.
     package internal(set) var timeless: UInt64 = 0
@@ -17,7 +16,6 @@ package struct PositioningReport: Sendable {
     package internal(set) var standby: UInt64 = 0
     /// Fixes that were rejected, by the reasons' numbers.
     package private(set) var rejected = [UInt64](repeating: 0, count: FixRejection.Reason.allCases.count)
-    /// Odometry that was used.
     package internal(set) var odometry: UInt64 = 0
     /// Odometry that was left out: without a time, before the first fix, or of another time.
     package internal(set) var odometryLeftOut: UInt64 = 0

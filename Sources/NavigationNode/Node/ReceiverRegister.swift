@@ -32,7 +32,6 @@ package struct ReceiverRegister {
         receivers = names.map { Receiver(name: $0) }
     }
 
-    /// The receivers' names by number.
     var names: [String] { receivers.map(\.name) }
 
     /// The number of the receiver that a message is of: by its frame, else by its source.
@@ -77,7 +76,6 @@ package struct ReceiverRegister {
         receivers.indices.contains(Int(number)) ? receivers[Int(number)].name : "others"
     }
 
-    /// A receiver that is missed.
     struct Silent: Equatable {
         var name: String
         /// Seconds since its last fix; nil when there was none yet.

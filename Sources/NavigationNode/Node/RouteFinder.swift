@@ -5,7 +5,6 @@ import Synchronization
 /// An answer, with what it takes to find it again.
 package struct FoundAnswer: Sendable {
     package var answer: RouteAnswer
-    /// Number of the map that it is of.
     package var map: UInt64
     /// The answer of the provider on the network; nil for a route that was found on board.
     package var body: [UInt8]?

@@ -26,7 +26,6 @@ final class TileRequester {
         failures = context.counter("tile_request_failures")
     }
 
-    /// Asks for tiles that have not been asked for.
     func ask(_ tiles: [RoadTileID]) {
         guard keys.isAsked else { return }
         for tile in tiles where !open.contains(tile) {

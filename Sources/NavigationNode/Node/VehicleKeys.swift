@@ -17,7 +17,6 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
     package var axleLoad: Float?
     package var carriesDangerousGoods = false
 
-    /// A car.
     package init() {}
 
     package var profile: VehicleProfile {

@@ -96,7 +96,6 @@ package enum GeoJSONArea {
             features = type == "FeatureCollection" ? try values.decode([Object].self, forKey: .features) : nil
         }
 
-        /// The geometries in it.
         func geometries(_ source: String) throws(NodeError) -> [Object] {
             var all: [Object] = []
             var open: [Object] = [self]

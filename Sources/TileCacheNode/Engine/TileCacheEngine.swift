@@ -27,12 +27,10 @@ final class TileCacheEngine: Sendable {
     private let store: TileStore
     private let queue: DownloadQueue
     private let sources: [String: any TileSource]
-    /// The outbox for the node.
     let outbox: TileCacheOutbox
     /// The lookup that answers requests beside the thread.
     let lookup: TileLookup
 
-    /// Starts the thread.
     init(
         _ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue,
         sources: [String: any TileSource], outbox: TileCacheOutbox, log: NodeLog
@@ -85,9 +83,8 @@ final class TileCacheEngine: Sendable {
     func reconfigure(_ configuration: TileCacheConfiguration) {
         // Before the network is closed, so that what is broken off then is known to be.
         post { $0.reconfigure(configuration) }
-        let network = configuration.network
-        if queue.network != network.mode { queue.network = network.mode }
-        if queue.bytesPerSecond != network.bytesPerSecond { queue.bytesPerSecond = network.bytesPerSecond }
+        if queue.network != configuration.cache.network { queue.network = configuration.cache.network }
+        if queue.bytesPerSecond != configuration.bytesPerSecond { queue.bytesPerSecond = configuration.bytesPerSecond }
     }
 
     /// Whether something is to be done or told.

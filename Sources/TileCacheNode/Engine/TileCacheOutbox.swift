@@ -6,7 +6,6 @@ import Synchronization
 
 /// The outbox of the cache's thread for the node: messages to publish, and answers.
 final class TileCacheOutbox: Sendable {
-    /// Something for the node.
     enum Item: Sendable {
         /// To be published, and told to those who wait for this region.
         case event(RegionEvent)
@@ -31,13 +30,11 @@ final class TileCacheOutbox: Sendable {
     /// An event of a region; the node adds stamp and number.
     func tell(_ event: RegionEvent) { add(.event(event)) }
 
-    /// Something for the node.
     func add(_ item: Item) {
         state.withLock { $0.items.append(item) }
         waker.wake()
     }
 
-    /// The totals have changed.
     func tell(_ tilesState: TilesState, findings: [HealthFinding], counters: [String: Int]) {
         state.withLock { state in
             state.tilesState = tilesState
@@ -60,6 +57,5 @@ final class TileCacheOutbox: Sendable {
 
     var counters: [String: Int] { state.withLock { $0.counters } }
 
-    /// Whether something waits.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty && $0.tilesState == nil } }
 }

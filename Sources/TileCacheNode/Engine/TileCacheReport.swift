@@ -38,7 +38,6 @@ extension TileCacheShell {
         return .max
     }
 
-    /// The totals.
     func state() throws(StoreError) -> TilesState {
         let totals = try cache.store.reader.statistics(now: lookup.now)
         let statistics = queue.statistics

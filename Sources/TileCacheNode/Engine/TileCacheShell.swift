@@ -11,11 +11,8 @@ import NavTileStore
 ///
 /// Everything here is called on one thread, which may wait for the disk; the network is waited for elsewhere.
 final class TileCacheShell {
-    /// The decisions.
     let cache: TileCache<TileStore>
-    /// Fetches what is demanded.
     let queue: DownloadQueue
-    /// The outbox for the node.
     let outbox: TileCacheOutbox
     /// The lookup that answers calls beside this thread.
     let lookup: TileLookup
@@ -45,15 +42,12 @@ final class TileCacheShell {
         self.post = post
     }
 
-    /// Now.
     private var instant: CacheInstant { CacheInstant(monotonic: Clocks.monotonic(), wall: lookup.now) }
 
     // MARK: Events
 
-    /// Has an event handled, and does what follows from it.
     func handle(_ event: CacheEvent) { perform(cache.handle(event, at: instant)) }
 
-    /// Runs a command of a caller.
     func run<Value>(_ command: (TileCache<TileStore>) throws(TileFailure) -> Value) throws(TileFailure) -> Value {
         let (answer, effects) = cache.run(at: instant, command)
         perform(effects)

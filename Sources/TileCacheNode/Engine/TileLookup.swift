@@ -8,7 +8,6 @@ import NavTileCache
 import NavTileStore
 import Synchronization
 
-/// A tile that was found.
 struct FoundTile: Sendable {
     /// The tile itself, as stored.
     var data: [UInt8]?
@@ -16,9 +15,7 @@ struct FoundTile: Sendable {
     var path: String?
     /// SHA-256 of its content.
     var hash: ContentHash
-    /// The moment of expiry.
     var expires: NavGeo.Timestamp?
-    /// Whether it was on board.
     var isFromCache: Bool
     /// The packing; nil when it is not packed.
     var contentEncoding: String?
@@ -28,7 +25,6 @@ struct FoundTile: Sendable {
 
 /// Answers questions for tiles and areas beside the cache's thread: several at a time, while that one writes.
 final class TileLookup: Sendable {
-    /// The counters.
     struct Counts: Sendable {
         /// Questions answered from the cache.
         var hits: UInt64 = 0
@@ -60,13 +56,10 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// The wall clock: for what expires.
     var now: NavGeo.Timestamp { wallClock() }
 
-    /// The current configuration.
     var configuration: TileCacheConfiguration { live.withLock { $0 } }
 
-    /// Takes live keys.
     func configure(_ next: TileCacheConfiguration) { live.withLock { $0 = next } }
 
     /// Whether a question waits for the disk.
@@ -74,7 +67,6 @@ final class TileLookup: Sendable {
 
     var counts: Counts { tally.withLock { $0 } }
 
-    /// The tilesets with their editions.
     var views: [TilesetView] { tilesets.withLock { $0 } }
 
     func setTilesets(_ views: [TilesetView]) { tilesets.withLock { $0 = views } }

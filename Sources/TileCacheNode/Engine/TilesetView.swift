@@ -2,7 +2,6 @@ import NavTileCache
 
 /// A tileset as everybody may see it.
 struct TilesetView: Sendable {
-    /// The configuration.
     var keys: TilesetKeys
     /// The edition in use, nil before the source or the store has told one.
     var current: EditionIndex?

@@ -13,7 +13,6 @@ struct VehicleNews: Sendable {
     /// The last message of `/nav/alternatives`, still to be read.
     var alternatives: Payload?
 
-    /// Whether nothing was said.
     var isEmpty: Bool {
         update.position == nil && update.progress == nil && route == nil && alternatives == nil
             && update.isGuided == nil

@@ -23,7 +23,6 @@ struct TileAnswers: Sendable {
         var host: String
     }
 
-    /// The answer to a request.
     func answer(_ request: TileRequest, _ conditions: Conditions) async -> TileReply {
         switch request {
         case .index: return index(conditions)

@@ -2,13 +2,9 @@ import NavGeo
 import NavTileCache
 import NavTileStore
 
-/// A request of a web map.
 enum TileRequest: Sendable, Equatable {
-    /// The description of a tileset.
     case description(tileset: String)
-    /// A tile, with the extension of its address.
     case tile(TileAddress, fileExtension: String)
-    /// All tilesets.
     case index
 
     /// Longest address that is read, bytes.
@@ -51,11 +47,9 @@ enum TileRequest: Sendable, Equatable {
 
 /// An answer to a web map.
 struct TileReply: Sendable, Equatable {
-    /// The HTTP status.
     var status: Int
     /// Headers besides those of every answer.
     var headers: [(name: String, value: String)]
-    /// The content.
     var body: [UInt8]
 
     init(_ status: Int, _ headers: [(name: String, value: String)] = [], body: [UInt8] = []) {

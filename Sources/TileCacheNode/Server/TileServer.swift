@@ -21,7 +21,6 @@ final class TileServer: Sendable {
     /// Connections closed at once because there were too many.
     var refusedCount: Int { tally.refused.load(ordering: .relaxed) }
 
-    /// Starts to listen.
     init(_ keys: TileServerKeys, lookup: TileLookup) throws(NodeError) {
         guard let address = TileServerAddress(text: keys.listen) else {
             throw NodeError(.usage, "http.listen '\(keys.listen)' is not HOST:PORT, such as 127.0.0.1:8090")
@@ -71,7 +70,6 @@ final class TileServer: Sendable {
     }
 }
 
-/// The counts of a server.
 final class TileServerTally: Sendable {
     let requests = Atomic<Int>(0)
     let refused = Atomic<Int>(0)

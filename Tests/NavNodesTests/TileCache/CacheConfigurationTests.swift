@@ -23,7 +23,7 @@ struct CacheConfigurationTests {
             #expect(reach.position == 2_000 && reach.route == 500 && reach.destination == 5_000)
         }
         #expect(configuration.http.listen.isEmpty && !configuration.http.allowsRemote)
-        #expect(configuration.network.mode == .unmetered && configuration.tilesets.isEmpty)
+        #expect(configuration.cache.network == .unmetered && configuration.tilesets.isEmpty)
     }
 
     @Test func tilesetsAreReadFromAFileAndFromOneLine() throws {
@@ -48,13 +48,13 @@ struct CacheConfigurationTests {
             #expect(read.tilesets[0].source == "https://tiles.example.org/a,b;c" && read.tilesets[0].concurrency == 12)
             #expect(read.tilesets[1].zooms == 3...9 && read.tilesets[1].kind == .pmtiles)
             #expect(read.tilesets[2].reason == #"no, said B\C"# && !read.tilesets[2].isCacheable)
-            #expect(read.network.bytesPerSecond == 250_000 && read.network.metered == [.asked])
+            #expect(read.bytesPerSecond == 250_000 && read.downloads.metered == [.asked])
             // What is printed is read back.
             let printed = folder + "/printed.yaml"
             try Data(ConfigLoader.describe(read).utf8).write(to: URL(fileURLWithPath: printed))
             let again = try ConfigLoader.load(TileCacheConfiguration.self, file: printed)
             #expect(again.tilesets == read.tilesets && again.predictive == read.predictive)
-            #expect(again.network == read.network && again.http == read.http)
+            #expect(again.downloads == read.downloads && again.http == read.http)
         }
     }
 

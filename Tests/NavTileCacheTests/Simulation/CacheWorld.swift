@@ -92,7 +92,6 @@ struct CacheWorld {
         settings.maps = .maps(reach, zooms: 9...11)
         let isTight = random.uniform() < 0.4
         settings.budgetBytes = isTight ? Int64(300_000 + random.next() % 1_200_000) : 50_000_000
-        settings.budgetMB = Double(settings.budgetBytes) / 1e6
         settings.editionInterval = 120 + 400 * random.uniform()
         settings.scrubBytesPerSecond = random.uniform() < 0.3 ? 0 : 200_000
         self.settings = settings
@@ -534,7 +533,6 @@ struct CacheWorld {
         case 9:
             note("budget")
             settings.budgetBytes = Int64(200_000 + random.next() % 3_000_000)
-            settings.budgetMB = Double(settings.budgetBytes) / 1e6
             try handle(.settings(settings))
             try turn()
         case 10:
@@ -620,7 +618,6 @@ struct CacheWorld {
         store.failure = nil
         store.kill = nil
         settings.budgetBytes = 1_000_000_000
-        settings.budgetMB = 1_000
         if isDown {
             settings.network = .unmetered
         } else {

@@ -444,7 +444,7 @@ extension MemoryStore: TileCacheIndex {
             return EditionRecord(
                 key: key, domain: edition.edition.domain,
                 inUseSince: disk.current[key.tileset] == key ? Timestamp(nanoseconds: 0) : nil,
-                added: Timestamp(nanoseconds: 0), tileCount: Int64(count), tileBytes: 0, pinnedCount: 0, viewPath: nil)
+                added: Timestamp(nanoseconds: 0), tileCount: Int64(count), viewPath: nil)
         }
     }
 
