@@ -179,7 +179,9 @@ package struct Replay {
                     outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
                 }
                 for (request, _) in outcome.questions where !outcome.withdrawn.contains(request.requestID) {
-                    if let answer = policy.answer(to: request) { outcomes.append(session.handle(answer, to: request)) }
+                    // What was not asked then is not waited for: what is usual holds.
+                    let answer = policy.answer(to: request) ?? PolicyAnswer(verdict: nil, decider: .unavailable)
+                    outcomes.append(session.handle(answer, to: request))
                 }
             }
         }

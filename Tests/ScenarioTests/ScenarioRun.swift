@@ -213,11 +213,16 @@ final class ScenarioRun {
 
     private func answer(_ query: RouteQuery) -> NavNavigator.RouteAnswer { planner.answer(query, on: store.current) }
 
-    /// Answers as the policy node does; one that the script does not know is not there.
+    /// Answers as the policy node does, or as the node does for it when the time is over; one that the script does not know is
+    /// not there.
     private func decide(_ request: NavNavigator.PolicyRequest) throws {
         let policy = policies[request.question.kind.rawValue] ?? ScenarioPolicy(answer: .dead)
+        let patience = request.deadline.seconds(since: request.stamp)
         let answer: NavNavigator.PolicyAnswer
         switch policy.answer {
+        case _ where policy.answer == .silent || policy.after > patience:
+            let late = PolicyAnswer(verdict: nil, decider: .timeout, latency: patience)
+            return plan(.decision(request, late), at: now + patience)
         case .silent: return
         case .yes: answer = PolicyAnswer(verdict: true, hold: policy.hold)
         case .no: answer = PolicyAnswer(verdict: false, hold: policy.hold)

@@ -16,12 +16,13 @@ extension Navigator {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }
-        let patience = config.policy.patience(question.kind)
         let request = PolicyRequest(
             requestID: questions.nextID(), question: question, standard: standard,
-            deadline: event.stamp.advanced(bySeconds: patience), stamp: event.stamp, causeSequence: event.causeSequence)
+            deadline: event.stamp.advanced(bySeconds: config.policy.patience(question.kind)), stamp: event.stamp,
+            causeSequence: event.causeSequence)
         questions.add(
-            request.requestID, request, at: event.stamp, patience: patience, cause: event.causeSequence)
+            request.requestID, request, at: event.stamp, patience: config.policy.longestWait(question.kind),
+            cause: event.causeSequence)
         publish(.policyRequest(request), event)
         perform(.askPolicy(request))
     }

@@ -200,9 +200,15 @@ public struct PolicyConfig: Sendable, Hashable {
     public var deadline = 0.2
     /// The same for the approval of a faster route, seconds. 10: a person may be behind it.
     public var approvalDeadline = 10.0
+    /// Seconds beyond the deadline after which a question is decided here. The core's time goes with the fixes, whose stamps tell
+    /// little of how long an answer has really had; where the one who asks watches the clock, it says first that the time is over.
+    public var grace = 0.0
     /// The time that a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
     public var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
+
+    /// Returns how long a question of a kind stays open.
+    func longestWait(_ kind: PolicyKind) -> Double { patience(kind) + grace }
 }

@@ -9,7 +9,7 @@ extension Navigator {
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Not again while the question is open.
             alternatives.refuse(
-                offered.id, until: event.stamp.advanced(bySeconds: config.policy.patience(.shouldTakeAlternative)))
+                offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
         }
         guard let trip = self.trip else { return }

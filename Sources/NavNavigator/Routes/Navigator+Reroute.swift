@@ -175,7 +175,9 @@ extension Navigator {
             return tell(.rejected(rejection), draft, event, plan.provider)
         }
         let seconds = secondsToManeuver(of: plan)
-        guard config.rerouteMinimumCommitTime > 0, draft.reason != .manual, seconds < config.rerouteMinimumCommitTime
+        // What a user has asked for is not asked for again when it is refused here: it would be lost.
+        let isByHand = draft.reason == .manual || draft.reason == .waypoint
+        guard config.rerouteMinimumCommitTime > 0, !isByHand, seconds < config.rerouteMinimumCommitTime
         else { return apply(plan, request, draft, event) }
         search.propose(request)
         ask(

@@ -40,7 +40,11 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var navigator = NavigatorConfig()
     package var matcher = MatcherConfig()
 
-    package init() {}
+    package init() { navigator.policy.grace = Self.policyGrace }
+
+    /// The wait beyond a question's deadline after which the session decides it, though nobody has said that the time is over:
+    /// 5 s of the fixes' time, more than a stalled node is behind.
+    private static let policyGrace = 5.0
 
     /// The places of the configured trip; empty without one.
     package var trip: [Waypoint] {

@@ -68,7 +68,7 @@ final class PolicyClient {
             case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
             }
         } catch {
-            fail(CallStatus(.unavailable, error.description), request)
+            fail(CallStatus(.unavailable, error.description), request, Clocks.monotonic())
         }
     }
 
@@ -98,20 +98,24 @@ final class PolicyClient {
             switch result {
             case .success(let response):
                 guard var answer = read(response) else {
-                    return fail(CallStatus(.internal, "its answer makes no sense"), request)
+                    return fail(CallStatus(.internal, "its answer makes no sense"), request, asked)
                 }
                 if failing.remove(request.question.kind) != nil {
                     context.log.info("the policy node decides '\(request.question.kind.rawValue)' again")
                 }
-                // In a playback the stamps alone tell the time.
-                if !context.clock.isSimulated { answer.latency = Double(Clocks.monotonic() - asked) / 1e9 }
+                answer.latency = latency(since: asked)
                 answered(answer, request)
-            case .failure(let status): fail(status, request)
+            case .failure(let status): fail(status, request, asked)
             }
         }
     }
 
-    private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest) {
+    /// Seconds since a question was asked; nil in a playback, in which the stamps alone tell the time.
+    private func latency(since asked: Int64) -> Double? {
+        context.clock.isSimulated ? nil : Double(Clocks.monotonic() - asked) / 1e9
+    }
+
+    private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest, _ asked: Int64) {
         failures.add()
         if failing.insert(request.question.kind).inserted {
             context.log.warning(
@@ -119,6 +123,6 @@ final class PolicyClient {
             )
         }
         let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable
-        answered(PolicyAnswer(verdict: nil, decider: decider), request)
+        answered(PolicyAnswer(verdict: nil, decider: decider, latency: latency(since: asked)), request)
     }
 }
