@@ -62,7 +62,7 @@ package struct BagDiff: Sendable {
     }
 
     /// Compares two drives.
-    init(_ before: [Event], _ after: [Event]) {
+    package init(_ before: [Event], _ after: [Event]) {
         var changes: [Change] = []
         var common = 0
         var (old, new) = (0, 0)
