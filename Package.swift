@@ -166,6 +166,13 @@ let package = Package(
                 "NavGeo",
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
+        // The page of a drive: its parts as files, embedded by the C compiler, and what fills it.
+        .target(name: "CReportPage", exclude: ["page.html", "page.css", "data.js", "map.js", "plots.js", "page.js"]),
+        library(
+            "NavReport",
+            [
+                "CReportPage", "NavReplay", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo", "NavMap",
+            ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
 
         executable("navigation-node", ["NavigationNode", "NavKit"]),
@@ -179,7 +186,7 @@ let package = Package(
             "navbus",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
-                "NavLaunch",
+                "NavReport", "NavLaunch",
                 "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTileCache", argumentParser,
@@ -308,6 +315,7 @@ let package = Package(
                 "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance",
                 "NavNavigator", "NavSimulation", "NavTestSupport",
             ]),
+        tests("NavReportTests", ["NavReport", "NavMessages", "NavBag", "NavGeo"]),
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
         tests("EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"]),

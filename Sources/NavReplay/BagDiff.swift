@@ -59,7 +59,7 @@ package struct BagDiff: Sendable {
         self.init(before.map(timed), after.map(timed))
     }
 
-    init(_ before: [Event], _ after: [Event]) {
+    package init(_ before: [Event], _ after: [Event]) {
         var changes: [Change] = []
         var common = 0
         var (old, new) = (0, 0)

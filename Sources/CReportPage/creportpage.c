@@ -1,0 +1,27 @@
+#include "CReportPage.h"
+
+// #embed is C23, which the compiler offers in earlier versions of the language too.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const char html[] = {
+#embed "page.html"
+    , 0};
+
+static const char css[] = {
+#embed "page.css"
+    , 0};
+
+// One scope, in the order of use.
+static const char script[] = {
+#embed "data.js"
+    ,
+#embed "map.js"
+    ,
+#embed "plots.js"
+    ,
+#embed "page.js"
+    , 0};
+
+const char *creportpage_html(void) { return html; }
+const char *creportpage_css(void) { return css; }
+const char *creportpage_script(void) { return script; }

@@ -1,0 +1,221 @@
+"use strict";
+// The data of the page: unpacking, and what is derived from it once.
+
+const $ = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Makes an element; text is set as text, so that nothing of a recording is read as HTML. */
+function make(name, attributes = {}, ...children) {
+  const element = ["svg", "g", "path", "circle", "line", "rect", "text", "polygon", "title"].includes(name)
+    ? document.createElementNS(SVG, name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) element.setAttribute(key, value);
+  for (const child of children) element.append(child);
+  return element;
+}
+
+/** Numbers from base64: 0 for null, else the zigzag form of a difference plus one, seven bits a byte. */
+function unpack(text, differences = 1) {
+  const bytes = atob(text), out = [];
+  let last = 0, step = 0, value = 0, unit = 1;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes.charCodeAt(i);
+    value += (byte & 127) * unit;
+    if (byte & 128) { unit *= 128; continue; }
+    unit = 1;
+    if (value === 0) { out.push(null); continue; }
+    const code = value - 1;
+    value = 0;
+    let difference = code % 2 ? -(code + 1) / 2 : code / 2;
+    if (differences === 2) { difference += step; step = difference; }
+    last += difference;
+    out.push(last);
+  }
+  return out;
+}
+
+function unpackTable(table) {
+  const out = { rows: table.rows, messages: table.messages };
+  for (const [name, text] of Object.entries(table.columns)) out[name] = unpack(text, name === "t" ? 2 : 1);
+  return out;
+}
+
+// Mercator's projection with metres at the middle of the drive; y grows southwards.
+const earth = { lat: 0, lon: 0, cos: 1 };
+const mercator = (lat) => Math.log(Math.tan(Math.PI / 4 + Math.max(-85, Math.min(85, lat)) * Math.PI / 360));
+function centreOn(lat, lon) {
+  earth.lat = mercator(lat); earth.lon = lon; earth.cos = Math.cos(lat * Math.PI / 180);
+}
+function eastward(lon) {
+  let d = lon - earth.lon;
+  if (d > 180) d -= 360; else if (d < -180) d += 360;
+  return d * Math.PI / 180 * 6378137 * earth.cos;
+}
+const southward = (lat) => (earth.lat - mercator(lat)) * 6378137 * earth.cos;
+
+/** The index of the last time that is not after t; -1 before the first. */
+function before(times, t) {
+  let low = 0, high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= t) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+}
+
+const DEVIATION = ["", "on route", "uncertain", "off step", "off route", "wrong way"];
+const HEALTH = ["unknown", "OK", "degraded", "lost"];
+const ON_ROAD = 1, PREDICTED = 2, TELEPORT = 8, UNLIMITED = 32;
+/** A silence that a line does not bridge, ms. */
+const GAP = 6000;
+
+/** Turns a run of the document into what is drawn. */
+function prepare(run, index) {
+  const out = {
+    ...run, index, letter: "AB"[index],
+    fixes: unpackTable(run.fixes), positions: unpackTable(run.positions), progress: unpackTable(run.progress),
+    rejected: unpackTable(run.rejected),
+    latencies: run.latencies.map((entry) => ({ name: entry.name, ...unpackTable(entry.table) })),
+    routes: run.routes.map((route) => ({ ...route, lat: unpack(route.lat), lon: unpack(route.lon) })),
+  };
+  // Without fixes of its own, as a replay's output, a recording has them in the positions.
+  if (!out.fixes.t.length) {
+    const p = out.positions;
+    out.fixes = { t: [], lat: [], lon: [], acc: [], speed: [], rows: 0, messages: 0 };
+    p.t.forEach((t, i) => {
+      if (p.rawLat[i] === null) return;
+      out.fixes.t.push(t); out.fixes.lat.push(p.rawLat[i]); out.fixes.lon.push(p.rawLon[i]);
+      out.fixes.acc.push(null); out.fixes.speed.push(null);
+    });
+    out.fixes.rows = out.fixes.t.length;
+  }
+  return out;
+}
+
+/** The table whose places are the vehicle's: matched positions, else fixes. */
+const track = (run) => (run.positions.t.length ? run.positions : run.fixes);
+
+function project(table) {
+  table.x = table.lat.map((_, i) => (table.lon[i] === null ? null : eastward(table.lon[i] * 1e-6)));
+  table.y = table.lat.map((lat) => (lat === null ? null : southward(lat * 1e-6)));
+}
+
+function projectAll(page) {
+  let lats = [], lons = [];
+  for (const run of page.runs) for (const table of [track(run), ...run.routes]) { lats = lats.concat(table.lat); lons = lons.concat(table.lon); }
+  const valid = lats.map((lat, i) => [lat, lons[i]]).filter((p) => p[0] !== null);
+  if (valid.length) {
+    const mid = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+    centreOn(mid(valid.map((p) => p[0])) * 1e-6, mid(valid.map((p) => p[1])) * 1e-6);
+  }
+  for (const run of page.runs) for (const table of [run.fixes, run.positions, run.rejected, ...run.routes]) project(table);
+}
+
+/** The vehicle of a run at a time: place, course and the row of the table; null where there is none. */
+function vehicleAt(run, t) {
+  const table = track(run), i = before(table.t, t);
+  if (i < 0 || !table.t.length) return null;
+  const j = Math.min(i + 1, table.t.length - 1), span = table.t[j] - table.t[i];
+  const share = span > 0 && span < GAP ? Math.min((t - table.t[i]) / span, 1) : 0;
+  const x = table.x[i] + (table.x[j] - table.x[i]) * share, y = table.y[i] + (table.y[j] - table.y[i]) * share;
+  let course = table.course ? table.course[i] : null;
+  course = course === null || course === undefined
+    ? (table.x[j] !== table.x[i] || table.y[j] !== table.y[i] ? Math.atan2(table.x[j] - table.x[i], table.y[i] - table.y[j]) : null)
+    : course / 10 * Math.PI / 180;
+  return { x, y, course, i, table, age: t - table.t[i] };
+}
+
+/** The route that is in force at a time. */
+function routeAt(run, t) {
+  let found = null;
+  for (const route of run.routes) if (route.t <= t) found = route;
+  return found || run.routes[0] || null;
+}
+
+/** The metres between the vehicles of two runs along the first; null where one has none. */
+function distancesBetween(a, b) {
+  const table = track(a);
+  return table.t.map((t, i) => {
+    const other = vehicleAt(b, t);
+    return other && other.age < GAP && table.x[i] !== null ? Math.hypot(table.x[i] - other.x, table.y[i] - other.y) : null;
+  });
+}
+
+// Words.
+
+const two = (n) => String(n).padStart(2, "0");
+function clockText(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000)), h = Math.floor(s / 3600);
+  return (h ? h + ":" + two(Math.floor(s / 60) % 60) : Math.floor(s / 60)) + ":" + two(s % 60);
+}
+function dateText(ms) {
+  const date = new Date(ms);
+  return isNaN(date) ? "" : date.toISOString().replace("T", " ").slice(0, 19) + " UTC";
+}
+function metres(m) {
+  if (m === null || m === undefined || !isFinite(m)) return "–";
+  return m >= 1000 ? (m / 1000).toFixed(m >= 100000 ? 0 : 1) + " km" : Math.round(m) + " m";
+}
+function durationText(s) {
+  if (s === null || !isFinite(s)) return "–";
+  const size = Math.abs(s);
+  if (size < 100) return s.toFixed(0) + " s";
+  if (size < 5400) return (s / 60).toFixed(size < 600 ? 1 : 0) + " min";
+  return Math.floor(size / 3600) * Math.sign(s) + " h " + two(Math.round(size % 3600 / 60)) + " min";
+}
+const plain = (text) => text.replace(/\b[A-Z][A-Z_]{2,}\b/g, (w) => (["GNSS", "ETA", "GPS", "UTC"].includes(w) ? w : w.toLowerCase().replaceAll("_", " ")));
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The seriousness of an event: 2 for trouble, 1 for what one looks for, 0 for the rest. */
+function weight(event) {
+  if (/FAILED|OFF_ROUTE|WRONG_WAY|INVALIDATED|LOST/.test(event.text)) return 2;
+  if (["reroute", "arrival", "route", "prediction", "faster"].includes(event.kind) || /TAKEN/.test(event.text)) return 1;
+  return 0;
+}
+function toneOf(event) {
+  if (event.kind === "arrival") return "good";
+  const w = weight(event);
+  return w === 2 ? "bad" : event.kind === "route" ? "accent" : w === 1 ? "warn" : "dim";
+}
+
+function quantile(values, share) {
+  const sorted = values.filter((v) => v !== null && isFinite(v)).sort((a, b) => a - b);
+  return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : null;
+}
+
+/** The drive in numbers. */
+function figures(run) {
+  const table = track(run), p = run.progress;
+  let length = 0, off = 0;
+  for (let i = 1; i < table.t.length; i++) {
+    const flags = table.flags ? table.flags[i] : 0;
+    if (table.x[i] !== null && table.x[i - 1] !== null && !(flags & TELEPORT)) length += Math.hypot(table.x[i] - table.x[i - 1], table.y[i] - table.y[i - 1]);
+  }
+  for (let i = 0; i + 1 < p.t.length; i++) if (p.deviation[i] >= 4) off += Math.min(p.t[i + 1] - p.t[i], GAP);
+  const reroutes = run.events.filter((e) => e.kind === "reroute" && /APPLIED/.test(e.text)).length;
+  const offset = quantile((run.positions.offset || []).map((v) => (v === null ? null : Math.abs(v) / 100)), 0.95);
+  const rejected = run.rejected.messages, eta = etaErrors(run);
+  const driven = table.t.length ? table.t[table.t.length - 1] - table.t[0] : 0;
+  return [
+    ["Driven", metres(length), ""],
+    ["Time", durationText(driven / 1000), ""],
+    ["Fixes", String(run.fixes.messages || run.fixes.rows), rejected ? rejected + " rejected" : ""],
+    run.routes.length ? ["Routes", String(run.routes.length), reroutes ? reroutes + (reroutes > 1 ? " reroutes" : " reroute") : "no reroute"] : null,
+    p.t.length ? ["Off route", off ? durationText(off / 1000) : "never", ""] : null,
+    offset !== null ? ["Offset p95", offset.toFixed(1) + " m", ""] : null,
+    run.arrival !== undefined ? ["Arrived", clockText(run.arrival), eta.first === null ? "" : "first ETA " + signed(eta.first)] : null,
+  ].filter(Boolean);
+}
+function signed(s) {
+  return (s < 0 ? "−" : "+") + durationText(Math.abs(s));
+}
+
+/** The error of each estimate of the arrival in s; against the last estimate where the drive did not arrive. */
+function etaErrors(run) {
+  const p = run.progress;
+  let end = run.arrival;
+  const arrived = end !== undefined;
+  if (!arrived) for (let i = p.t.length - 1; i >= 0 && end === undefined; i--) if (p.left[i] !== null) end = p.t[i] + p.left[i] * 100;
+  const values = p.t.map((t, i) => (p.left[i] === null || end === undefined || t > end ? null : (t + p.left[i] * 100 - end) / 1000));
+  const first = values.find((v) => v !== null);
+  return { t: p.t, values, arrived, first: arrived && first !== undefined ? first : null };
+}

@@ -1,0 +1,287 @@
+import Foundation
+package import NavBag
+import NavGeo
+import NavMessages
+import NavigationNode
+
+/// The content of a drive that a page shows, collected message by message with bounded memory.
+///
+/// Of each kind of content only so much is kept; what was left out is counted and told on the page.
+package struct DriveCollector {
+    /// Rows of a table: an hour at 10 Hz.
+    static let mostRows = 36_000
+    private static let mostEvents = 4_000
+    private static let mostRoutes = 200
+    private static let mostRoutePoints = 200_000
+    private static let mostNodes = 64
+    private static let mostStates = 1_000
+    private static let mostLatencies = 32
+    private static let mostNames = 5_000
+    private static let mostTopics = 2_000
+    /// The longest text of a message that is kept, characters.
+    private static let longestText = 400
+
+    /// Something that happened, in the words of the node's log.
+    struct Happened {
+        var time: Int64
+        var kind: String
+        var topic: String
+        var text: String
+    }
+
+    struct Utterance {
+        var time: Int64
+        var text: String
+        var type: Int32
+        var modifier: Int32
+        var urgency: Int32
+        var distance: Double?
+    }
+
+    struct RouteLine {
+        var time: Int64
+        var id: UInt64
+        var text: String
+        var reason: String
+        var line: [NavGeo.Coordinate]
+        var stops: [(place: NavGeo.Coordinate, name: String)]
+    }
+
+    struct NodeState {
+        var time: Int64
+        var state: Int32
+        var reason: String
+    }
+
+    var fixes = SampleTable(["lat", "lon", "acc", "speed"], measure: 2, limit: mostRows)
+    var positions = SampleTable(
+        [
+            "lat", "lon", "course", "speed", "limit", "along", "cross", "offset", "confidence", "flags", "road",
+            "rawLat", "rawLon",
+        ],
+        measure: 7, limit: mostRows)
+    var progress = SampleTable(["remaining", "left", "deviation", "distance", "next"], measure: 3, limit: mostRows)
+    var rejected = SampleTable(["lat", "lon", "reason"], measure: 2, limit: 8_000)
+    var roads: [String] = []
+    private var roadNumbers: [String: Int32] = [:]
+    var happened: [Happened] = []
+    var utterances: [Utterance] = []
+    var routes: [RouteLine] = []
+    private var routePoints = 0
+    private var lastGeometry: NavMessages.Polyline?
+    var nodes: [String: [NodeState]] = [:]
+    var latencies: [String: SampleTable] = [:]
+    var topics: [String: (type: String, count: Int)] = [:]
+    /// The arrival at the destination, ns.
+    var arrival: Int64?
+    /// What was left out, by a word for it.
+    private(set) var leftOut: [String: Int] = [:]
+    private var lastSequence: [String: UInt32] = [:]
+
+    package init() {}
+
+    /// Takes a message of a recording.
+    package mutating func add(_ record: Record) {
+        let channel = record.channel
+        if topics[channel.topic] != nil || topics.count < Self.mostTopics {
+            topics[channel.topic, default: (channel.schemaName, 0)].count += 1
+        }
+        let stamp = Int64(clamping: record.publishTime > 0 ? record.publishTime : record.logTime)
+        guard Self.shown.contains(channel.schemaName) else { return }
+        add(channel.schemaName, topic: channel.topic, sequence: record.sequence, stamp: stamp, Array(record.data))
+    }
+
+    /// Takes a message; one that cannot be read is counted.
+    package mutating func add(_ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
+        do throws(MessageError) {
+            switch type {
+            case GnssFix.fullName: add(try GnssFix(decoding: bytes), stamp)
+            case MatchedPosition.fullName: add(try MatchedPosition(decoding: bytes), stamp)
+            case RouteProgress.fullName: add(try RouteProgress(decoding: bytes), stamp)
+            case FixRejected.fullName: add(try FixRejected(decoding: bytes), stamp)
+            case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
+            default:
+                // A latched value comes again where a recording goes on in another file.
+                guard let kind = Self.kinds[type], let content = Schema.type(named: type),
+                    sequence == 0 || lastSequence[topic] != sequence
+                else { return }
+                if lastSequence.count < Self.mostTopics { lastSequence[topic] = sequence }
+                add(try content.init(decoding: bytes), kind, topic, stamp)
+            }
+        } catch {
+            leave("messages that cannot be read")
+        }
+    }
+
+    private mutating func leave(_ what: String) { leftOut[what, default: 0] += 1 }
+
+    // MARK: Types
+
+    private static let kinds: [String: String] = [
+        NavigationState.fullName: "state", Route.fullName: "route", RerouteEvent.fullName: "reroute",
+        ArrivalEvent.fullName: "arrival", SpokenInstruction.fullName: "instruction",
+        SimulationEvent.fullName: "prediction", ReceiverSelection.fullName: "receiver",
+        Alternatives.fullName: "alternatives", AlternativeSwitch.fullName: "alternatives",
+        FasterRoute.fullName: "faster", RouteRefresh.fullName: "refresh", PolicyDecision.fullName: "policy",
+    ]
+
+    /// The types of messages that a page shows.
+    package static let shown = Set(kinds.keys).union([
+        GnssFix.fullName, MatchedPosition.fullName, RouteProgress.fullName, FixRejected.fullName, NodeHealth.fullName,
+    ])
+
+    // MARK: Positions
+
+    /// Millionths of a degree: a tenth of a metre.
+    private static func degrees(_ value: Double) -> Int32 { SampleTable.scaled(value, 1e6) }
+
+    private static func place(_ latitude: Double?, _ longitude: Double?) -> NavGeo.Coordinate? {
+        guard let latitude, let longitude else { return nil }
+        let place = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        return place.isValid ? place : nil
+    }
+
+    private mutating func add(_ fix: GnssFix, _ stamp: Int64) {
+        guard let place = Self.place(fix.latitude, fix.longitude) else { return leave("fixes without a position") }
+        fixes.append(
+            stamp,
+            [
+                Self.degrees(place.latitude), Self.degrees(place.longitude),
+                SampleTable.scaled(fix.horizontalAccuracyM, 10), SampleTable.scaled(fix.speed, 100),
+            ])
+    }
+
+    private mutating func add(_ position: MatchedPosition, _ stamp: Int64) {
+        guard let pose = position.matched, let place = Self.place(pose.latitude, pose.longitude) else {
+            return leave("positions without a place")
+        }
+        let raw = position.raw.flatMap { Self.place($0.latitude, $0.longitude) }
+        var offset: Double?
+        if let raw, let course = pose.course, course.isFinite {
+            let point = LocalFrame(origin: place).point(raw)
+            offset = point.east * cos(course) - point.north * sin(course)
+        }
+        var flags: Int32 = position.isOnRoad == true ? 1 : 0
+        if position.source == .predicted { flags |= 2 }
+
+        if position.isTeleport == true { flags |= 8 }
+        if position.inTunnel == true { flags |= 16 }
+        if position.speedUnlimited == true { flags |= 32 }
+        let names = [position.roadRef, position.roadName].compactMap { $0 }.filter { !$0.isEmpty }
+        positions.append(
+            stamp,
+            [
+                Self.degrees(place.latitude), Self.degrees(place.longitude),
+                SampleTable.scaled(pose.course, 1_800 / .pi),
+                SampleTable.scaled(pose.speedMps ?? position.raw?.speedMps, 100),
+                SampleTable.scaled(position.speedLimitMps, 100), SampleTable.scaled(position.alongSigmaM, 100),
+                SampleTable.scaled(position.crossSigmaM, 100), SampleTable.scaled(offset, 100),
+                SampleTable.scaled(position.confidence, 100), flags, road(names.joined(separator: " ")),
+                raw.map { Self.degrees($0.latitude) } ?? SampleTable.absent,
+                raw.map { Self.degrees($0.longitude) } ?? SampleTable.absent,
+            ])
+    }
+
+    private mutating func road(_ name: String) -> Int32 {
+        let name = Self.cut(name)
+        if let number = roadNumbers[name] { return number }
+        guard !name.isEmpty, roads.count < Self.mostNames else { return SampleTable.absent }
+        let number = Int32(roads.count)
+        roads.append(name)
+        roadNumbers[name] = number
+        return number
+    }
+
+    private mutating func add(_ message: RouteProgress, _ stamp: Int64) {
+        // The estimate counts from the fix: its own stamp, where the message has one.
+        let left = message.etaNs.map { Double($0) - Double(message.stampNs ?? stamp) }.map { $0 * 1e-9 }
+        progress.append(
+            stamp,
+            [
+                SampleTable.scaled(message.distanceRemainingM), SampleTable.scaled(left, 10),
+                message.deviation?.rawValue ?? SampleTable.absent, SampleTable.scaled(message.distanceToRouteM, 10),
+                SampleTable.scaled(message.stepDistanceRemainingM),
+            ])
+    }
+
+    private mutating func add(_ message: FixRejected, _ stamp: Int64) {
+        let place = message.fix.flatMap { Self.place($0.latitude, $0.longitude) }
+        rejected.append(
+            stamp,
+            [
+                place.map { Self.degrees($0.latitude) } ?? SampleTable.absent,
+                place.map { Self.degrees($0.longitude) } ?? SampleTable.absent, message.reason?.rawValue ?? 0,
+            ])
+    }
+
+    // MARK: Nodes
+
+    private mutating func add(_ health: NodeHealth, _ stamp: Int64) {
+        let node = Self.cut(health.node ?? "?")
+        guard nodes[node] != nil || nodes.count < Self.mostNodes else { return leave("nodes") }
+        let reasons = Self.cut(health.reasons.map { $0.message ?? $0.code ?? "?" }.joined(separator: "; "))
+        let state = NodeState(time: stamp, state: health.state?.rawValue ?? 0, reason: reasons)
+        if let last = nodes[node]?.last, last.state == state.state, last.reason == reasons {
+        } else if nodes[node]?.count ?? 0 < Self.mostStates {
+            nodes[node, default: []].append(state)
+        } else {
+            leave("changes of a node's health")
+        }
+        for latency in health.latencies {
+            let name = "\(node) \(Self.cut(latency.name ?? "?"))"
+            guard latencies[name] != nil || latencies.count < Self.mostLatencies else { continue }
+            latencies[name, default: SampleTable(["p50", "p99"], measure: 1, limit: 7_200)].append(
+                stamp, [SampleTable.scaled(latency.p50S, 1e6), SampleTable.scaled(latency.p99S, 1e6)])
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func add(_ message: any Message, _ kind: String, _ topic: String, _ stamp: Int64) {
+        switch message {
+        case let route as Route:
+            // Others publish routes too; the one in force is on its topic.
+            guard topic == Topics.route.name else { return }
+            add(route, stamp)
+        case let spoken as SpokenInstruction:
+            add(spoken, stamp)
+        case let event as ArrivalEvent where event.phase == .arrived && event.isDestination == true:
+            arrival = stamp
+        default: break
+        }
+        guard let text = EventLine.text(message, numbersRoutes: false) else { return }
+        guard happened.count < Self.mostEvents else { return leave("events") }
+        happened.append(Happened(time: stamp, kind: kind, topic: topic, text: Self.cut(text)))
+    }
+
+    private mutating func add(_ spoken: SpokenInstruction, _ stamp: Int64) {
+        guard let text = spoken.text, utterances.count < Self.mostEvents else { return }
+        utterances.append(
+            Utterance(
+                time: stamp, text: Self.cut(text), type: spoken.maneuver?.type?.rawValue ?? 0,
+                modifier: spoken.maneuver?.modifier?.rawValue ?? 0, urgency: spoken.urgency?.rawValue ?? 0,
+                distance: spoken.distanceToManeuverM))
+    }
+
+    private mutating func add(_ route: Route, _ stamp: Int64) {
+        guard route.geometry != lastGeometry else { return }
+        lastGeometry = route.geometry
+        guard let geometry = route.geometry, geometry.count > 1 else { return }
+        guard routes.count < Self.mostRoutes, routePoints < Self.mostRoutePoints else { return leave("routes") }
+        let line = Line.simplified(
+            geometry.coordinates().compactMap { Self.place($0.latitude, $0.longitude) }, tolerance: 0.5)
+        routePoints += line.count
+        let stops = route.waypoints.prefix(50).compactMap { waypoint in
+            Self.place(waypoint.latitude, waypoint.longitude).map { (place: $0, name: Self.cut(waypoint.name ?? "")) }
+        }
+        let reason = (route.reason?.description ?? "").replacing("ROUTE_REASON_", with: "")
+        routes.append(
+            RouteLine(
+                time: stamp, id: route.routeId ?? 0, text: Self.cut(EventLine.text(route, numbersRoutes: false) ?? ""),
+                reason: reason, line: line, stops: stops))
+    }
+
+    private static func cut(_ text: String) -> String {
+        text.count > longestText ? String(text.prefix(longestText - 1)) + "…" : text
+    }
+}

@@ -1,0 +1,307 @@
+import CReportPage
+import Foundation
+package import NavGeo
+import NavMap
+import NavMessages
+import NavReplay
+
+/// A page about one drive, or about two side by side: one HTML document that needs nothing else.
+package struct DriveReport {
+    /// A drive with its name.
+    package struct Run {
+        var name: String
+        var content: DriveCollector
+
+        package init(name: String, content: DriveCollector) {
+            self.name = name
+            self.content = content
+        }
+    }
+
+    /// Times farther than this from the drive are another clock's, ns.
+    private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
+
+    private let runs: [Run]
+    private let map: MapExtract?
+    private let version: String
+
+    /// A report.
+    ///
+    /// - Parameter map: the roads; nil for a page without.
+    package init(_ runs: [Run], map: MapExtract?, version: String) {
+        (self.runs, self.map, self.version) = (runs, map, version)
+    }
+
+    /// The places of a drive for ``MapExtract``.
+    package static func places(of content: DriveCollector) -> [NavGeo.Coordinate] {
+        func places(_ table: SampleTable) -> [NavGeo.Coordinate] {
+            zip(table.values("lat"), table.values("lon")).map {
+                NavGeo.Coordinate(latitude: Double($0) * 1e-6, longitude: Double($1) * 1e-6)
+            }
+        }
+        let driven = places(content.positions)
+        return (driven.isEmpty ? places(content.fixes) : driven) + content.routes.flatMap(\.line)
+    }
+
+    // MARK: The page
+
+    /// The page as UTF-8.
+    package func page() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Self.page(title: runs.map(\.name).joined(separator: " – "), data: Array(try encoder.encode(document())))
+    }
+
+    static func page(title: String, data: [UInt8]) -> [UInt8] {
+        var page: [UInt8] = []
+        var rest = Substring(String(cString: creportpage_html()))
+        for (mark, text) in [
+            ("@TITLE@", Array(escaped(title).utf8)), ("@CSS@", Array(String(cString: creportpage_css()).utf8)),
+            ("@DATA@", escaped(data)), ("@SCRIPT@", Array(String(cString: creportpage_script()).utf8)),
+        ] {
+            guard let place = rest.firstRange(of: mark) else { continue }
+            page += rest[..<place.lowerBound].utf8
+            page += text
+            rest = rest[place.upperBound...]
+        }
+        return page + Array(rest.utf8)
+    }
+
+    /// Text in HTML.
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+
+    /// JSON in a script element: what could end the element, or begin a comment, stands only in strings.
+    private static func escaped(_ json: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(json.count)
+        for byte in json {
+            if byte == UInt8(ascii: "<") { text += Array("\\u003c".utf8) } else { text.append(byte) }
+        }
+        return text
+    }
+
+    // MARK: The data
+
+    struct Document: Encodable {
+        var version: String
+        var map: MapDocument?
+        var runs: [RunDocument]
+        var changes: [ChangeDocument]
+        var live: Int?
+    }
+
+    struct MapDocument: Encodable {
+        var attribution: String
+        var source: String
+        var tolerance: Double
+        var names: [String]
+        var classes: String
+        var flags: String
+        var name: String
+        var counts: String
+        var lat: String
+        var lon: String
+    }
+
+    struct RunDocument: Encodable {
+        var name: String
+        /// Milliseconds since the Unix epoch.
+        var start: Int64
+        /// Milliseconds.
+        var duration: Int64
+        var fixes: PackedTable
+        var positions: PackedTable
+        var progress: PackedTable
+        var rejected: PackedTable
+        var reasons: [String: String]
+        var roads: [String]
+        var routes: [RouteDocument]
+        var events: [EventDocument]
+        var instructions: [InstructionDocument]
+        var nodes: [NodeDocument]
+        var latencies: [LatencyDocument]
+        var topics: [TopicDocument]
+        /// The arrival at the destination, milliseconds since the start.
+        var arrival: Int64?
+        var notes: [String]
+    }
+
+    struct RouteDocument: Encodable {
+        var t: Int64
+        var id: String
+        var text: String
+        var reason: String
+        var lat: String
+        var lon: String
+        var stops: [StopDocument]
+    }
+
+    struct StopDocument: Encodable {
+        var lat: Double
+        var lon: Double
+        var name: String
+    }
+
+    struct EventDocument: Encodable {
+        var t: Int64
+        var kind: String
+        var text: String
+    }
+
+    struct InstructionDocument: Encodable {
+        var t: Int64
+        var text: String
+        var type: Int32
+        var modifier: Int32
+        var urgency: Int32
+        var distance: Int?
+    }
+
+    struct NodeDocument: Encodable {
+        var name: String
+        var states: [StateDocument]
+    }
+
+    struct StateDocument: Encodable {
+        var t: Int64
+        var state: Int32
+        var reason: String
+    }
+
+    struct LatencyDocument: Encodable {
+        var name: String
+        var table: PackedTable
+    }
+
+    struct TopicDocument: Encodable {
+        var topic: String
+        var type: String
+        var count: Int
+    }
+
+    struct ChangeDocument: Encodable {
+        var t: Int64
+        /// Milliseconds in the second run; nil where it is not there.
+        var other: Int64?
+        var change: String
+        var text: String
+    }
+
+    func document(live: Int? = nil) -> Document {
+        let spans = runs.map { Self.span(of: $0.content) }
+        // The same recording twice has one time; other drives begin at the same place of the page.
+        var starts = spans.map(\.lowerBound)
+        if spans.count == 2, spans[0].overlaps(spans[1]) {
+            starts = Array(repeating: min(starts[0], starts[1]), count: 2)
+        }
+        return Document(
+            version: version, map: map.map(Self.document),
+            runs: runs.indices.map { Self.document(runs[$0], start: starts[$0], span: spans[$0]) },
+            changes: runs.count == 2 ? changes(starts, spans) : [], live: live)
+    }
+
+    /// The time of a drive: what is far from the middle one of its times is not of it.
+    static func span(of content: DriveCollector) -> ClosedRange<Int64> {
+        let tables = [content.positions, content.fixes, content.progress].map(\.stamps)
+        var stamps = tables.first { !$0.isEmpty } ?? content.happened.map(\.time)
+        guard !stamps.isEmpty else { return 0...0 }
+        stamps.sort()
+        let middle = stamps[stamps.count / 2]
+        let possible = middle.clampedSubtracting(farthest)...middle.clampedAdding(farthest)
+        var all = tables.flatMap { $0 }
+        all += content.happened.map(\.time)
+        all += content.routes.map(\.time)
+        all = all.filter(possible.contains)
+        return (all.min() ?? middle)...(all.max() ?? middle)
+    }
+
+    private func changes(_ starts: [Int64], _ spans: [ClosedRange<Int64>]) -> [ChangeDocument] {
+        let events = zip(runs, zip(starts, spans)).map { run, time in
+            run.content.happened.filter { time.1.contains($0.time) }.sorted { $0.time < $1.time }.map {
+                BagDiff.Event(time: Double($0.time - time.0) * 1e-9, topic: $0.topic, text: $0.text)
+            }
+        }
+        let milliseconds = { (seconds: Double) in Int64((seconds * 1_000).rounded()) }
+        return BagDiff(events[0], events[1]).changes.map { change in
+            switch change {
+            case .removed(let event):
+                ChangeDocument(t: milliseconds(event.time), change: "removed", text: event.text)
+            case .added(let event):
+                ChangeDocument(t: milliseconds(event.time), change: "added", text: event.text)
+            case .moved(let event, let time):
+                ChangeDocument(
+                    t: milliseconds(event.time), other: milliseconds(time), change: "moved", text: event.text)
+            }
+        }
+    }
+
+    static func document(_ run: Run, start: Int64, span: ClosedRange<Int64>) -> RunDocument {
+        let content = run.content
+        let time = { (stamp: Int64) in (stamp - start) / 1_000_000 }
+        let table = { (table: SampleTable) in table.document(since: start, within: span) }
+        let reasons = FixRejectionReason.names.map {
+            ("\($0.value)", $0.name.replacing("FIX_REJECTION_REASON_", with: ""))
+        }
+        var notes = content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
+        let strange = content.happened.count { !span.contains($0.time) }
+        if strange > 0 { notes.append("\(strange) events are of another time and not shown") }
+        return RunDocument(
+            name: run.name, start: start / 1_000_000, duration: time(span.upperBound), fixes: table(content.fixes),
+            positions: table(content.positions), progress: table(content.progress), rejected: table(content.rejected),
+            reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first }), roads: content.roads,
+            routes: content.routes.filter { span.contains($0.time) }.map { route in
+                let line = Line.packed([route.line])
+                return RouteDocument(
+                    t: time(route.time), id: "\(route.id)", text: route.text, reason: route.reason, lat: line.lat,
+                    lon: line.lon,
+                    stops: route.stops.map {
+                        StopDocument(lat: $0.place.latitude, lon: $0.place.longitude, name: $0.name)
+                    })
+            },
+            events: content.happened.filter { span.contains($0.time) && $0.kind != "instruction" }
+                .map { EventDocument(t: time($0.time), kind: $0.kind, text: $0.text) }.sorted { $0.t < $1.t },
+            instructions: content.utterances.filter { span.contains($0.time) }.map {
+                InstructionDocument(
+                    t: time($0.time), text: $0.text, type: $0.type, modifier: $0.modifier, urgency: $0.urgency,
+                    distance: $0.distance.flatMap { Int(exactly: $0.rounded()) })
+            }.sorted { $0.t < $1.t },
+            nodes: content.nodes.sorted { $0.key < $1.key }.map { node in
+                NodeDocument(
+                    name: node.key,
+                    states: node.value.map {
+                        StateDocument(t: time($0.time.clamped(to: span)), state: $0.state, reason: $0.reason)
+                    })
+            },
+            latencies: content.latencies.sorted { $0.key < $1.key }.map {
+                LatencyDocument(name: $0.key, table: table($0.value))
+            },
+            topics: content.topics.sorted { $0.key < $1.key }.map {
+                TopicDocument(topic: $0.key, type: $0.value.type, count: $0.value.count)
+            },
+            arrival: content.arrival.flatMap { span.contains($0) ? time($0) : nil }, notes: notes)
+    }
+
+    private static func document(_ map: MapExtract) -> MapDocument {
+        let line = Line.packed(map.roads.map(\.line))
+        return MapDocument(
+            attribution: map.attribution, source: map.source, tolerance: map.tolerance, names: map.names,
+            classes: Packing.text(map.roads.map { Int64($0.roadClass.rawValue) }),
+            flags: Packing.text(map.roads.map { Int64($0.flags) }),
+            name: Packing.text(map.roads.map { Int64($0.name) }),
+            counts: Packing.text(map.roads.map { Int64($0.line.count) }), lat: line.lat, lon: line.lon)
+    }
+}
+
+extension Int64 {
+    fileprivate func clampedAdding(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    fileprivate func clampedSubtracting(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? .min : difference
+    }
+}

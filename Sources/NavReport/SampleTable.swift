@@ -1,0 +1,165 @@
+import Foundation
+
+/// Rows of numbers by time with a bounded number of rows.
+///
+/// When the table is full, each group of four rows becomes the two with the least and the greatest measure, and so do groups
+/// of rows that come later. Extremes of the measure are kept, whatever the length of the drive.
+package struct SampleTable {
+    /// The value of an unknown number.
+    static let absent = Int32.min
+
+    private struct Row {
+        var order: Int
+        var time: Int64
+        var values: [Int32]
+    }
+
+    private let names: [String]
+    private let measure: Int
+    private let limit: Int
+    private var times: [Int64] = []
+    private var columns: [[Int32]]
+    /// Rows that were added, kept or not.
+    private(set) var messageCount = 0
+    /// Messages for each row that is kept.
+    private var stride = 1
+    private var groupCount = 0
+    private var least: Row?
+    private var greatest: Row?
+
+    /// A table.
+    ///
+    /// - Parameters:
+    ///   - names: the columns besides the time.
+    ///   - measure: the index of the column whose extremes are kept.
+    ///   - limit: the greatest number of rows, a multiple of four.
+    package init(_ names: [String], measure: Int, limit: Int) {
+        self.names = names
+        self.measure = measure
+        self.limit = limit
+        columns = names.map { _ in [] }
+    }
+
+    /// The times of the rows, ns, in the order in which they came.
+    package var stamps: [Int64] { times }
+
+    /// Adds a row at a time in ns.
+    package mutating func append(_ time: Int64, _ values: [Int32]) {
+        let row = Row(order: messageCount, time: time, values: values)
+        messageCount += 1
+        guard stride > 1 else {
+            keep(row)
+            if times.count >= limit { thin() }
+            return
+        }
+        let value = interest(row)
+        if least.map({ value < interest($0) }) ?? true { least = row }
+        if greatest.map({ value >= interest($0) }) ?? true { greatest = row }
+        groupCount += 1
+        if groupCount == 2 * stride { closeGroup() }
+    }
+
+    private func interest(_ row: Row) -> Int32 { row.values[measure] == Self.absent ? 0 : row.values[measure] }
+
+    private mutating func keep(_ row: Row) {
+        times.append(row.time)
+        for index in columns.indices { columns[index].append(row.values[index]) }
+    }
+
+    private mutating func closeGroup() {
+        let rows = [least, greatest].compactMap { $0 }.sorted { $0.order < $1.order }
+        for (index, row) in rows.enumerated() where index == 0 || row.order != rows[0].order { keep(row) }
+        (least, greatest, groupCount) = (nil, nil, 0)
+        if times.count >= limit { thin() }
+    }
+
+    private mutating func thin() {
+        var kept: [Int] = []
+        for start in Swift.stride(from: 0, to: times.count, by: 4) {
+            let group = start..<min(start + 4, times.count)
+            let values = group.map { columns[measure][$0] == Self.absent ? 0 : columns[measure][$0] }
+            let low = group.lowerBound + (values.indices.min { values[$0] < values[$1] } ?? 0)
+            let high = group.lowerBound + (values.indices.last { values[$0] == values.max() } ?? 0)
+            // Where all are equal, the first and the last.
+            kept += low == high ? [low] : [min(low, high), max(low, high)]
+        }
+        times = kept.map { times[$0] }
+        columns = columns.map { column in kept.map { column[$0] } }
+        stride *= 2
+    }
+
+    /// The indices of the rows within a span of time, by time.
+    private func order(within span: ClosedRange<Int64>) -> [Int] {
+        var order = times.indices.filter { span.contains(times[$0]) }
+        let isSorted = zip(order, order.dropFirst()).allSatisfy { times[$0] <= times[$1] }
+        if !isSorted { order.sort { (times[$0], $0) < (times[$1], $1) } }
+        return order
+    }
+
+    /// The rows within a span of time, by time, as milliseconds since a start and packed columns.
+    package func document(since start: Int64, within span: ClosedRange<Int64>) -> PackedTable {
+        var table = self
+        if groupCount > 0 { table.closeGroup() }
+        let order = table.order(within: span)
+        var packed = ["t": Packing.text(order.map { (table.times[$0] - start) / 1_000_000 }, differences: 2)]
+        for (name, column) in zip(names, table.columns) {
+            packed[name] = Packing.text(order.map { column[$0] == Self.absent ? nil : Int64(column[$0]) })
+        }
+        return PackedTable(rows: order.count, messages: messageCount, columns: packed)
+    }
+
+    /// A column of the rows with a value, in the order in which they came.
+    func values(_ name: String) -> [Int32] { names.firstIndex(of: name).map { columns[$0] } ?? [] }
+
+    /// A number in the unit of a column; absent for one that is unknown or does not fit.
+    static func scaled(_ value: Double?, _ factor: Double = 1) -> Int32 {
+        guard let value, (value * factor).isFinite else { return absent }
+        return Int32((value * factor).rounded().clamped(to: -2e9...2e9))
+    }
+}
+
+/// A table as the page reads it.
+package struct PackedTable: Encodable, Sendable {
+    /// Rows in the columns.
+    package var rows: Int
+    /// Messages that the rows stand for.
+    package var messages: Int
+    package var columns: [String: String]
+}
+
+/// Whole numbers as text: base64 of variable-length differences.
+package enum Packing {
+    /// Numbers as text: 0 for one that is unknown, else one more than the zigzag form of the difference to the last one that
+    /// is known, seven bits a byte, low bits first.
+    ///
+    /// - Parameter differences: 1 for differences, 2 for differences of differences, which suits even steps.
+    package static func text(_ values: [Int64?], differences: Int = 1) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(values.count * 2)
+        var (last, step): (Int64, Int64) = (0, 0)
+        for value in values {
+            guard let value else {
+                bytes.append(0)
+                continue
+            }
+            let difference = value &- last
+            let coded = differences == 2 ? difference &- step : difference
+            (last, step) = (value, difference)
+            var rest = UInt64(bitPattern: (coded << 1) ^ (coded >> 63)) &+ 1
+            while rest >= 0x80 {
+                bytes.append(UInt8(rest & 0x7f) | 0x80)
+                rest >>= 7
+            }
+            bytes.append(UInt8(rest))
+        }
+        return Data(bytes).base64EncodedString()
+    }
+
+    package static func text(_ values: [Int64], differences: Int = 1) -> String {
+        text(values.map { Optional($0) }, differences: differences)
+    }
+}
+
+extension Comparable {
+    func clamped(to range: ClosedRange<Self>) -> Self { min(max(self, range.lowerBound), range.upperBound) }
+}

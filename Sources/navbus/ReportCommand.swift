@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import NavBag
+import NavBagFormats
+import NavGeo
+import NavKit
+import NavReport
+import NavigationNode
+
+/// `navbus report`.
+struct ReportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "report", abstract: "Write a page about a recorded drive: map, routes, trace, events and plots.",
+        discussion: """
+            The page is one HTML file that needs no network: send it, attach it, open it in any browser. With --against two runs of a \
+            drive stand on one page, and what differs is marked. The same recording and tiles give the same bytes. A recording of \
+            another tool (ROS, NMEA 0183, UBX, gpsd JSON, GPX, CSV) is read as by 'navbus bag convert'.
+            """)
+
+    @Argument(help: "The recording.") var bag: String
+    @Option(help: ArgumentHelp("Directory of road tiles, for the roads of the map.", valueName: "DIR")) var tiles:
+        String?
+    @Option(help: ArgumentHelp("Another recording of the drive, to compare with.", valueName: "BAG")) var against:
+        String?
+    @Option(name: [.short, .long], help: ArgumentHelp("The page to write (.html).", valueName: "FILE.html"))
+    var out: String
+
+    func run() throws {
+        for input in [bag, against].compactMap({ $0 }) where isSameFile(input, out) {
+            throw NodeError(.usage, "'\(out)' is a recording, which would be lost: name another file with --out")
+        }
+        let directory = try tiles.map { try TilesetDirectory(path: $0) }
+        let bar = ProgressBar()
+        var runs: [DriveReport.Run] = []
+        var places: [Coordinate] = []
+        for path in [bag, against].compactMap({ $0 }) {
+            let content = try Self.content(of: path, bar)
+            let found = DriveReport.places(of: content)
+            guard !found.isEmpty else {
+                bar.finish()
+                throw NodeError(
+                    .invalid, "'\(path)' has no position: a report needs fixes or the messages of a navigation node")
+            }
+            places += found
+            runs.append(DriveReport.Run(name: (path as NSString).lastPathComponent, content: content))
+        }
+        let map = try directory.map { try MapExtract($0, around: places) }
+        let page = try DriveReport(runs, map: map, version: NavbusVersion.text).page()
+        bar.finish()
+        do {
+            try Data(page).write(to: URL(fileURLWithPath: out), options: isRegular ? .atomic : [])
+        } catch {
+            throw NodeError(.system, "'\(out)' cannot be written: \(error.localizedDescription)")
+        }
+        print("\(out): \(Format.bytes(Double(page.count)))")
+    }
+
+    /// Whether the page may take the place of what is there: a device is written to.
+    private var isRegular: Bool {
+        var isFolder = ObjCBool(false)
+        guard FileManager.default.fileExists(atPath: out, isDirectory: &isFolder) else { return true }
+        let type = try? FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
+        return type == .typeRegular
+    }
+
+    /// Reads a recording; damaged parts are passed over and told.
+    private static func content(of path: String, _ bar: ProgressBar) throws(NodeError) -> DriveCollector {
+        var content = DriveCollector()
+        do throws(BagError) {
+            var records = LenientRecords(ROSImport(try RecordingFile.open(path, note: { Console.note($0) })))
+            var count = 0
+            while let record = try records.next() {
+                content.add(record)
+                count += 1
+                if count % 4_096 == 0 { bar.show(records.progress, path) }
+            }
+            records.tellDamage()
+        } catch {
+            bar.finish()
+            throw NodeError(error.code == .io ? .missing : .invalid, error.description)
+        }
+        return content
+    }
+}

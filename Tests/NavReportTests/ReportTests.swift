@@ -1,0 +1,233 @@
+import Foundation
+import NavBag
+import NavMessages
+import NavReport
+import Testing
+
+/// A second of recorded time, ns.
+private let second: Int64 = 1_000_000_000
+private let start: Int64 = 1_767_258_000 * second
+
+struct ReportTests {
+    // MARK: Numbers
+
+    @Test(arguments: [1, 2])
+    func numbersComeBackAsTheyWerePacked(differences: Int) throws {
+        let values: [Int64?] = [
+            0, 1, nil, -1, 63, 64, -64, -65, nil, nil, 8_000, -2_000_000_000, 2_000_000_000, 180_000_000, 180_000_000,
+            5,
+        ]
+        #expect(try unpacked(Packing.text(values, differences: differences), differences: differences) == values)
+        #expect(Packing.text([Int64](), differences: differences).isEmpty)
+    }
+
+    @Test func evenStepsTakeAByteEach() throws {
+        let times = (0..<10_000).map { Int64($0) * 100 }
+        #expect(try #require(Data(base64Encoded: Packing.text(times, differences: 2))).count < 10_010)
+    }
+
+    // MARK: Bounds
+
+    @Test func aFullTableKeepsTheExtremes() throws {
+        var table = SampleTable(["value"], measure: 0, limit: 64)
+        for index in 0..<100_000 {
+            let value: Int32 = index == 31_415 ? -900 : index == 77_777 ? 900 : Int32(index % 7)
+            table.append(start + Int64(index) * second, [value])
+            #expect(table.stamps.count <= 64)
+        }
+        let packed = table.document(since: start, within: start...(start + 100_000 * second))
+        let values = try unpacked(try #require(packed.columns["value"]))
+        #expect(values.contains(-900) && values.contains(900))
+        #expect(packed.messages == 100_000 && packed.rows == values.count && values.count >= 24)
+        let times = try unpacked(try #require(packed.columns["t"]), differences: 2).compactMap { $0 }
+        #expect(times == times.sorted() && times.count == values.count)
+    }
+
+    @Test func rowsOfAnotherTimeAreLeftOut() throws {
+        var drive = DriveCollector()
+        for index in 0..<20 { drive.add(position(index)) }
+        // A node that lives by the machine's clock among recorded time.
+        drive.add(record(position: 3, stamp: start + 400 * 86_400 * second))
+        drive.add(event("/nav/state", NavigationState(phase: .idle), stamp: start + 400 * 86_400 * second))
+        drive.add(record(position: 4, stamp: .max))
+        let run = try #require(try data(of: [drive]).runs.first)
+        #expect(run["duration"] as? Int == 19_000)
+        let positions = try #require(run["positions"] as? [String: Any])
+        #expect(positions["rows"] as? Int == 20 && positions["messages"] as? Int == 22)
+        #expect((run["events"] as? [Any])?.isEmpty == true && (run["notes"] as? [Any])?.isEmpty == false)
+    }
+
+    @Test func noBytesStopTheCollector() throws {
+        var drive = DriveCollector()
+        var seed: UInt64 = 88_172_645_463_325_252
+        func random() -> UInt64 {
+            seed ^= seed << 13
+            seed ^= seed >> 7
+            seed ^= seed << 17
+            return seed
+        }
+        for type in DriveCollector.shown.sorted() {
+            for length in [0, 1, 2, 9, 40, 300] {
+                let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random()) }
+                drive.add(type, topic: "/nav/route", sequence: 0, stamp: Int64(bitPattern: random()), bytes)
+            }
+        }
+        for value in [Double.nan, .infinity, -.infinity, 1e300, -91, 181] {
+            let pose = Pose(latitude: value, longitude: 20, course: value, speedMps: value)
+            drive.add(event("/nav/position", MatchedPosition(matched: pose, crossSigmaM: value), stamp: .min))
+            let good = Pose(latitude: 60, longitude: 20, course: value, speedMps: value)
+            drive.add(
+                event(
+                    "/nav/position", MatchedPosition(raw: good, matched: good, alongSigmaM: value, crossSigmaM: value),
+                    stamp: start))
+            drive.add(event("/nav/progress", RouteProgress(etaNs: .min, distanceToRouteM: value), stamp: .max))
+        }
+        #expect(try DriveReport([.init(name: "a", content: drive)], map: nil, version: "1").page().count > 10_000)
+        #expect(try DriveReport([.init(name: "", content: DriveCollector())], map: nil, version: "1").page().count > 0)
+    }
+
+    // MARK: The page
+
+    @Test func textOfARecordingIsNeverMarkup() throws {
+        let evil = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>@SCRIPT@\u{2028}"
+        var drive = DriveCollector()
+        for index in 0..<3 { drive.add(position(index, road: evil)) }
+        drive.add(event("/nav/instruction/spoken", SpokenInstruction(text: evil), stamp: start))
+        let page = try DriveReport([.init(name: evil, content: drive)], map: nil, version: evil).page()
+        let text = String(decoding: page, as: UTF8.self)
+        #expect(!text.contains("<script>alert") && !text.contains("<img"))
+        #expect(text.ranges(of: "</script>").count == 2)
+        let run = try #require(try data(in: text)["runs"] as? [[String: Any]]).first
+        #expect((run?["roads"] as? [String])?.first == evil && run?["name"] as? String == evil)
+    }
+
+    @Test func thePageLoadsNothing() throws {
+        let text = String(decoding: try DriveReport([], map: nil, version: "1").page(), as: UTF8.self)
+        #expect(text.contains("default-src 'none'"))
+        for mark in ["src=\"", "href=\"http", "@import", "url(http", "fetch(", "@TITLE@", "@CSS@", "@DATA@"] {
+            #expect(!text.contains(mark), "\(mark)")
+        }
+    }
+
+    @Test func aRouteThatComesAgainIsOneRoute() throws {
+        var drive = DriveCollector()
+        func count() throws -> Int? { (try data(of: [drive]).runs.first?["routes"] as? [Any])?.count }
+        let line = polyline([(60, 20), (60.001, 20), (60.001, 20.002)])
+        for count in 0..<3 {
+            drive.add(
+                event(
+                    "/nav/route", Route(routeId: 7, geometry: line, refreshCount: UInt32(count)),
+                    stamp: start + Int64(count) * second))
+        }
+        #expect(try count() == 1)
+        drive.add(
+            event("/nav/route", Route(routeId: 8, geometry: polyline([(60, 20), (60.002, 20)])), stamp: start))
+        #expect(try count() == 2)
+    }
+
+    // MARK: Two runs
+
+    @Test func twoRunsAreComparedByTheirEvents() throws {
+        func drive(arrival: Int, extra: Bool) -> DriveCollector {
+            var drive = DriveCollector()
+            for index in 0..<30 { drive.add(position(index)) }
+            drive.add(
+                event("/nav/state", NavigationState(phase: .guidance), sequence: 1, stamp: start + second))
+            if extra {
+                drive.add(
+                    event(
+                        "/nav/reroute", RerouteEvent(phase: .applied, reason: .offRoute), sequence: 1,
+                        stamp: start + 9 * second))
+            }
+            drive.add(
+                event(
+                    "/nav/arrival", ArrivalEvent(phase: .arrived, isDestination: true), sequence: 1,
+                    stamp: start + Int64(arrival) * second))
+            return drive
+        }
+        func changes(_ first: DriveCollector, _ second: DriveCollector) throws -> [String] {
+            try data(of: [first, second]).changes.map { change in
+                "\(change["change"] as? String ?? "?") \(change["t"] as? Int ?? -1) \(change["other"] as? Int ?? -1)"
+            }
+        }
+        let plain = drive(arrival: 20, extra: false)
+        #expect(try changes(plain, plain).isEmpty)
+        #expect(try changes(plain, drive(arrival: 22, extra: true)) == ["added 9000 -1", "moved 20000 22000"])
+        #expect(try changes(drive(arrival: 20, extra: true), plain) == ["removed 9000 -1"])
+    }
+
+    @Test func aSimplifiedLineStaysWithinItsTolerance() {
+        let line = (0...1_000).map { index in
+            place(60 + Double(index) * 1e-5, 20 + 1e-4 * sin(Double(index) / 40))
+        }
+        let simple = Line.simplified(line, tolerance: 1)
+        #expect(simple.count < 200 && simple.first == line.first && simple.last == line.last)
+        #expect(Line.simplified(simple, tolerance: 0.01).count >= simple.count - 2)
+    }
+
+    // MARK: Messages
+
+    /// What the page of some drives holds.
+    private func data(of drives: [DriveCollector]) throws -> (runs: [[String: Any]], changes: [[String: Any]]) {
+        let report = DriveReport(drives.map { .init(name: "run", content: $0) }, map: nil, version: "1")
+        let data = try data(in: String(decoding: try report.page(), as: UTF8.self))
+        return (data["runs"] as? [[String: Any]] ?? [], data["changes"] as? [[String: Any]] ?? [])
+    }
+
+    private func data(in page: String) throws -> [String: Any] {
+        let begin = try #require(page.firstRange(of: "id=\"data\">")).upperBound
+        let end = try #require(page[begin...].firstRange(of: "</script>")).lowerBound
+        return try #require(try JSONSerialization.jsonObject(with: Data(page[begin..<end].utf8)) as? [String: Any])
+    }
+
+    private func event(_ topic: String, _ message: some Message, sequence: UInt32 = 0, stamp: Int64) -> Record {
+        Record(
+            channel: RecordChannel(
+                topic: topic, messageEncoding: "protobuf", schemaName: type(of: message).fullName,
+                schemaEncoding: "protobuf", schemaData: []),
+            sequence: sequence, logTime: UInt64(clamping: stamp), publishTime: UInt64(clamping: stamp),
+            data: message.encoded()[...])
+    }
+
+    private func polyline(_ points: [(Double, Double)]) -> Polyline {
+        Polyline(points.map { (latitude: $0.0, longitude: $0.1) })
+    }
+
+    private func record(position index: Int, stamp: Int64, road: String = "Annankatu") -> Record {
+        let pose = Pose(latitude: 60.1 + Double(index) * 1e-4, longitude: 24.9, course: 0, speedMps: 11)
+        return event(
+            "/nav/position",
+            MatchedPosition(
+                raw: pose, matched: pose, isOnRoad: true, alongSigmaM: 3, crossSigmaM: 2, source: .measured,
+                roadName: road), stamp: stamp)
+    }
+
+    private func position(_ index: Int, road: String = "Annankatu") -> Record {
+        record(position: index, stamp: start + Int64(index) * second, road: road)
+    }
+}
+
+/// The numbers of a packed text, read as the page reads them.
+private func unpacked(_ text: String, differences: Int = 1) throws -> [Int64?] {
+    var out: [Int64?] = []
+    var (last, step, value, shift): (Int64, Int64, UInt64, UInt64) = (0, 0, 0, 0)
+    for byte in try #require(Data(base64Encoded: text)) {
+        value |= UInt64(byte & 127) << shift
+        shift += 7
+        guard byte & 128 == 0 else { continue }
+        if value == 0 {
+            out.append(nil)
+        } else {
+            let code = value - 1
+            var difference = Int64(code >> 1) ^ -Int64(code & 1)
+            if differences == 2 {
+                difference += step
+                step = difference
+            }
+            last += difference
+            out.append(last)
+        }
+        (value, shift) = (0, 0)
+    }
+    return out
+}
