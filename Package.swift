@@ -158,12 +158,14 @@ let package = Package(
                 "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
                 "NavStorage", "NavHTTP", "NavDigest", argumentParser, nioCore, nioPosix, nioHTTP,
             ]),
+        // Verdicts on recorded drives: what is expected, criteria against truth, references, comparisons. No IO.
+        library("NavVerdict", ["NavConfig", "NavMessages", "NavWire", "NavGeo"]),
         // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
         library(
             "NavReplay",
             [
-                "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
-                "NavGeo",
+                "NavigationNode", "NavVerdict", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus",
+                "NavMessages", "NavBag", "NavGeo",
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
@@ -179,7 +181,7 @@ let package = Package(
             "navbus",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
-                "NavLaunch",
+                "NavVerdict", "NavDigest", "NavLaunch",
                 "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTileCache", argumentParser,
@@ -282,11 +284,13 @@ let package = Package(
             "NavBagFormatsTests",
             ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavSimulation", "NavTestSystem", grdb]),
         tests("NavConfigTests", ["NavConfig"]),
+        tests("NavVerdictTests", ["NavVerdict", "NavConfig", "NavMessages", "NavGeo"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(
             "NavNodesTests",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavVerdict",
                 "NavStorage",
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation",
@@ -297,6 +301,7 @@ let package = Package(
             "ScenarioTests",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavVerdict",
                 "NavStorage",
                 "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavNavigator", "NavSimulation", "NavTestSupport",

@@ -10,7 +10,7 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.full,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
-            ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
+            ReplayCommand.self, CheckCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
             NodeCommand.self, RegionCommand.self,
             DoctorCommand.self, KeygenCommand.self,
         ])
