@@ -158,12 +158,14 @@ let package = Package(
                 "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
                 "NavStorage", "NavHTTP", "NavDigest", argumentParser, nioCore, nioPosix, nioHTTP,
             ]),
+        // Verdicts on recorded drives: what is expected, criteria against truth, references, comparisons. No IO.
+        library("NavVerdict", ["NavConfig", "NavMessages", "NavWire", "NavGeo"]),
         // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
         library(
             "NavReplay",
             [
-                "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
-                "NavGeo",
+                "NavigationNode", "NavVerdict", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus",
+                "NavMessages", "NavBag", "NavGeo",
                 "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation", collections,
             ]),
         // The page of a drive: its parts as files, embedded by the C compiler, and what fills it.
@@ -171,7 +173,7 @@ let package = Package(
         library(
             "NavReport",
             [
-                "CReportPage", "NavReplay", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo", "NavMap",
+                "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo", "NavMap",
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
 
@@ -186,7 +188,7 @@ let package = Package(
             "navbus",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
-                "NavReport", "NavLaunch",
+                "NavVerdict", "NavReport", "NavDigest", "NavLaunch",
                 "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavBagFormats", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTileCache", argumentParser,
@@ -289,11 +291,13 @@ let package = Package(
             "NavBagFormatsTests",
             ["NavBagFormats", "NavBag", "NavGNSS", "NavMessages", "NavSimulation", "NavTestSystem", grdb]),
         tests("NavConfigTests", ["NavConfig"]),
+        tests("NavVerdictTests", ["NavVerdict", "NavConfig", "NavMessages", "NavGeo"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(
             "NavNodesTests",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavVerdict",
                 "NavStorage",
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation",
@@ -304,6 +308,7 @@ let package = Package(
             "ScenarioTests",
             [
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavVerdict",
                 "NavStorage",
                 "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavNavigator", "NavSimulation", "NavTestSupport",

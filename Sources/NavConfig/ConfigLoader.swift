@@ -11,9 +11,10 @@ public enum ConfigLoader {
     ///     underscores, in any case: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
     ///   - prefix: the start of the variables that are meant for this program, such as `NAVIGATION_NODE_SET_`.
     ///   - overrides: `key=value` pairs.
+    ///   - source: where they stand, for errors.
     public static func load<Configuration: NodeConfiguration>(
         _ type: Configuration.Type, file: String?, environment: [String: String] = [:],
-        prefix: String = "", overrides: [String] = []
+        prefix: String = "", overrides: [String] = [], source: String = "--set"
     ) throws(ConfigError) -> Configuration {
         var configuration = Configuration()
         if let file {
@@ -26,11 +27,11 @@ public enum ConfigLoader {
         }
         for override in overrides {
             guard let split = override.firstIndex(of: "=") else {
-                throw ConfigError("--set \(override): give a key and a value, such as --set reroute.cooldown_s=5")
+                throw ConfigError("\(source) \(override): give a key and a value, such as --set reroute.cooldown_s=5")
             }
             try apply(
                 String(override[..<split]), String(override[override.index(after: split)...]), to: &configuration,
-                source: "--set")
+                source: source)
         }
         try check(configuration)
         return configuration

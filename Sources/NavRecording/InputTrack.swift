@@ -24,7 +24,17 @@ package struct InputTrack: Sendable {
     /// The decisions of the owner's policy, in order.
     package private(set) var decisions: [PolicyDecision] = []
 
-    package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty }
+    /// The places that the recorded node was configured to drive to, as its keys `destination` and `via` had them.
+    package private(set) var configuredTrip: (destination: String, via: String)?
+
+    package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty && configuredTrip == nil }
+
+    /// The same without what people and the owner's policy said.
+    package var withoutCommands: InputTrack {
+        var track = self
+        (track.commands, track.decisions, track.configuredTrip) = ([], [], nil)
+        return track
+    }
 
     package init(path: String, _ reader: BagReader) {
         self.path = path
@@ -57,6 +67,14 @@ package struct InputTrack: Sendable {
         where command.caller != JournalCaller.configuration && command.caller != JournalCaller.clock:
             commands.append((counts.count - 1, command))
         case .policyDecision(let decision): decisions.append(decision)
+        case .start(let start) where configuredTrip == nil:
+            var values: [Substring: Substring] = [:]
+            for line in (start.configuration ?? "").split(separator: "\n") {
+                guard let colon = line.firstRange(of: ": ") else { continue }
+                values[line[..<colon.lowerBound]] = line[colon.upperBound...]
+            }
+            guard let destination = values["destination"], !destination.isEmpty else { return }
+            configuredTrip = (String(destination), String(values["via"] ?? ""))
         default: break
         }
     }

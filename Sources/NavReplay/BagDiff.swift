@@ -1,6 +1,7 @@
 package import NavBag
 package import NavKit
 package import NavMessages
+package import NavVerdict
 package import NavigationNode
 
 /// The difference of the drives of two bags, event by event: the same drive before and after a change, for example.
@@ -8,36 +9,14 @@ package import NavigationNode
 /// Compared is what a person who follows a drive is told, in the words of the node's log: instructions, reroutes, arrivals,
 /// alternatives, states. Numbers that come with every fix are not.
 package struct BagDiff: Sendable {
-    package struct Event: Sendable, Hashable, Codable {
-        /// Seconds since the first of the events of both bags.
-        package var time: Double
-        package var topic: String
-        package var text: String
-
-        package init(time: Double, topic: String, text: String) {
-            self.time = time
-            self.topic = topic
-            self.text = text
-        }
-    }
-
-    package enum Change: Sendable, Equatable {
-        /// Only the first bag has it.
-        case removed(Event)
-        /// Only the second bag has it.
-        case added(Event)
-        /// Both have it, at times that are more than ``tolerance`` apart; the event as in the first and the time in the second.
-        case moved(Event, to: Double)
-    }
-
-    /// The greatest difference in time of an event that counts as the same, seconds.
-    package static let tolerance = 0.05
+    package typealias Event = EventDiff.Event
+    package typealias Change = EventDiff.Change
 
     /// The most events of a bag that are compared.
-    static let most = 200_000
+    package static let most = 200_000
 
     /// The topics whose messages are events.
-    static let topics = [
+    package static let topics = [
         Topics.state.name, Topics.route.name, Topics.reroute.name, Topics.spokenInstruction.name, Topics.arrival.name,
         Topics.simulation.name,
         Topics.receiver.name, Topics.alternatives.name, Topics.alternativeSwitch.name, Topics.fasterRoute.name,
@@ -56,40 +35,8 @@ package struct BagDiff: Sendable {
         func timed(_ event: Stamped) -> Event {
             Event(time: Double(event.stamp &- start) / 1e9, topic: event.topic, text: event.text)
         }
-        self.init(before.map(timed), after.map(timed))
-    }
-
-    package init(_ before: [Event], _ after: [Event]) {
-        var changes: [Change] = []
-        var common = 0
-        var (old, new) = (0, 0)
-        let difference = after.difference(from: before) { $0.topic == $1.topic && $0.text == $1.text }
-        var removed = Set<Int>()
-        var inserted = Set<Int>()
-        for change in difference {
-            switch change {
-            case .remove(let offset, _, _): removed.insert(offset)
-            case .insert(let offset, _, _): inserted.insert(offset)
-            }
-        }
-        while old < before.count || new < after.count {
-            if old < before.count, removed.contains(old) {
-                changes.append(.removed(before[old]))
-                old += 1
-            } else if new < after.count, inserted.contains(new) {
-                changes.append(.added(after[new]))
-                new += 1
-            } else {
-                if abs(before[old].time - after[new].time) > Self.tolerance {
-                    changes.append(.moved(before[old], to: after[new].time))
-                }
-                common += 1
-                old += 1
-                new += 1
-            }
-        }
-        self.changes = changes
-        commonCount = common
+        let diff = EventDiff(before.map(timed), after.map(timed))
+        (changes, commonCount) = (diff.changes, diff.commonCount)
     }
 
     private struct Stamped {

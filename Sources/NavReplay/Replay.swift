@@ -10,6 +10,23 @@ package import NavRouting
 package import NavWire
 package import NavigationNode
 
+/// The receiver of what a replay takes in and says.
+package protocol ReplayOutput {
+    mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64) throws(BagError)
+    /// Takes an input that a bag had, as it stands there.
+    mutating func write(recorded message: BagMessage, topic: String, type: String, logTime: Int64) throws(BagError)
+}
+
+extension MessageLog: ReplayOutput {
+    package mutating func write(
+        recorded message: BagMessage, topic: String, type: String, logTime: Int64
+    ) throws(BagError) {
+        try write(
+            message.data, topic: topic, type: type, sequence: nil, logTime: logTime,
+            publishTime: Int64(clamping: message.publishTime))
+    }
+}
+
 /// Runs the navigation core over recorded fixes in this process, as fast as it can.
 ///
 /// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
@@ -42,7 +59,7 @@ package struct Replay {
         self.file = file
     }
 
-    /// Replays fixes into a bag.
+    /// Replays fixes into a bag, or whatever takes the messages.
     ///
     /// Traffic comes into force at once, before the fix that it precedes. Odometry and commands enter the core where they stand
     /// between the fixes; what the owner's policy decided is taken from the recording.
@@ -50,8 +67,8 @@ package struct Replay {
     /// - Parameters:
     ///   - others: What else was recorded between the fixes.
     ///   - progress: Is told the number of fixes done.
-    package func run<Sink: ByteSink>(
-        _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout MessageLog<Sink>,
+    package func run<Output: ReplayOutput>(
+        _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout Output,
         progress: (Int) -> Void = { _ in }
     ) throws(BagError) -> Summary {
         let store = MapStore(map)
@@ -101,7 +118,7 @@ package struct Replay {
             self.store = store
         }
 
-        mutating func take<Sink: ByteSink>(_ fix: GnssFix, _ log: inout MessageLog<Sink>) throws(BagError) {
+        mutating func take<Output: ReplayOutput>(_ fix: GnssFix, _ log: inout Output) throws(BagError) {
             logTime = max(logTime, fix.stampNs ?? logTime)
             try log.write(fix, topic: Topics.gnssFix.name, logTime: logTime, publishTime: fix.stampNs ?? logTime)
             summary.fixes += 1
@@ -109,8 +126,8 @@ package struct Replay {
             try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
         }
 
-        mutating func take<Sink: ByteSink>(
-            _ command: NavigationCommand, _ log: inout MessageLog<Sink>
+        mutating func take<Output: ReplayOutput>(
+            _ command: NavigationCommand, _ log: inout Output
         ) throws(BagError) {
             guard let request = command.request else { return }
             summary.commands += 1
@@ -119,8 +136,8 @@ package struct Replay {
                 session.handle(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now), &log)
         }
 
-        mutating func takeOdometry<Sink: ByteSink>(
-            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        mutating func takeOdometry<Output: ReplayOutput>(
+            _ message: BagMessage, _ log: inout Output
         ) throws(BagError) {
             odometry += 1
             let report = InputTrack.odometry(message)
@@ -135,24 +152,22 @@ package struct Replay {
         }
 
         /// Writes traffic and brings it into force; nil for what cannot be read, or changes nothing.
-        mutating func takeTraffic<Sink: ByteSink>(
-            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        mutating func takeTraffic<Output: ReplayOutput>(
+            _ message: BagMessage, _ log: inout Output
         ) throws(BagError) -> MapChange? {
             try write(message, Topics.trafficSpeeds.name, TrafficSpeeds.fullName, &log)
             return Replay.change(message, store, at: NavGeo.Timestamp(nanoseconds: logTime))
         }
 
-        private mutating func write<Sink: ByteSink>(
-            _ message: BagMessage, _ topic: String, _ type: String, _ log: inout MessageLog<Sink>
+        private mutating func write<Output: ReplayOutput>(
+            _ message: BagMessage, _ topic: String, _ type: String, _ log: inout Output
         ) throws(BagError) {
-            try log.write(
-                message.data, topic: topic, type: type, sequence: nil, logTime: logTime,
-                publishTime: Int64(clamping: message.publishTime))
+            try log.write(recorded: message, topic: topic, type: type, logTime: logTime)
             summary.messages += 1
         }
 
-        mutating func take<Sink: ByteSink>(
-            _ changes: [MapChange], at stamp: Int64?, _ log: inout MessageLog<Sink>
+        mutating func take<Output: ReplayOutput>(
+            _ changes: [MapChange], at stamp: Int64?, _ log: inout Output
         ) throws(BagError) {
             var changes = changes
             let now = NavGeo.Timestamp(nanoseconds: stamp ?? logTime)
@@ -163,8 +178,8 @@ package struct Replay {
         }
 
         /// Writes what a session says and finds the routes that it asks for.
-        private mutating func carryOut<Sink: ByteSink>(
-            _ first: NavigationSession.Outcome, _ log: inout MessageLog<Sink>
+        private mutating func carryOut<Output: ReplayOutput>(
+            _ first: NavigationSession.Outcome, _ log: inout Output
         ) throws(BagError) {
             var outcomes = [first]
             while !outcomes.isEmpty {

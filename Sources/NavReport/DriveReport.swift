@@ -4,6 +4,7 @@ package import NavGeo
 import NavMap
 import NavMessages
 import NavReplay
+import NavVerdict
 
 /// A page about one drive, or about two side by side: one HTML document that needs nothing else.
 package struct DriveReport {
@@ -220,11 +221,11 @@ package struct DriveReport {
     private func changes(_ starts: [Int64], _ spans: [ClosedRange<Int64>]) -> [ChangeDocument] {
         let events = zip(runs, zip(starts, spans)).map { run, time in
             run.content.happened.filter { time.1.contains($0.time) }.sorted { $0.time < $1.time }.map {
-                BagDiff.Event(time: Double($0.time - time.0) * 1e-9, topic: $0.topic, text: $0.text)
+                EventDiff.Event(time: Double($0.time - time.0) * 1e-9, topic: $0.topic, text: $0.text)
             }
         }
         let milliseconds = { (seconds: Double) in Int64((seconds * 1_000).rounded()) }
-        return BagDiff(events[0], events[1]).changes.map { change in
+        return EventDiff(events[0], events[1]).changes.map { change in
             switch change {
             case .removed(let event):
                 ChangeDocument(t: milliseconds(event.time), change: "removed", text: event.text)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavReplay
+import NavVerdict
 
 /// `navbus bag diff`.
 struct BagDiffCommand: ParsableCommand {

@@ -10,9 +10,9 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.full,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
-            ReplayCommand.self, BagCommand.self, ReportCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
-            NodeCommand.self, RegionCommand.self,
-            DoctorCommand.self, KeygenCommand.self,
+            ReplayCommand.self, CheckCommand.self, BagCommand.self, ReportCommand.self, LaunchCommand.self,
+            TopicCommand.self, ServiceCommand.self, NodeCommand.self, RegionCommand.self, DoctorCommand.self,
+            KeygenCommand.self,
         ])
 
     static func main() { runAndExit() }

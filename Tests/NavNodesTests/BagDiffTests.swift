@@ -5,6 +5,7 @@ import NavMessages
 import NavRecording
 import NavReplay
 import NavTestKit
+import NavVerdict
 import NavWire
 import NavigationNode
 import Testing

@@ -1,6 +1,7 @@
 import NavConfig
 import NavKit
 import NavTestSupport
+import NavVerdict
 import NavWire
 import NavigationNode
 
@@ -20,7 +21,7 @@ struct Scenario {
     let missing: [Character]
     let configuration: NavigationConfiguration
     let steps: [ScenarioStep]
-    let expectations: ScenarioExpectations
+    let expectations: Expectations
     /// The text as it stands in the file.
     let text: String
 
@@ -31,7 +32,7 @@ struct Scenario {
         self.text = text
         self.file = file
         let sections = try ScenarioText(text, file: file)
-        func each<Value>(_ section: String, _ read: (ScenarioLine) throws -> Value) throws -> [Value] {
+        func each<Value>(_ section: String, _ read: (SourceLine) throws -> Value) throws -> [Value] {
             try sections[section].map { line in
                 do {
                     return try read(line)
@@ -63,8 +64,8 @@ struct Scenario {
         }
         self.configuration = configuration
         steps = try each("drive") { line in try ScenarioStep(line) }
-        let lines = try each("expect") { line in try ScenarioExpectation(line) }
-        expectations = ScenarioExpectations(lines)
+        let lines = try each("expect") { line in try Expectation(line) }
+        expectations = Expectations(lines)
     }
 
     private static func head(_ sections: ScenarioText) throws -> (String, [String], String?) {
@@ -198,7 +199,7 @@ struct Scenario {
     }
 
     /// Names, a colon, and tags separated by a comma and a space.
-    private static func entry(_ line: ScenarioLine, _ sections: ScenarioText) throws -> (String, [String: String]) {
+    private static func entry(_ line: SourceLine, _ sections: ScenarioText) throws -> (String, [String: String]) {
         guard let colon = line.text.firstIndex(of: ":") else {
             throw ScenarioMistake(
                 file: sections.file, line: line.number,

@@ -1,5 +1,7 @@
+import NavVerdict
+
 extension ScenarioPolicy {
-    init(_ words: inout Words) throws(LineMistake) {
+    init(_ words: inout LineWords) throws(LineMistake) {
         switch try words.next("yes, no, silent, dead, garbage, says, suppress or via") {
         case "yes": answer = .yes
         case "no": answer = .no
@@ -18,7 +20,7 @@ extension ScenarioPolicy {
 }
 
 extension ScenarioReceiver {
-    init(_ words: inout Words) throws(LineMistake) {
+    init(_ words: inout LineWords) throws(LineMistake) {
         switch try words.next("what the receiver does") {
         case "rate":
             self = .rate(try words.number("a rate", unit: "Hz"))

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavTestSupport
+import NavVerdict
 import TileCacheNode
 
 extension ASCIIMap {

@@ -1,8 +1,10 @@
+import NavVerdict
+
 /// Puts what came in the place of what was expected, for an author to read through.
 enum ScenarioRewriting {
     /// The text of a scenario whose lines in a row are those that came. Other expectations stay as they are.
-    static func text(_ scenario: Scenario, _ events: [ScenarioEvent]) -> String {
-        let alignment = ScenarioAlignment(scenario.expectations.sequence, exact: scenario.expectations.exact, events)
+    static func text(_ scenario: Scenario, _ events: [DriveEvent]) -> String {
+        let alignment = EventAlignment(scenario.expectations.sequence, exact: scenario.expectations.exact, events)
         var lines = scenario.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         var taken = Set(scenario.expectations.sequence.map(\.line.number))
         let place = taken.min() ?? lines.count

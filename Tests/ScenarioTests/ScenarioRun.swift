@@ -8,6 +8,7 @@ import NavPositioning
 import NavRouting
 import NavSimulation
 import NavTestSupport
+import NavVerdict
 import NavWire
 import NavigationNode
 import TileCacheNode
@@ -26,7 +27,7 @@ final class ScenarioRun {
     private enum Input {
         case fix(NavMessages.GnssFix)
         case odometry
-        case action(ScenarioAction, ScenarioLine)
+        case action(ScenarioAction, SourceLine)
         case sample
         case tick
         case answer(RouteQuery)
@@ -54,11 +55,10 @@ final class ScenarioRun {
     private var lastState: VehicleState?
     private var fixes: UInt64 = 0
     private var odometries: UInt64 = 0
-    private var deviation: NavMessages.DeviationState?
-    private var alternatives: [UInt64: String] = [:]
+    private var reader = DriveEventReader()
     private var offered: [UInt64] = []
     /// What was told, asked and answered.
-    private(set) var events: [ScenarioEvent] = []
+    private(set) var events: [DriveEvent] = []
     /// Every message in full, to compare two runs by.
     private(set) var bytes: [[UInt8]] = []
 
@@ -180,17 +180,17 @@ final class ScenarioRun {
             let outcome = outcomes.removeFirst()
             for message in outcome.messages { note(message) }
             for (call, reply) in outcome.replies {
-                events.append(ScenarioEvent(reply, to: calls[call] ?? "", at: now))
+                events.append(DriveEvent(reply, to: calls[call] ?? "", at: now))
             }
             if !outcome.neededTiles.isEmpty {
-                events.append(ScenarioEvent(time: now, topic: "tiles", words: ["NEEDED"]))
+                events.append(DriveEvent(time: now, topic: "tiles", words: ["NEEDED"]))
             }
             for id in outcome.cancelled {
-                events.append(ScenarioEvent(time: now, topic: "cancel", words: []))
+                events.append(DriveEvent(time: now, topic: "cancel", words: []))
                 queue.removeAll { if case .answer(let query) = $0.input { query.requestID == id } else { false } }
             }
             for query in outcome.queries {
-                let event = ScenarioEvent(query, at: now)
+                let event = DriveEvent(query, at: now)
                 events.append(event)
                 guard !outcome.cancelled.contains(query.requestID) else { continue }
                 switch workers[event.words[0]] ?? workers[""] ?? .answers {
@@ -244,19 +244,9 @@ final class ScenarioRun {
 
     private func note(_ message: OutgoingMessage) {
         bytes.append(message.message.encoded())
+        events += reader.events(of: message.message, topic: message.topic, at: now)
         if let list = message.message as? NavMessages.Alternatives {
-            events += ScenarioEvent.events(list, known: &alternatives, at: now)
             offered = list.alternatives.compactMap { $0.route?.routeId }
-            return
-        }
-        guard let event = ScenarioEvent(message.message, topic: message.topic, at: now) else { return }
-        events.append(event)
-        if let progress = message.message as? NavMessages.RouteProgress, progress.deviation != deviation {
-            deviation = progress.deviation
-            var change = event
-            change.topic = "deviation"
-            change.words = [event.words[0]]
-            events.append(change)
         }
     }
 
@@ -272,7 +262,7 @@ final class ScenarioRun {
             latitude: coordinate.latitude, longitude: coordinate.longitude, kind: isStop ? .stop : .via)
     }
 
-    private func perform(_ action: ScenarioAction, _ line: ScenarioLine) throws {
+    private func perform(_ action: ScenarioAction, _ line: SourceLine) throws {
         switch action {
         case .configure(let key, let value):
             do throws(ScenarioMistake) {
@@ -280,7 +270,7 @@ final class ScenarioRun {
                     configuration, (key, value), isLive: true, file: scenario.file, line: line.number)
             } catch {
                 // As the node would answer.
-                var reply = ScenarioEvent(time: now, topic: "reply", words: ["set", "FAILED"])
+                var reply = DriveEvent(time: now, topic: "reply", words: ["set", "FAILED"])
                 reply.text = error.what
                 return events.append(reply)
             }
@@ -327,7 +317,7 @@ final class ScenarioRun {
         try carryOut(session.handle(MapChange(map: store.current, traffic: updates.map { ($0.header, 1) })))
     }
 
-    private func command(_ action: ScenarioAction, _ line: ScenarioLine) throws {
+    private func command(_ action: ScenarioAction, _ line: SourceLine) throws {
         let request: NavigationCommand.Request
         switch action {
         case .navigate(let trip):
@@ -354,7 +344,7 @@ final class ScenarioRun {
         case .reroute(let avoid):
             request = .reroute(RerouteRequest(options: avoid.isEmpty ? nil : NavMessages.RouteOptions(avoid: avoid)))
         case .selectAlternative(let name):
-            let number = offered.first { glob(name.filter { $0 != "\"" }, alternatives[$0] ?? "") }
+            let number = offered.first { globMatches(name.filter { $0 != "\"" }, reader.names[$0] ?? "") }
             request = .selectAlternative(SelectAlternativeRequest(routeId: number ?? UInt64(name) ?? .max))
         case .fasterRoute(let accepts): request = .acceptFasterRoute(AcceptFasterRouteRequest(accept: accepts))
         case .advanceLeg: request = .advanceLeg(AdvanceLegRequest())

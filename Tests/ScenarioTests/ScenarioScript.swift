@@ -1,5 +1,6 @@
 import NavMessages
 import NavNavigator
+import NavVerdict
 
 /// A place as it is written: `A`, `A>B` (halfway), `A>B:30%`, `A>B:120m`, with `+40R`, `+10L`, `+100N`, `+50E`, … metres aside.
 struct ScenarioPlace: Sendable, Equatable {
@@ -164,12 +165,12 @@ struct ScenarioStep: Sendable, Equatable {
         case action(ScenarioAction, at: Double?)
     }
 
-    var line: ScenarioLine
+    var line: SourceLine
     var what: What
 
-    init(_ line: ScenarioLine) throws(LineMistake) {
+    init(_ line: SourceLine) throws(LineMistake) {
         self.line = line
-        var words = try Words(line.text)
+        var words = try LineWords(line.text)
         var time: Double?
         if words.take("at") {
             let seconds = try words.number("a time in seconds")
@@ -188,7 +189,7 @@ struct ScenarioStep: Sendable, Equatable {
 
 extension ScenarioMotion {
     /// A line that begins with a word of driving; nil for another.
-    fileprivate init?(_ words: inout Words) throws(LineMistake) {
+    fileprivate init?(_ words: inout LineWords) throws(LineMistake) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))
         } else if let isOnRoads = words.take("drive") ? true : words.take("cross", "to") ? false : nil {
@@ -212,7 +213,7 @@ extension ScenarioMotion {
         }
     }
 
-    private static func speed(_ words: inout Words) throws(LineMistake) -> Double? {
+    private static func speed(_ words: inout LineWords) throws(LineMistake) -> Double? {
         guard words.take("at") else { return nil }
         let speed = try words.number("a speed", unit: "km/h")
         guard (1...250).contains(speed) else { throw LineMistake("a vehicle drives at 1 to 250 km/h") }
@@ -221,7 +222,7 @@ extension ScenarioMotion {
 }
 
 extension ScenarioTrip {
-    init(_ words: inout Words) throws(LineMistake) {
+    init(_ words: inout LineWords) throws(LineMistake) {
         while let word = words.first {
             _ = words.take(word)
             switch word {
@@ -250,7 +251,7 @@ extension ScenarioTrip {
     ]
 
     /// `x3` for three times as fast as the traffic; 1 without it.
-    static func factor(_ words: inout Words) throws(LineMistake) -> Double {
+    static func factor(_ words: inout LineWords) throws(LineMistake) -> Double {
         guard let word = words.first, word.hasPrefix("x") else { return 1 }
         guard let factor = Double(word.dropFirst()) else { throw LineMistake("'\(word)' is no factor: write x3") }
         _ = words.take(word)
@@ -265,7 +266,7 @@ extension ScenarioAction {
         + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, set KEY = VALUE, worker, "
         + "policy, traffic, tiles arrive, tiles leave, receiver, odometry"
 
-    fileprivate init(_ words: inout Words) throws(LineMistake) {
+    fileprivate init(_ words: inout LineWords) throws(LineMistake) {
         if words.take("navigate") {
             self = .navigate(try ScenarioTrip(&words))
         } else if words.take("set", "route") {
@@ -304,7 +305,7 @@ extension ScenarioAction {
         }
     }
 
-    private static func route(_ words: inout Words) throws(LineMistake) -> ScenarioAction {
+    private static func route(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
         var places: [ScenarioPlace] = []
         while let word = words.first, word != "simulated" {
             _ = words.take(word)
@@ -314,7 +315,7 @@ extension ScenarioAction {
         return .setRoute(places, simulation: words.take("simulated") ? try ScenarioTrip.factor(&words) : nil)
     }
 
-    private static func surroundings(_ words: inout Words) throws(LineMistake) -> ScenarioAction {
+    private static func surroundings(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
         if words.take("worker") { return try worker(&words) }
         if words.take("policy") {
             let kind = try words.next("what is asked, such as should_reroute")
@@ -337,7 +338,7 @@ extension ScenarioAction {
         throw LineMistake("'\(words.line)' is not understood; a line begins with \(verbs)")
     }
 
-    private static func worker(_ words: inout Words) throws(LineMistake) -> ScenarioAction {
+    private static func worker(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
         let manner: ScenarioWorker
         switch try words.next("answers, slow, fails or silent") {
         case "answers": manner = .answers
@@ -360,7 +361,7 @@ extension ScenarioAction {
         "INVALID_REQUEST": .invalidRequest, "PROVIDER_UNAVAILABLE": .providerUnavailable, "INTERNAL": .internal,
     ]
 
-    private static func traffic(_ words: inout Words) throws(LineMistake) -> ScenarioAction {
+    private static func traffic(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
         let nodes = try words.next("the nodes of a street, such as AB")
         let isBothWays = words.take("both", "ways")
         if words.take("closed") { return .traffic(nodes: nodes, speed: 0, isBothWays: isBothWays) }

@@ -1,5 +1,6 @@
 import Foundation
 import NavTestSupport
+import NavVerdict
 import Testing
 
 /// The files below `Scenarios`: one behaviour each. `Scenarios/README.md` tells how they are written.

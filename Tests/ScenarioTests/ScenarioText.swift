@@ -1,3 +1,5 @@
+import NavVerdict
+
 /// What is wrong with a scenario: the file, the line and what to do.
 struct ScenarioMistake: Error, CustomStringConvertible {
     var file: String
@@ -7,19 +9,6 @@ struct ScenarioMistake: Error, CustomStringConvertible {
     var description: String { line > 0 ? "\(file), line \(line): \(what)" : "\(file): \(what)" }
 }
 
-/// What is wrong with one line, before it is known of which file.
-struct LineMistake: Error {
-    var what: String
-
-    init(_ what: String) { self.what = what }
-}
-
-/// A line of a scenario with its number from 1.
-struct ScenarioLine: Sendable, Equatable {
-    var number: Int
-    var text: String
-}
-
 /// A scenario cut into its sections.
 struct ScenarioText {
     /// The sections in the order in which they stand in a file.
@@ -27,10 +16,10 @@ struct ScenarioText {
 
     let file: String
     /// The lines before the first section.
-    private(set) var head: [ScenarioLine] = []
+    private(set) var head: [SourceLine] = []
     /// What follows `map` on its line.
-    private(set) var mapOptions = ScenarioLine(number: 0, text: "")
-    private var bodies: [String: [ScenarioLine]] = [:]
+    private(set) var mapOptions = SourceLine(number: 0, text: "")
+    private var bodies: [String: [SourceLine]] = [:]
 
     /// Cuts a text. Lines that begin with `#` are remarks, but in the drawing, where every character counts.
     init(_ text: String, file: String) throws {
@@ -38,7 +27,7 @@ struct ScenarioText {
         var section = ""
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let trimmed = ScenarioText.trimmed(String(line))
-            let entry = ScenarioLine(number: index + 1, text: section == "map" ? String(line) : trimmed)
+            let entry = SourceLine(number: index + 1, text: section == "map" ? String(line) : trimmed)
             if let name = ScenarioText.heading(String(line)) {
                 guard bodies[name] == nil else {
                     throw ScenarioMistake(file: file, line: index + 1, what: "a second section '\(name)'")
@@ -46,7 +35,7 @@ struct ScenarioText {
                 section = name
                 bodies[name] = []
                 if name == "map" {
-                    mapOptions = ScenarioLine(
+                    mapOptions = SourceLine(
                         number: index + 1, text: ScenarioText.trimmed(String(trimmed.dropFirst("map".count))))
                 }
             } else if section == "map" {
@@ -63,7 +52,7 @@ struct ScenarioText {
     }
 
     /// The lines of a section; none without it.
-    subscript(section: String) -> [ScenarioLine] { bodies[section] ?? [] }
+    subscript(section: String) -> [SourceLine] { bodies[section] ?? [] }
 
     /// The section that a line begins; nil when it begins none. A heading stands at the start of its line.
     private static func heading(_ line: String) -> String? {
@@ -79,71 +68,5 @@ struct ScenarioText {
         while part.first == " " { part.removeFirst() }
         while part.last == " " { part.removeLast() }
         return String(part)
-    }
-}
-
-/// The words of a line, taken one by one. A text in quotes is one word, and keeps them.
-struct Words {
-    private(set) var rest: ArraySlice<String>
-    let line: String
-
-    init(_ line: String) throws(LineMistake) {
-        self.line = line
-        var words: [String] = []
-        var word = ""
-        var isQuoted = false
-        for character in line {
-            if character == "\"" { isQuoted.toggle() }
-            if character == " ", !isQuoted {
-                if !word.isEmpty { words.append(word) }
-                word = ""
-            } else {
-                word.append(character)
-            }
-        }
-        if isQuoted { throw LineMistake("'\(line)' has a quotation mark without another") }
-        if !word.isEmpty { words.append(word) }
-        rest = words[...]
-    }
-
-    var isEmpty: Bool { rest.isEmpty }
-    var first: String? { rest.first }
-
-    /// Takes the next words when they are these.
-    mutating func take(_ expected: String...) -> Bool {
-        guard rest.starts(with: expected) else { return false }
-        rest = rest.dropFirst(expected.count)
-        return true
-    }
-
-    mutating func next(_ what: String) throws(LineMistake) -> String {
-        guard let word = rest.popFirst() else { throw LineMistake("'\(line)' ends where \(what) should follow") }
-        return word
-    }
-
-    mutating func number(_ what: String) throws(LineMistake) -> Double {
-        let word = try next(what)
-        guard let number = Double(word), number.isFinite else {
-            throw LineMistake("'\(word)' is not \(what): a number is wanted")
-        }
-        return number
-    }
-
-    /// A number and its unit, such as `12 s`.
-    mutating func number(_ what: String, unit: String) throws(LineMistake) -> Double {
-        let number = try number(what)
-        guard take(unit) else { throw LineMistake("'\(line)': \(what) is given in \(unit)") }
-        return number
-    }
-
-    /// What is left as one text.
-    mutating func remainder() -> String {
-        defer { rest = [] }
-        return rest.joined(separator: " ")
-    }
-
-    /// Nothing may follow.
-    func end() throws(LineMistake) {
-        if let word = rest.first { throw LineMistake("'\(word)' is one word too many in '\(line)'") }
     }
 }

@@ -63,6 +63,11 @@ package struct DriveSimulator {
     /// The name of the metadata of a simulated bag.
     package static let mark = "navbus.simulation"
 
+    /// The name of the attachment with the true positions.
+    package static let truthPositions = "truth.csv"
+    /// The name of the attachment with the segments that were driven.
+    package static let truthEdges = "truth_edges.csv"
+
     private let router: Router
 
     package init(router: Router) { self.router = router }
@@ -133,6 +138,11 @@ package struct DriveSimulator {
                     "deviation_m": driven.deviation.map { "\(Int($0))" } ?? "",
                     "odometry_hz": plan.odometryRate.map { "\($0)" } ?? "",
                 ])
+            for (name, text) in truth(drive, states, plan) {
+                try log.addAttachment(
+                    name: name, mediaType: "text/csv", logTime: UInt64(clamping: plan.start.nanoseconds),
+                    data: Array(text.utf8))
+            }
             try log.close()
         } catch {
             throw NodeError(.system, "the drive cannot be written: \(error)")
@@ -141,6 +151,27 @@ package struct DriveSimulator {
         return Report(
             distance: drive.line.length, duration: states.last?.time ?? 0, fixes: fixes.count,
             odometry: reports.count, outage: outage, deviation: driven.deviation)
+    }
+
+    /// Returns what the drive was in truth, as files: a position a second, and the segments driven.
+    private func truth(_ drive: Drive, _ states: [DriveState], _ plan: Plan) -> [(name: String, text: String)] {
+        var positions = "t_s,lat,lon,speed_mps,heading_deg\n"
+        var next = 0.0
+        for (index, state) in states.enumerated() where state.time >= next - 1e-6 || index == states.count - 1 {
+            next = state.time + 1
+            let place = state.coordinate
+            let time = plan.start.advanced(bySeconds: state.time).seconds
+            positions += "\(time),\(place.latitude),\(place.longitude),\(state.speed),\(state.heading * 180 / .pi)\n"
+        }
+        let graph = router.metric.turns.graph
+        var segments = "from_node,to_node\n"
+        for edge in drive.edges {
+            let shape = graph.shape(of: edge)
+            for index in 0..<max(shape.coordinates.count - 1, 0) {
+                segments += "\(shape.nodeID(index)),\(shape.nodeID(index + 1))\n"
+            }
+        }
+        return [(Self.truthPositions, positions), (Self.truthEdges, segments)]
     }
 
     /// Returns the odometry of the drive, by the sensors of a car that the plan's seed chooses.

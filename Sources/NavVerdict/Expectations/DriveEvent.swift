@@ -1,89 +1,93 @@
-import NavKit
-import NavMessages
-import NavNavigator
-import NavRouting
-import NavWire
-import NavigationNode
+package import NavMessages
 
-/// Something that was told, asked or answered, as the lines of a scenario name it.
-struct ScenarioEvent {
+/// An event of a drive as the lines of `expect` name it: a message that was published, a question, or an answer.
+package struct DriveEvent {
     /// The topics that lines may name. Some are no topics of the bus: approaches but the first, a change of the deviation in the progress,
     /// tiles that are needed, a question to the routing worker and one that is taken back, the answer to a command.
-    static let topics = [
+    package static let topics = [
         "state", "position", "progress", "route", "preview", "reroute", "alternatives", "switch", "faster", "refresh",
         "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles",
         "deviation", "request",
         "cancel", "reply",
     ]
 
+    /// Those that are no messages: a recording has none of them.
+    package static let unpublishedTopics: Set = ["tiles", "request", "cancel", "reply"]
+
     /// Seconds since the start of the drive.
-    var time: Double
-    var topic: String
+    package var time: Double
+    package var topic: String
     /// What tells it from others of its topic, the most important first.
-    var words: [String]
+    package var words: [String]
     /// The text of an instruction, the names of a route's roads.
-    var text = ""
+    package var text = ""
     /// The message that it was told in.
-    var message: (any Message)?
+    package var message: (any Message)?
     /// Fields of what is no message.
-    var fields: [String: String] = [:]
+    package var fields: [String: String] = [:]
 
     /// The value of a field as it stands in the message; nil where there is none.
-    func field(_ path: String) -> String? {
+    package func field(_ path: String) -> String? {
         if let value = fields[path] { return value }
-        guard let message, let json = ScenarioEvent.json(message), let value = FieldPath(path)?.value(in: json) else {
+        guard let message, let json = DriveEvent.json(message), let value = FieldPath(path)?.value(in: json) else {
             return nil
         }
         return value.hasPrefix("\"") && value.count >= 2 ? String(value.dropFirst().dropLast()) : value
     }
 
+    package init(
+        time: Double, topic: String, words: [String], text: String = "", message: (any Message)? = nil
+    ) {
+        (self.time, self.topic, self.words, self.text, self.message) = (time, topic, words, text, message)
+    }
+
     private static func json(_ message: some Message) -> String? { try? MessageJSON.text(of: message) }
 
     /// The line that a scenario would expect it with, with its time before it.
-    var description: String { "\(tenths(time)): \(line)" }
+    package var description: String { "\(tenths(time)): \(line)" }
 
     /// The line that a scenario would expect it with.
-    var line: String {
+    package var line: String {
         let shown =
             text.isEmpty ? "" : topic == "say" || topic == "show" || topic == "reply" ? " \"\(text)\"" : " via \(text)"
         return ([topic] + words).joined(separator: " ") + shown
     }
 
     /// The same with the fields that conditions ask for.
-    func described(for conditions: [ScenarioPattern.Condition]) -> String {
+    package func described(for conditions: [EventPattern.Condition]) -> String {
         let values = conditions.map { "\($0.field) = \(field($0.field) ?? "unknown")" }
         return description + (values.isEmpty ? "" : " where " + values.joined(separator: " and "))
     }
 }
 
 /// A number with one digit behind the point.
-func tenths(_ value: Double) -> String {
+package func tenths(_ value: Double) -> String {
     let number = Int((value * 10).rounded())
     return "\(number / 10).\(abs(number % 10))"
 }
 
-extension ScenarioEvent {
+extension DriveEvent {
     /// The event of a published message; nil for what no line names.
-    init?(_ message: any Message, topic: String, at time: Double) {
+    package init?(_ message: any Message, topic: String, at time: Double) {
         self.init(time: time, topic: "", words: [], message: message)
         switch message {
-        case let state as NavMessages.NavigationState:
+        case let state as NavigationState:
             self.topic = "state"
             words = [word(state.phase), word(state.guidance)].filter { !$0.isEmpty }
             if state.rerouteInProgress == true { words.append("REROUTING") }
             if state.isHeld == true { words.append("HELD") }
-        case let position as NavMessages.MatchedPosition: (self.topic, words) = ("position", [word(position.source)])
-        case let progress as NavMessages.RouteProgress:
+        case let position as MatchedPosition: (self.topic, words) = ("position", [word(position.source)])
+        case let progress as RouteProgress:
             (self.topic, words) = ("progress", [word(progress.deviation), word(progress.source)])
-        case let route as NavMessages.Route:
+        case let route as Route:
             self.topic = "route"
             guard route.geometry != nil else {
                 words = ["none"]
                 return
             }
             words = ["\(route.routeId ?? 0)", word(route.reason)]
-            text = ScenarioEvent.roads(of: route)
-        case let preview as NavMessages.RoutePreview:
+            text = DriveEvent.roads(of: route)
+        case let preview as RoutePreview:
             self.topic = "preview"
             words =
                 preview.routes.isEmpty
@@ -92,12 +96,12 @@ extension ScenarioEvent {
             if let index = preview.activeIndex.map(Int.init), preview.routes.indices.contains(index) {
                 text = preview.routes[index].summary?.names.joined(separator: ", ") ?? ""
             }
-        case let fix as NavMessages.FixRejected: (self.topic, words) = ("rejected", [word(fix.reason)])
-        case let visual as NavMessages.VisualInstruction:
+        case let fix as FixRejected: (self.topic, words) = ("rejected", [word(fix.reason)])
+        case let visual as VisualInstruction:
             self.topic = "show"
             text = visual.primary?.text ?? ""
             if text.isEmpty { words = ["none"] }
-        case let spoken as NavMessages.SpokenInstruction: (self.topic, text) = ("say", spoken.text ?? "")
+        case let spoken as SpokenInstruction: (self.topic, text) = ("say", spoken.text ?? "")
         default: guard take(step: message) else { return nil }
         }
     }
@@ -105,29 +109,29 @@ extension ScenarioEvent {
     /// The messages that tell a step of something; false for another.
     private mutating func take(step message: any Message) -> Bool {
         switch message {
-        case let event as NavMessages.RerouteEvent:
+        case let event as RerouteEvent:
             topic = "reroute"
             words = [word(event.phase), word(event.reason)]
             if let rejection = event.rejection { words.append(word(rejection)) }
             if let error = event.error { words.append(word(error.code)) }
-        case let event as NavMessages.ArrivalEvent:
+        case let event as ArrivalEvent:
             // Only the first approach is a step; the others come with every fix.
             let isRepeated = event.phase == .approaching && event.isFirst != true
             topic = isRepeated ? "approach" : "arrival"
             let number = event.phase == .legStarted ? event.legIndex : event.waypointIndex
             words = isRepeated ? ["\(number ?? 0)"] : [word(event.phase), "\(number ?? 0)"]
-        case let event as NavMessages.SimulationEvent:
+        case let event as SimulationEvent:
             (topic, words) = ("simulation", [word(event.phase), word(event.reason)])
             if let end = event.endReason { words.append(word(end)) }
-        case let event as NavMessages.AlternativeSwitch:
+        case let event as AlternativeSwitch:
             (topic, words) = ("switch", [word(event.phase), event.byDriving == true ? "DRIVING" : "CALL"])
             if let error = event.error { words.append(word(error.code)) }
-        case let event as NavMessages.FasterRoute:
+        case let event as FasterRoute:
             (topic, words) = ("faster", [word(event.phase)])
             text = event.reason ?? event.route?.summary?.names.joined(separator: ", ") ?? ""
-        case let event as NavMessages.RouteRefresh: (topic, words) = ("refresh", [word(event.phase)])
-        case let request as NavMessages.PolicyRequest: (topic, words) = ("ask", [word(request.kind)])
-        case let decision as NavMessages.PolicyDecision:
+        case let event as RouteRefresh: (topic, words) = ("refresh", [word(event.phase)])
+        case let request as PolicyRequest: (topic, words) = ("ask", [word(request.kind)])
+        case let decision as PolicyDecision:
             topic = "policy"
             words = [word(decision.kind), word(decision.verdict), "by", word(decision.decidedBy)]
         case let selection as ReceiverSelection:
@@ -137,35 +141,8 @@ extension ScenarioEvent {
         return true
     }
 
-    /// The events of a list of alternatives: one for each that came or went. Who names an alternative names its roads.
-    static func events(_ list: NavMessages.Alternatives, known: inout [UInt64: String], at time: Double)
-        -> [ScenarioEvent]
-    {
-        for alternative in list.alternatives {
-            guard let route = alternative.route, let id = route.routeId else { continue }
-            known[id] = route.summary?.names.joined(separator: ", ") ?? ""
-        }
-        func event(_ words: [String], _ id: UInt64) -> ScenarioEvent {
-            var event = ScenarioEvent(
-                time: time, topic: "alternatives", words: words, text: known[id] ?? "",
-                message: list.alternatives.first { $0.route?.routeId == id } ?? list)
-            event.fields["alternatives.count"] = "\(list.alternatives.count)"
-            return event
-        }
-        var events = list.removed.map { event(["REMOVED", word($0.reason)], $0.routeId ?? 0) }
-        events += list.added.map { event(["ADDED"], $0) }
-        if let error = list.error {
-            events.append(
-                ScenarioEvent(time: time, topic: "alternatives", words: ["FAILED", word(error.code)], message: list))
-        }
-        if events.isEmpty {
-            events.append(ScenarioEvent(time: time, topic: "alternatives", words: ["UPDATED"], message: list))
-        }
-        return events
-    }
-
     /// The roads that a route's steps take, each once in a row.
-    private static func roads(of route: NavMessages.Route) -> String {
+    private static func roads(of route: Route) -> String {
         var names: [String] = []
         for step in route.legs.flatMap(\.steps) {
             guard let name = step.name, names.last != name else { continue }
@@ -184,45 +161,61 @@ private func word(_ value: (some ProtoEnum)?) -> String {
     return value.description.hasPrefix(prefix) ? String(value.description.dropFirst(prefix.count)) : value.description
 }
 
-extension ScenarioEvent {
-    /// A question to the routing worker.
-    init(_ query: RouteQuery, at time: Double) {
-        let purpose =
-            switch query.purpose {
-            case .calculate: "CALCULATE"
-            case .start: "START"
-            case .reroute: "REROUTE"
-            case .fasterRoute: "FASTER_ROUTE"
-            case .alternatives: "ALTERNATIVES"
-            }
-        self.init(time: time, topic: "request", words: [purpose])
-        let options = query.request.options
-        fields = [
-            "waypoints": "\(query.request.waypoints.count - 1)", "alternatives": "\(query.alternatives)",
-            "initial_maneuver_avoidance_m": "\(options.initialManeuverAvoidance)",
-            "chosen_route_edges": "\(options.chosenRoute.count)", "chosen_route_factor": "\(options.chosenRouteFactor)",
-            "allow_online": "\(query.allowsOnline)",
-        ]
-        if let course = query.request.waypoints.first?.bearing { fields["course_deg"] = "\(course * 180 / .pi)" }
-    }
+/// Turns the messages of a drive into its events. It keeps what a later event is told by: the names of alternatives, the deviation.
+package struct DriveEventReader {
+    private let topics: Set<String>?
+    /// The roads of each alternative, by the number of its route.
+    package private(set) var names: [UInt64: String] = [:]
+    private var deviation: DeviationState?
 
-    /// The answer to a command.
-    init(_ reply: CommandReply, to command: String, at time: Double) {
-        self.init(time: time, topic: "reply", words: [command, "OK"])
-        switch reply {
-        case .failed(let failure):
-            words = [command, "FAILED", ScenarioEvent.code(failure.code)]
-            text = failure.message
-        case .routes(let routes, _): fields["routes"] = "\(routes.count)"
-        case .refreshed(let event):
-            if case .refreshed(let changed) = event.phase { fields["changed_segment_count"] = "\(changed)" }
-        case .following, .awaitingPosition, .selected, .requested, .stopped, .legStarted: break
+    /// A reader of the events of some topics; nil for all.
+    package init(topics: Set<String>? = nil) { self.topics = topics }
+
+    /// Returns the events of a published message; none for what no line names.
+    package mutating func events(of message: any Message, topic: String, at time: Double) -> [DriveEvent] {
+        if let list = message as? Alternatives { return isWanted("alternatives") ? events(list, at: time) : [] }
+        var events: [DriveEvent] = []
+        if let progress = message as? RouteProgress {
+            // One comes with each fix: what nobody asks for is not made.
+            let isChange = progress.deviation != deviation
+            deviation = progress.deviation
+            guard isWanted("progress") || isChange && isWanted("deviation") else { return [] }
+            guard let event = DriveEvent(message, topic: topic, at: time) else { return [] }
+            if isWanted("progress") { events.append(event) }
+            guard isChange, isWanted("deviation") else { return events }
+            var change = event
+            (change.topic, change.words) = ("deviation", [event.words[0]])
+            return events + [change]
         }
+        if message is MatchedPosition, !isWanted("position") { return [] }
+        if let event = DriveEvent(message, topic: topic, at: time), isWanted(event.topic) { events.append(event) }
+        return events
     }
 
-    /// `NO_ROUTE` for `noRoute`, as the messages name it.
-    private static func code(_ code: RouteFailure.Code) -> String {
-        if code == .tilesNeeded { return "MISSING_TILES" }
-        return "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
+    private func isWanted(_ topic: String) -> Bool { topics?.contains(topic) ?? true }
+
+    /// The events of a list of alternatives: one for each that came or went, named by its roads.
+    private mutating func events(_ list: Alternatives, at time: Double) -> [DriveEvent] {
+        for alternative in list.alternatives {
+            guard let route = alternative.route, let id = route.routeId else { continue }
+            names[id] = route.summary?.names.joined(separator: ", ") ?? ""
+        }
+        func event(_ words: [String], _ id: UInt64) -> DriveEvent {
+            var event = DriveEvent(
+                time: time, topic: "alternatives", words: words, text: names[id] ?? "",
+                message: list.alternatives.first { $0.route?.routeId == id } ?? list)
+            event.fields["alternatives.count"] = "\(list.alternatives.count)"
+            return event
+        }
+        var events = list.removed.map { event(["REMOVED", word($0.reason)], $0.routeId ?? 0) }
+        events += list.added.map { event(["ADDED"], $0) }
+        if let error = list.error {
+            events.append(
+                DriveEvent(time: time, topic: "alternatives", words: ["FAILED", word(error.code)], message: list))
+        }
+        if events.isEmpty {
+            events.append(DriveEvent(time: time, topic: "alternatives", words: ["UPDATED"], message: list))
+        }
+        return events
     }
 }

@@ -1,17 +1,17 @@
 /// Expected lines and events side by side, put together so that as few as possible are left over.
-struct ScenarioAlignment {
-    enum Row {
-        case match(ScenarioPattern, ScenarioEvent)
-        case missing(ScenarioPattern)
-        case extra(ScenarioEvent)
+package struct EventAlignment {
+    package enum Row {
+        case match(EventPattern, DriveEvent)
+        case missing(EventPattern)
+        case extra(DriveEvent)
         /// Of a topic of which other events may come.
-        case other(ScenarioEvent)
+        case other(DriveEvent)
     }
 
-    private(set) var rows: [Row] = []
+    package private(set) var rows: [Row] = []
 
     /// Whether nothing is left over.
-    var fits: Bool {
+    package var fits: Bool {
         rows.allSatisfy { row in
             switch row {
             case .match, .other: true
@@ -20,7 +20,7 @@ struct ScenarioAlignment {
         }
     }
 
-    init(_ patterns: [ScenarioPattern], exact: [String], _ all: [ScenarioEvent]) {
+    package init(_ patterns: [EventPattern], exact: [String], _ all: [DriveEvent]) {
         let topics = Set(patterns.map(\.topic)).union(exact)
         let events = all.filter { topics.contains($0.topic) }
         let (height, width) = (patterns.count, events.count)
@@ -55,14 +55,14 @@ struct ScenarioAlignment {
     }
 
     /// The two columns: expected, and what came. Of many events in a row that are nothing to the lines only the first and last stand.
-    var transcript: String {
+    package var transcript: String {
         let missing = rows.compactMap { if case .missing(let pattern) = $0 { pattern } else { nil } }
-        func described(_ event: ScenarioEvent) -> String {
+        func described(_ event: DriveEvent) -> String {
             // What a field is that keeps a line from its event is worth more than that it is not there.
             event.described(for: missing.first { $0.meansButForFields(event) }?.conditions ?? [])
         }
         var lines: [String] = []
-        var skipped: [ScenarioEvent] = []
+        var skipped: [DriveEvent] = []
         func flush() {
             let isLong = skipped.count > 4
             for (index, event) in skipped.enumerated() {
@@ -99,5 +99,5 @@ struct ScenarioAlignment {
 
 extension String {
     /// The text with spaces behind it, up to a width.
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 1)) }
+    package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 1)) }
 }

@@ -1,12 +1,12 @@
-/// What an event must be to be meant by a line: its topic, its first words, its text, its fields.
-struct ScenarioPattern {
+/// The events that a line of `expect` means: by topic, first words, text, fields and time.
+package struct EventPattern {
     /// A comparison of a field of the message.
-    struct Condition {
-        var field: String
-        var comparison: String
-        var value: String
+    package struct Condition {
+        package var field: String
+        package var comparison: String
+        package var value: String
         /// By how much a number may differ.
-        var tolerance = 0.0
+        package var tolerance = 0.0
 
         /// Whether a value, nil where there is none, is as wanted.
         func holds(_ actual: String?) -> Bool {
@@ -22,32 +22,32 @@ struct ScenarioPattern {
                 default: return left >= right
                 }
             }
-            return comparison == "=" ? glob(value, actual) : comparison == "!=" && !glob(value, actual)
+            return comparison == "=" ? globMatches(value, actual) : comparison == "!=" && !globMatches(value, actual)
         }
     }
 
-    var line: ScenarioLine
+    package var line: SourceLine
     /// Seconds since the start of the drive.
-    var window = 0.0...Double.infinity
-    var topic = ""
-    var words: [String] = []
-    var text: String?
-    var conditions: [Condition] = []
+    package var window = 0.0...Double.infinity
+    package var topic = ""
+    package var words: [String] = []
+    package var text: String?
+    package var conditions: [Condition] = []
 
-    init(_ words: inout Words, _ line: ScenarioLine) throws(LineMistake) {
+    package init(_ words: inout LineWords, _ line: SourceLine) throws(LineMistake) {
         self.line = line
         try take(&words)
     }
 
     /// Reads `12..16 topic WORD WORD "text" where field < 3 and field = 4`.
-    mutating func take(_ words: inout Words) throws(LineMistake) {
+    package mutating func take(_ words: inout LineWords) throws(LineMistake) {
         if let word = words.first, word.contains("..") {
             _ = words.take(word)
-            window = try ScenarioPattern.window(word)
+            window = try EventPattern.window(word)
         }
         topic = try words.next("a topic")
-        guard ScenarioEvent.topics.contains(topic) else {
-            throw LineMistake("'\(topic)' is no topic: write one of \(ScenarioEvent.topics.joined(separator: ", "))")
+        guard DriveEvent.topics.contains(topic) else {
+            throw LineMistake("'\(topic)' is no topic: write one of \(DriveEvent.topics.joined(separator: ", "))")
         }
         while let word = words.first, word != "where" {
             if word == "via" {
@@ -64,7 +64,7 @@ struct ScenarioPattern {
             }
         }
         guard words.take("where") else { return }
-        repeat { conditions.append(try ScenarioPattern.condition(&words)) } while words.take("and")
+        repeat { conditions.append(try EventPattern.condition(&words)) } while words.take("and")
     }
 
     private static func window(_ text: String) throws(LineMistake) -> ClosedRange<Double> {
@@ -81,7 +81,7 @@ struct ScenarioPattern {
         return from...to
     }
 
-    private static func condition(_ words: inout Words) throws(LineMistake) -> Condition {
+    private static func condition(_ words: inout LineWords) throws(LineMistake) -> Condition {
         let field = try words.next("a field of the message, such as deviation")
         let comparison = try words.next("=, !=, <, <=, > or >=")
         guard ["=", "!=", "<", "<=", ">", ">="].contains(comparison) else {
@@ -97,7 +97,7 @@ struct ScenarioPattern {
     }
 
     /// Whether an event would be meant if its fields were others.
-    func meansButForFields(_ event: ScenarioEvent) -> Bool {
+    package func meansButForFields(_ event: DriveEvent) -> Bool {
         guard !conditions.isEmpty else { return false }
         var pattern = self
         pattern.conditions = []
@@ -105,17 +105,17 @@ struct ScenarioPattern {
     }
 
     /// Whether an event is meant.
-    func matches(_ event: ScenarioEvent) -> Bool {
+    package func matches(_ event: DriveEvent) -> Bool {
         guard event.topic == topic, event.words.count >= words.count,
-            window.contains(event.time), zip(words, event.words).allSatisfy({ glob($0, $1) })
+            window.contains(event.time), zip(words, event.words).allSatisfy({ globMatches($0, $1) })
         else { return false }
-        if let text, !glob(text, event.text) { return false }
+        if let text, !globMatches(text, event.text) { return false }
         return conditions.allSatisfy { $0.holds(event.field($0.field)) }
     }
 }
 
 /// Whether a text fits a pattern in which `*` stands for anything.
-func glob(_ pattern: String, _ text: String) -> Bool {
+package func globMatches(_ pattern: String, _ text: String) -> Bool {
     let parts = pattern.split(separator: Character("*"), omittingEmptySubsequences: false).map(String.init)
     guard parts.count > 1 else { return pattern == text }
     var rest = text[...]
@@ -128,40 +128,40 @@ func glob(_ pattern: String, _ text: String) -> Bool {
     return rest.hasSuffix(parts[parts.count - 1])
 }
 
-/// One line of the section `expect`.
-struct ScenarioExpectation {
-    enum Kind {
+/// One line of `expect`: an event that comes, never comes, is always so, or comes a number of times.
+package struct Expectation {
+    package enum Kind {
         /// The next event of its topic that is told of.
-        case sequence(ScenarioPattern)
+        case sequence(EventPattern)
         /// Of these topics nothing comes but the lines.
         case only([String])
-        case never(ScenarioPattern)
+        case never(EventPattern)
         /// Every event of a topic is so, and there is one at least; with fields, every event that the words mean.
-        case always(topic: ScenarioPattern, ScenarioPattern)
-        case count(ScenarioPattern, comparison: String, Int)
+        case always(topic: EventPattern, EventPattern)
+        case count(EventPattern, comparison: String, Int)
     }
 
-    var line: ScenarioLine
-    var kind: Kind
+    package var line: SourceLine
+    package var kind: Kind
 
-    init(_ line: ScenarioLine) throws(LineMistake) {
+    package init(_ line: SourceLine) throws(LineMistake) {
         self.line = line
-        var words = try Words(line.text)
+        var words = try LineWords(line.text)
         if words.take("only") {
             var topics: [String] = []
             while let topic = words.first {
                 _ = words.take(topic)
-                guard ScenarioEvent.topics.contains(topic) else {
+                guard DriveEvent.topics.contains(topic) else {
                     throw LineMistake(
-                        "'\(topic)' is no topic: write some of \(ScenarioEvent.topics.joined(separator: ", "))")
+                        "'\(topic)' is no topic: write some of \(DriveEvent.topics.joined(separator: ", "))")
                 }
                 topics.append(topic)
             }
             kind = .only(topics)
         } else if words.take("never") {
-            kind = .never(try ScenarioPattern(&words, line))
+            kind = .never(try EventPattern(&words, line))
         } else if words.take("always") {
-            let pattern = try ScenarioPattern(&words, line)
+            let pattern = try EventPattern(&words, line)
             var topic = pattern
             if pattern.conditions.isEmpty { (topic.words, topic.text) = ([], nil) }
             topic.conditions = []
@@ -173,40 +173,51 @@ struct ScenarioExpectation {
                 throw LineMistake(
                     "'\(line.text)' does not end with a comparison and a number: count arrival APPROACHING >= 3")
             }
-            var pattern = try Words(words.rest.dropLast(2).joined(separator: " "))
-            kind = .count(try ScenarioPattern(&pattern, line), comparison: tail[0], number)
+            var pattern = try LineWords(words.rest.dropLast(2).joined(separator: " "))
+            kind = .count(try EventPattern(&pattern, line), comparison: tail[0], number)
             return
         } else {
-            kind = .sequence(try ScenarioPattern(&words, line))
+            kind = .sequence(try EventPattern(&words, line))
         }
         try words.end()
     }
 }
 
-/// Everything that a scenario expects.
-struct ScenarioExpectations {
-    let lines: [ScenarioExpectation]
+/// The expectations of a drive: what a scenario, or a bag of a fleet, expects.
+package struct Expectations {
+    package let lines: [Expectation]
     /// The lines that follow each other.
-    let sequence: [ScenarioPattern]
+    package let sequence: [EventPattern]
     /// Topics of which nothing else may come.
-    let exact: [String]
+    package let exact: [String]
 
-    init(_ lines: [ScenarioExpectation]) {
+    package init(_ lines: [Expectation]) {
         self.lines = lines
         sequence = lines.compactMap { if case .sequence(let pattern) = $0.kind { pattern } else { nil } }
         exact = lines.flatMap { line -> [String] in if case .only(let topics) = line.kind { topics } else { [] } }
     }
 
     /// What is not as expected, a line each; none when all is.
-    func failures(_ events: [ScenarioEvent]) -> [String] {
+    package func failures(_ events: [DriveEvent]) -> [String] {
         var failures = lines.compactMap { failure($0, events) }
-        let alignment = ScenarioAlignment(sequence, exact: exact, events)
+        let alignment = EventAlignment(sequence, exact: exact, events)
         if !alignment.fits { failures.append(alignment.transcript) }
         return failures
     }
 
-    private func failure(_ expectation: ScenarioExpectation, _ events: [ScenarioEvent]) -> String? {
-        func complaint(_ what: String, _ shown: [ScenarioEvent]) -> String {
+    /// The topics that any line names.
+    package var topics: Set<String> {
+        lines.reduce(into: Set(exact)) { topics, line in
+            switch line.kind {
+            case .sequence(let pattern), .never(let pattern), .count(let pattern, _, _), .always(_, let pattern):
+                topics.insert(pattern.topic)
+            case .only: break
+            }
+        }
+    }
+
+    private func failure(_ expectation: Expectation, _ events: [DriveEvent]) -> String? {
+        func complaint(_ what: String, _ shown: [DriveEvent]) -> String {
             (["line \(expectation.line.number): \(expectation.line.text)\n    \(what)"]
                 + shown.prefix(6).map { "    \($0.described(for: conditions(expectation)))" }).joined(separator: "\n")
         }
@@ -234,7 +245,7 @@ struct ScenarioExpectations {
         }
     }
 
-    private func conditions(_ expectation: ScenarioExpectation) -> [ScenarioPattern.Condition] {
+    private func conditions(_ expectation: Expectation) -> [EventPattern.Condition] {
         switch expectation.kind {
         case .sequence(let pattern), .never(let pattern), .always(_, let pattern), .count(let pattern, _, _):
             pattern.conditions

@@ -1,0 +1,193 @@
+import Foundation
+
+/// The record of one run over a bag: what was said, and the figures.
+package struct DriveRecord: Sendable, Codable, Equatable {
+    /// Seconds since the first fix to a tenth, and the words of the node's log.
+    package var events: [EventDiff.Event] = []
+    package var metrics: [String: Double] = [:]
+    /// The expected lines that do not hold.
+    package var unexpected: [String] = []
+    package var fixes = 0
+    /// The configuration keys that the run read, with their values.
+    package var keys: [String: String] = [:]
+    /// Why there is no run; nil when there is one.
+    package var failure: String?
+
+    package init() {}
+}
+
+/// The verdict on one bag.
+package struct BagResult: Sendable, Codable, Equatable {
+    package enum Verdict: String, Sendable, Codable, CaseIterable {
+        case passed
+        /// What is expected does not hold.
+        case failed
+        /// What is expected holds, and the events are not those of the stored reference.
+        case changed
+    }
+
+    /// The bag as the fleet file finds it, with the name of its entry where that has one.
+    package var bag: String
+    package var tags: [String]
+    package var verdict = Verdict.passed
+    /// What does not hold, in words.
+    package var failures: [String] = []
+    /// The differences from the stored reference, a line each.
+    package var changes: [ChangeLine] = []
+    /// Criteria for which the bag has no truth.
+    package var unjudged: [String] = []
+    /// The command that gives this verdict again.
+    package var command: String
+    package var record: DriveRecord
+
+    /// Judges a run.
+    ///
+    /// - Parameter reference: the stored events; nil when the fleet stores none.
+    package init(
+        bag: String, tags: [String], command: String, record: DriveRecord, criteria: [Criterion],
+        tolerances: EventDiff.Tolerances, reference: Reference?
+    ) {
+        (self.bag, self.tags, self.command, self.record) = (bag, tags, command, record)
+        if let failure = record.failure {
+            failures = [failure]
+        } else {
+            failures = record.unexpected
+            for criterion in criteria {
+                let name = criterion.metric.rawValue
+                if let value = record.metrics[name] {
+                    guard !criterion.holds(value) else { continue }
+                    failures.append("\(name) is \(plainNumber(value)), expected \(criterion.text)")
+                } else {
+                    unjudged.append(name)
+                }
+            }
+            switch reference {
+            case .events(let events):
+                changes = EventDiff(events, record.events, tolerances: tolerances).changes.map { ChangeLine($0) }
+            case .missing: changes = [ChangeLine(sign: "+", time: 0, text: "no reference is stored: --update stores it")]
+            case nil: break
+            }
+        }
+        verdict = !failures.isEmpty ? .failed : changes.isEmpty ? .passed : .changed
+    }
+
+    /// The first thing that is wrong, one line; nil when nothing is.
+    package var headline: String? {
+        failures.first.map { String($0.split(separator: "\n").first ?? "") } ?? changes.first?.description
+    }
+}
+
+/// One difference from what is stored.
+package struct ChangeLine: Sendable, Codable, Equatable, CustomStringConvertible {
+    /// `-` for what does not come any more, `+` for what is new, `~` for what comes at another time.
+    package var sign: String
+    /// Seconds since the first fix.
+    package var time: Double
+    /// For `~`, the time now.
+    package var moved: Double?
+    package var text: String
+
+    package init(sign: String, time: Double, moved: Double? = nil, text: String) {
+        (self.sign, self.time, self.moved, self.text) = (sign, time, moved, text)
+    }
+
+    package init(_ change: EventDiff.Change) {
+        switch change {
+        case .removed(let event): self.init(sign: "-", time: event.time, text: event.text)
+        case .added(let event): self.init(sign: "+", time: event.time, text: event.text)
+        case .moved(let event, let time): self.init(sign: "~", time: event.time, moved: time, text: event.text)
+        }
+    }
+
+    package var description: String {
+        "\(sign) \(tenths(time)) s \(text)" + (moved.map { ", now at \(tenths($0)) s" } ?? "")
+    }
+}
+
+/// The stored events of a bag, as text: one event a line, for people to review.
+package enum Reference: Sendable, Equatable {
+    case events([EventDiff.Event])
+    /// The fleet stores references, and has none of this bag.
+    case missing
+
+    private static let head = "# Events of "
+
+    /// Reads a reference.
+    ///
+    /// - Throws: ``LineMistake`` with the first line that is none.
+    package init(text: String) throws(LineMistake) {
+        var events: [EventDiff.Event] = []
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, let time = Double(parts[0]), time.isFinite else {
+                throw LineMistake("line \(number + 1) is no event: '12.5 say: …' has seconds and words")
+            }
+            events.append(EventDiff.Event(time: time, topic: "", text: String(parts[1])))
+        }
+        self = .events(events)
+    }
+
+    /// The text of some events.
+    package static func text(_ events: [EventDiff.Event], bag: String) -> String {
+        let lines = events.map { event in
+            let time = tenths(event.time)
+            return String(repeating: " ", count: max(8 - time.count, 0)) + time + " " + event.text
+        }
+        return ([head + bag + "; written by 'navbus check --update'."] + lines).joined(separator: "\n") + "\n"
+    }
+
+    /// The path of a bag's reference below the folder of references.
+    package static func path(bag: String) -> String {
+        let parts = bag.split(separator: "/").map { $0 == ".." ? "up" : String($0) }
+        return parts.filter { $0 != "." }.joined(separator: "/") + ".txt"
+    }
+}
+
+/// The results of a fleet: a text with one bag a line, equal for equal inputs whatever ran where.
+package struct FleetResult: Sendable, Equatable {
+    /// The version and content hash of the program that ran.
+    package var build: String
+    package var bags: [BagResult]
+
+    package init(build: String, bags: [BagResult]) {
+        self.build = build
+        self.bags = bags.sorted { $0.bag < $1.bag }
+    }
+
+    private struct Head: Codable {
+        var format = 1
+        var build: String
+    }
+
+    /// The content of the result file.
+    package func text() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var lines = [String(decoding: try encoder.encode(Head(build: build)), as: UTF8.self)]
+        for bag in bags { lines.append(String(decoding: try encoder.encode(bag), as: UTF8.self)) }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Reads a result file; nil for another text.
+    package init?(text: String) {
+        let decoder = JSONDecoder()
+        let lines = text.split(separator: "\n")
+        guard let first = lines.first, let head = try? decoder.decode(Head.self, from: Data(first.utf8)),
+            head.format == 1
+        else { return nil }
+        var bags: [BagResult] = []
+        for line in lines.dropFirst() {
+            guard let bag = try? decoder.decode(BagResult.self, from: Data(line.utf8)) else { return nil }
+            bags.append(bag)
+        }
+        self.init(build: head.build, bags: bags)
+    }
+
+    package func count(_ verdict: BagResult.Verdict) -> Int { bags.count { $0.verdict == verdict } }
+
+    /// One line: how many passed, failed and changed.
+    package var summary: String {
+        "\(count(.passed)) passed, \(count(.failed)) failed, \(count(.changed)) changed"
+    }
+}

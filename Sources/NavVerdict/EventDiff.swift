@@ -1,0 +1,102 @@
+/// The difference of two lists of events, in their order.
+package struct EventDiff: Sendable {
+    /// An event of a drive, in the words of the node's log.
+    package struct Event: Sendable, Hashable, Codable {
+        /// Seconds since the start.
+        package var time: Double
+        package var topic: String
+        package var text: String
+
+        package init(time: Double, topic: String, text: String) {
+            (self.time, self.topic, self.text) = (time, topic, text)
+        }
+    }
+
+    /// One line of the comparison.
+    package enum Change: Sendable, Equatable {
+        /// Only the first list has it.
+        case removed(Event)
+        /// Only the second list has it.
+        case added(Event)
+        /// Both have it, at times that differ by more than is tolerated; the event as in the first and the time in the second.
+        case moved(Event, to: Double)
+    }
+
+    /// The differences that do not count.
+    package struct Tolerances: Sendable, Hashable, Codable {
+        /// In the time of an event, seconds.
+        package var time = 0.05
+        /// In a distance that an event tells, metres.
+        package var distance = 0.0
+        /// In a duration that an event tells, seconds.
+        package var duration = 0.0
+
+        package init() {}
+    }
+
+    /// The differences, in the order of the events.
+    package let changes: [Change]
+    /// Events that both have, at whatever time.
+    package let commonCount: Int
+
+    /// Compares two drives.
+    package init(_ before: [Event], _ after: [Event], tolerances: Tolerances = Tolerances()) {
+        var changes: [Change] = []
+        var common = 0
+        var (old, new) = (0, 0)
+        let difference = after.difference(from: before) {
+            tolerances.areEqual($0.text, $1.text)
+        }
+        var removed = Set<Int>()
+        var inserted = Set<Int>()
+        for change in difference {
+            switch change {
+            case .remove(let offset, _, _): removed.insert(offset)
+            case .insert(let offset, _, _): inserted.insert(offset)
+            }
+        }
+        while old < before.count || new < after.count {
+            if old < before.count, removed.contains(old) {
+                changes.append(.removed(before[old]))
+                old += 1
+            } else if new < after.count, inserted.contains(new) {
+                changes.append(.added(after[new]))
+                new += 1
+            } else {
+                if abs(before[old].time - after[new].time) > tolerances.time {
+                    changes.append(.moved(before[old], to: after[new].time))
+                }
+                common += 1
+                old += 1
+                new += 1
+            }
+        }
+        self.changes = changes
+        commonCount = common
+    }
+}
+
+extension EventDiff.Tolerances {
+    /// Whether two texts say the same but for distances and durations that differ no more than is tolerated.
+    func areEqual(_ left: String, _ right: String) -> Bool {
+        if left == right { return true }
+        guard distance > 0 || duration > 0 else { return false }
+        let (first, second) = (left.split(separator: " "), right.split(separator: " "))
+        guard first.count == second.count else { return false }
+        return first.indices.allSatisfy { index in
+            if first[index] == second[index] { return true }
+            guard let old = Double(first[index]), let new = Double(second[index]), index + 1 < first.count else {
+                return false
+            }
+            let limit: Double? =
+                switch first[index + 1].prefix(while: \.isLetter) {
+                case "m": distance
+                case "km": distance / 1_000
+                case "s": duration
+                case "min": duration / 60
+                default: nil
+                }
+            return limit.map { abs(old - new) <= $0 + 1e-9 } ?? false
+        }
+    }
+}

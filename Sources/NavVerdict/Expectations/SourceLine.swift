@@ -1,0 +1,80 @@
+/// What is wrong with one line, before it is known of which file.
+package struct LineMistake: Error {
+    package var what: String
+
+    package init(_ what: String) { self.what = what }
+}
+
+/// A line of a scenario with its number from 1.
+package struct SourceLine: Sendable, Equatable {
+    package var number: Int
+    package var text: String
+
+    package init(number: Int, text: String) { (self.number, self.text) = (number, text) }
+}
+
+/// The words of a line, taken one by one. A text in quotes is one word, and keeps them.
+package struct LineWords {
+    package private(set) var rest: ArraySlice<String>
+    package let line: String
+
+    package init(_ line: String) throws(LineMistake) {
+        self.line = line
+        var words: [String] = []
+        var word = ""
+        var isQuoted = false
+        for character in line {
+            if character == "\"" { isQuoted.toggle() }
+            if character == " ", !isQuoted {
+                if !word.isEmpty { words.append(word) }
+                word = ""
+            } else {
+                word.append(character)
+            }
+        }
+        if isQuoted { throw LineMistake("'\(line)' has a quotation mark without another") }
+        if !word.isEmpty { words.append(word) }
+        rest = words[...]
+    }
+
+    package var isEmpty: Bool { rest.isEmpty }
+    package var first: String? { rest.first }
+
+    /// Takes the next words when they are these.
+    package mutating func take(_ expected: String...) -> Bool {
+        guard rest.starts(with: expected) else { return false }
+        rest = rest.dropFirst(expected.count)
+        return true
+    }
+
+    package mutating func next(_ what: String) throws(LineMistake) -> String {
+        guard let word = rest.popFirst() else { throw LineMistake("'\(line)' ends where \(what) should follow") }
+        return word
+    }
+
+    package mutating func number(_ what: String) throws(LineMistake) -> Double {
+        let word = try next(what)
+        guard let number = Double(word), number.isFinite else {
+            throw LineMistake("'\(word)' is not \(what): a number is wanted")
+        }
+        return number
+    }
+
+    /// A number and its unit, such as `12 s`.
+    package mutating func number(_ what: String, unit: String) throws(LineMistake) -> Double {
+        let number = try number(what)
+        guard take(unit) else { throw LineMistake("'\(line)': \(what) is given in \(unit)") }
+        return number
+    }
+
+    /// What is left as one text.
+    package mutating func remainder() -> String {
+        defer { rest = [] }
+        return rest.joined(separator: " ")
+    }
+
+    /// Nothing may follow.
+    package func end() throws(LineMistake) {
+        if let word = rest.first { throw LineMistake("'\(word)' is one word too many in '\(line)'") }
+    }
+}

@@ -1,0 +1,123 @@
+extension FleetResult {
+    /// The results as JUnit XML, which build servers read. A changed bag is a failure of type `changed`.
+    package func junit(name: String) -> String {
+        let cases = bags.map { bag -> String in
+            let head = "  <testcase classname=\"\(Self.escaped(name))\" name=\"\(Self.escaped(bag.bag))\""
+            guard bag.verdict != .passed else { return head + "/>" }
+            let message = Self.escaped(bag.headline ?? "")
+            return """
+                \(head)>
+                    <failure type="\(bag.verdict.rawValue)" message="\(message)">\(Self.escaped(Self.details(of: bag)))</failure>
+                  </testcase>
+                """
+        }
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuite name="\(Self.escaped(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed))">
+            \(cases.joined(separator: "\n"))
+            </testsuite>
+
+            """
+    }
+
+    /// The changes of all bags in classes.
+    package var classes: [ChangeClass] {
+        ChangeClass.classes(bags.filter { $0.verdict != .failed || !$0.changes.isEmpty }.map { ($0.bag, $0.changes) })
+    }
+
+    /// All that is wrong with a bag, and the command that shows it again.
+    package static func details(of bag: BagResult) -> String {
+        let most = 6
+        var lines = bag.failures + bag.changes.prefix(most).map(\.description)
+        if bag.changes.count > most { lines.append("… \(bag.changes.count - most) more changes") }
+        return (lines + [bag.command]).joined(separator: "\n")
+    }
+
+    /// The results as one page that needs nothing else.
+    package func html(name: String, comparison: PairedComparison?) -> String {
+        let metrics = Metric.allCases.map(\.rawValue).filter { metric in
+            bags.contains { $0.record.metrics[metric] != nil }
+        }
+        func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(Self.escaped(text))</\(kind)>" }
+        let rows = bags.map { bag in
+            let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
+            let details =
+                bag.verdict == .passed
+                ? "" : "<details><summary>\(Self.escaped(bag.headline ?? ""))</summary><pre>"
+                    + "\(Self.escaped(Self.details(of: bag)))</pre></details>"
+            return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(bag.verdict.rawValue))"
+                + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
+        }
+        let kinds = classes.map { "<li>\(Self.escaped($0.description))</li>" }
+        var compared = ""
+        if let comparison {
+            compared =
+                "<h2>Comparison</h2><pre>" + Self.escaped(comparison.lines.joined(separator: "\n")) + "</pre>"
+        }
+        return """
+            <!DOCTYPE html>
+            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+            <title>\(Self.escaped(name)): \(summary)</title>
+            <style>
+            :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+            body { margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
+            table { border-collapse: collapse; width: 100%; }
+            th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid #8885; }
+            .failed td:nth-child(2) { color: #c22; font-weight: 600; }
+            .changed td:nth-child(2) { color: #a60; font-weight: 600; }
+            pre { overflow-x: auto; white-space: pre-wrap; }
+            </style></head><body>
+            <h1>\(Self.escaped(name))</h1>
+            <p>\(summary). Build \(Self.escaped(build)).</p>
+            \(kinds.isEmpty ? "" : "<h2>Classes of changes</h2><ul>\(kinds.joined())</ul>")
+            \(compared)
+            <h2>Bags</h2>
+            <table><thead><tr>\((["bag", "verdict", "tags"] + metrics + ["why"]).map { cell($0, "th") }.joined())</tr></thead>
+            <tbody>
+            \(rows.joined(separator: "\n"))
+            </tbody></table></body></html>
+
+            """
+    }
+
+    /// Text in XML and HTML. Characters that no XML can hold are replaced.
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case _ where scalar.value < 0x20 && scalar != "\n" && scalar != "\t", "\u{fffe}", "\u{ffff}":
+                result += "\u{fffd}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
+
+extension PairedComparison {
+    /// The comparison in words, a line each.
+    package var lines: [String] {
+        var lines = rows.map { row in
+            let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
+            let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
+            let mark = row.isChange ? "CHANGED" : "same   "
+            let better = Metric(rawValue: row.metric)?.prefersMore.map { ($0 == (row.mean > 0)) ? ", better" : ", worse" }
+            return "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
+                + "\(row.differing) differ, interval \(low) to \(high)" + (row.isChange ? better ?? "" : "")
+        }
+        lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }
+        if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are only in one of the two") }
+        let kinds = ChangeClass.classes(changes)
+        lines.append("\(changes.count) bags with other events" + (kinds.isEmpty ? "" : ", by kind:"))
+        return lines + kinds.map { "  " + $0.description }
+    }
+
+    /// Whether anything counts as a change: a metric beyond what chance explains, or a verdict that got worse.
+    package var isChange: Bool {
+        rows.contains(where: \.isChange) || verdicts.contains { $0.before == .passed }
+    }
+}

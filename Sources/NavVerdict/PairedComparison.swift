@@ -1,0 +1,134 @@
+import Glibc
+
+/// A comparison of two runs over the same bags, metric by metric.
+///
+/// Each bag is its own control: what counts is the difference of its two values. The interval of the mean difference holds
+/// those means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
+/// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
+/// It assumes only that chance moves a bag as often one way as the other. With a level of 1 % shared among the metrics that are compared
+/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in fewer than eight bags
+/// cannot be told from chance, and is not reported as a change.
+package struct PairedComparison: Sendable {
+    /// The differences of a metric.
+    package struct Row: Sendable, Equatable {
+        package var metric: String
+        package var pairs: Int
+        /// Pairs whose values differ.
+        package var differing: Int
+        /// The mean difference, the new value minus the old.
+        package var mean: Double
+        /// The interval of the mean difference.
+        package var interval: ClosedRange<Double>
+        /// Whether the interval leaves out 0.
+        package var isChange: Bool { !interval.contains(0) }
+    }
+
+    /// The chance of any report where nothing differs.
+    package static let level = 0.01
+    /// The sign patterns that are drawn where all of them are too many.
+    private static let draws = 2_000
+    /// The most pairs for which signs are flipped; the mean of more is as good as normal.
+    private static let mostFlipped = 200
+
+    package let rows: [Row]
+    /// Bags whose verdict differs: the bag, and the verdicts before and after.
+    package let verdicts: [(bag: String, before: BagResult.Verdict, after: BagResult.Verdict)]
+    /// The differences of the events of each bag that has some.
+    package let changes: [(bag: String, changes: [ChangeLine])]
+    /// Bags that only one of the two has.
+    package let unpaired: [String]
+
+    /// Compares results. Bags without a run on either side are not compared by metrics.
+    package init(_ before: FleetResult, _ after: FleetResult, tolerances: EventDiff.Tolerances) {
+        let old = Dictionary(before.bags.map { ($0.bag, $0) }, uniquingKeysWith: { first, _ in first })
+        let new = Set(after.bags.map(\.bag))
+        let pairs = after.bags.compactMap { bag in old[bag.bag].map { ($0, bag) } }
+        unpaired = after.bags.map(\.bag).filter { old[$0] == nil } + before.bags.map(\.bag).filter { !new.contains($0) }
+        verdicts = pairs.filter { $0.0.verdict != $0.1.verdict }.map { ($0.0.bag, $0.0.verdict, $0.1.verdict) }
+        let runs = pairs.filter { $0.0.record.failure == nil && $0.1.record.failure == nil }
+        changes = runs.compactMap { old, new in
+            let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances).changes
+            return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
+        }
+        let differences = Metric.allCases.map { metric in
+            (metric.rawValue, runs.compactMap { old, new -> Double? in
+                guard let before = old.record.metrics[metric.rawValue], let after = new.record.metrics[metric.rawValue]
+                else { return nil }
+                return after - before
+            })
+        }.filter { !$0.1.isEmpty }
+        let share = Self.level / Double(max(differences.count, 1))
+        rows = differences.map { Self.row($0.0, $0.1, level: share) }
+    }
+
+    static func row(_ metric: String, _ differences: [Double], level: Double) -> Row {
+        let mean = differences.reduce(0, +) / Double(max(differences.count, 1))
+        return Row(
+            metric: metric, pairs: differences.count, differing: differences.count { $0 != 0 }, mean: mean,
+            interval: interval(differences, mean: mean, level: level))
+    }
+
+    /// The means that the test does not reject.
+    static func interval(_ differences: [Double], mean: Double, level: Double) -> ClosedRange<Double> {
+        guard let least = differences.min(), let greatest = differences.max(), least < greatest || least != 0 else {
+            return 0...0
+        }
+        let count = Double(differences.count)
+        guard differences.count <= mostFlipped else {
+            let squares = differences.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            let reach = normalQuantile(1 - level / 2) * (squares / (count - 1) / count).squareRoot()
+            return (mean - reach)...(mean + reach)
+        }
+        let signs = Self.signs(differences.count)
+        func rejects(_ candidate: Double) -> Bool {
+            let moved = differences.map { $0 - candidate }
+            let actual = abs(moved.reduce(0, +))
+            let asFar = signs.count { pattern in
+                var sum = 0.0
+                for (value, sign) in zip(moved, pattern) { sum += sign ? value : -value }
+                return abs(sum) >= actual - 1e-9
+            }
+            return Double(asFar) / Double(signs.count) <= level
+        }
+        // Farther than the values reach nothing is known: where not even that is rejected, the interval is unbounded on that side.
+        let width = max(greatest - least, abs(greatest), abs(least)) * 2
+        func bound(_ far: Double) -> Double {
+            guard rejects(far) else { return far > mean ? .infinity : -.infinity }
+            var (inside, outside) = (mean, far)
+            for _ in 0..<40 {
+                let middle = (inside + outside) / 2
+                if rejects(middle) { outside = middle } else { inside = middle }
+            }
+            return outside
+        }
+        // What the bounds are computed to must not hide that 0 itself is not rejected.
+        let (low, high) = (bound(mean - width), bound(mean + width))
+        return rejects(0) ? low...high : min(low, 0)...max(high, 0)
+    }
+
+    /// Patterns of signs: all of them for few values, else drawn with a fixed seed.
+    private static func signs(_ count: Int) -> [[Bool]] {
+        if count <= 12 { return (0..<(1 << count)).map { bits in (0..<count).map { bits >> $0 & 1 == 1 } } }
+        var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+        func next() -> UInt64 {
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+            return z ^ (z >> 31)
+        }
+        // The pattern at hand is one of the possible ones.
+        return [[Bool](repeating: true, count: count)]
+            + (1..<draws).map { _ in (0..<count).map { _ in next() & 1 == 1 } }
+    }
+
+    /// The quantile of the normal distribution by bisection of its distribution function.
+    private static func normalQuantile(_ share: Double) -> Double {
+        var (low, high) = (0.0, 10.0)
+        for _ in 0..<60 {
+            let middle = (low + high) / 2
+            if 1 - erfc(middle / 2.0.squareRoot()) / 2 < share { low = middle } else { high = middle }
+        }
+        return high
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import NavConfig
+import NavDigest
+import NavKit
+import NavVerdict
+import NavigationNode
+import Synchronization
+
+/// Records of earlier runs, by everything that a run depends on: the program, the bag, the truth, the tiles, what is expected,
+/// and the configuration keys that the run read.
+///
+/// A run that read a key is not that of another value of it; keys that it never read may have any value.
+final class CheckCache: Sendable {
+    /// A file whose content is known, as long as it looks the same.
+    private struct Known: Equatable {
+        var size: Int
+        var modified: Int64
+        var inode: UInt64
+        var hash: String
+    }
+
+    private let folder: String?
+    /// The hash of this program.
+    let program: String
+    private let files = Mutex<[String: Known]>([:])
+
+    /// Records of a file: one for each set of values of the keys that were read.
+    private static let mostRecords = 8
+    /// How long a record is kept that nothing asks for, seconds: 30 days.
+    private static let longestIdle = 30.0 * 86_400
+    /// The time that a file must have been left alone for its look to stand for its content, ns.
+    private static let settling: Int64 = 2_000_000_000
+
+    /// A cache in a folder; nil keeps nothing.
+    init(folder: String?) throws {
+        self.folder = folder
+        program = try CheckCache.contentHash("/proc/self/exe")
+        guard let folder else { return }
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw NodeError(.system, "the cache '\(folder)' cannot be made: \(error.localizedDescription)")
+        }
+        guard let text = try? String(contentsOfFile: folder + "/files", encoding: .utf8) else { return }
+        files.withLock { files in
+            for line in text.split(separator: "\n") {
+                let fields = line.split(separator: "\t", maxSplits: 4)
+                guard fields.count == 5, let size = Int(fields[0]), let modified = Int64(fields[1]),
+                    let inode = UInt64(fields[2])
+                else { continue }
+                files[String(fields[4])] = Known(
+                    size: size, modified: modified, inode: inode, hash: String(fields[3]))
+            }
+        }
+    }
+
+    /// The key of a job without its configuration; nil when a file of it cannot be read, and then the run says why.
+    func key(_ job: CheckJob, traffic: String) -> String? {
+        var parts = ["1", program, job.destination ?? "bag", job.name]
+        parts += job.expect.map { "\($0.number) \($0.text)" }
+        var inputs = [job.path, job.tiles + "/tileset.json"]
+        for path in [job.truthPositions, job.truthEdges] { if let path { inputs.append(path) } }
+        if !traffic.isEmpty { inputs.append(traffic) }
+        for path in inputs {
+            guard let hash = hash(of: path) else { return nil }
+            parts.append(hash)
+        }
+        return ContentHash(of: Array(parts.joined(separator: "\u{0}").utf8))?.hexadecimal
+    }
+
+    /// The record of an earlier run whose keys have the values of a configuration.
+    func record(_ key: String, _ values: [String: String]) -> DriveRecord? {
+        guard let path = path(key) else { return nil }
+        let record = records(path).first { record in record.keys.allSatisfy { values[$0.key] == $0.value } }
+        // What is asked for is kept.
+        if record != nil { utimes(path, nil) }
+        return record
+    }
+
+    func store(_ record: DriveRecord, _ key: String) {
+        // What failed for want of something is tried again.
+        guard record.failure == nil, let path = path(key) else { return }
+        let records = [record] + records(path).filter { $0.keys != record.keys }
+        guard let data = try? JSONEncoder().encode(Array(records.prefix(Self.mostRecords))) else { return }
+        try? FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try? data.write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    private func path(_ key: String) -> String? { folder.map { "\($0)/\(key.prefix(2))/\(key.dropFirst(2)).json" } }
+
+    private func records(_ path: String) -> [DriveRecord] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        return (try? JSONDecoder().decode([DriveRecord].self, from: data)) ?? []
+    }
+
+    /// Writes what is known of files, and removes records that nothing has asked for in a long time.
+    func finish(removingIdle: Bool) {
+        guard let folder else { return }
+        let lines = files.withLock { files in
+            files.map { path, known in
+                "\(known.size)\t\(known.modified)\t\(known.inode)\t\(known.hash)\t\(path)"
+            }
+        }
+        let text = lines.sorted().joined(separator: "\n") + "\n"
+        try? Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/files"), options: .atomic)
+        guard removingIdle else { return }
+        let oldest = Date(timeIntervalSinceNow: -Self.longestIdle)
+        let all = FileManager.default.enumerator(
+            at: URL(fileURLWithPath: folder), includingPropertiesForKeys: [.contentModificationDateKey])
+        for case let file as URL in all ?? FileManager.DirectoryEnumerator() where file.pathExtension == "json" {
+            let values = try? file.resourceValues(forKeys: [.contentModificationDateKey])
+            if let date = values?.contentModificationDate, date < oldest {
+                try? FileManager.default.removeItem(at: file)
+            }
+        }
+    }
+
+    // MARK: Content
+
+    /// The hash of a file's content, computed where the file does not look as it did; nil when it cannot be read.
+    private func hash(of path: String) -> String? {
+        let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        var status = stat()
+        guard stat(absolute, &status) == 0 else { return nil }
+        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        var known = Known(size: Int(status.st_size), modified: modified, inode: UInt64(status.st_ino), hash: "")
+        if let earlier = files.withLock({ $0[absolute] }) {
+            known.hash = earlier.hash
+            if known == earlier { return earlier.hash }
+        }
+        guard let hash = try? CheckCache.contentHash(absolute) else { return nil }
+        known.hash = hash
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        if Int64(now.tv_sec) * 1_000_000_000 - modified > Self.settling {
+            files.withLock { $0[absolute] = known }
+        }
+        return hash
+    }
+
+    private static func contentHash(_ path: String) throws -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw NodeError(.missing, "'\(path)' cannot be read") }
+        defer { close(descriptor) }
+        let hasher = ContentHasher()
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw NodeError(.system, "'\(path)' cannot be read") }
+            guard count > 0 else { break }
+            buffer.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+        guard let hash = hasher.finish() else { throw NodeError(.system, ContentHash.refusal) }
+        return hash.hexadecimal
+    }
+}

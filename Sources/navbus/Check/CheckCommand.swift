@@ -1,0 +1,280 @@
+import ArgumentParser
+import Foundation
+import NavConfig
+import NavKit
+import NavVerdict
+import NavigationNode
+import Synchronization
+
+/// A part of a fleet, `2/8`.
+struct Shard: ExpressibleByArgument {
+    let index: Int
+    let count: Int
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "/").map { Int($0) }
+        guard parts.count == 2, let index = parts[0], let count = parts[1], count >= 1, (1...count).contains(index)
+        else { return nil }
+        (self.index, self.count) = (index, count)
+    }
+}
+
+/// `navbus check`.
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Replay a fleet of recorded drives, and judge each.",
+        discussion: """
+            The fleet file says which bags are replayed with which tiles and configuration, and what is expected: events in the language of \
+            the scenarios, limits of figures against a truth, and the events of a stored reference. A bag has passed, failed or changed; \
+            what is wrong comes with the command that shows it again. Runs are kept, and repeated only when the program, the bag, the \
+            tiles, or a configuration key that the run has read is another one. The exit status is 0 when all passed, 1 when one failed or \
+            changed, and 2 when the fleet cannot be checked.
+            """)
+
+    @Argument(help: "The fleet file (YAML).") var fleet: String?
+    @Flag(help: "Store the events of this run as the references of the fleet.") var update = false
+    @Option(help: ArgumentHelp("Only bags with this tag; may be given several times.", valueName: "TAG")) var tag:
+        [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Only bags of this name, in which * stands for anything; may be given several times.", valueName: "NAME"))
+    var only: [String] = []
+    @Option(help: ArgumentHelp("Configuration file instead of those of the fleet.", valueName: "FILE")) var config:
+        String?
+    @Option(
+        help: ArgumentHelp(
+            "A configuration key that wins over the fleet's; may be given several times.", valueName: "KEY=VALUE"))
+    var set: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Compare with a result file of another build, or with the runs under another configuration file.",
+            valueName: "OTHER")) var compare: String?
+    @Option(help: ArgumentHelp("Worker processes; the processors of this machine unless given.", valueName: "N"))
+    var jobs: Int?
+    @Option(help: ArgumentHelp("Only the second of eight parts of the fleet, for example.", valueName: "2/8"))
+    var shard: Shard?
+    @Option(
+        help: ArgumentHelp(
+            "Result files of shards to judge instead of running; may be given several times.", valueName: "FILE"))
+    var merge: [String] = []
+    @Option(help: ArgumentHelp("The result file to write: the same bytes for the same inputs.", valueName: "FILE"))
+    var out: String?
+    @Option(help: ArgumentHelp("JUnit XML to write.", valueName: "FILE.xml")) var junit: String?
+    @Option(help: ArgumentHelp("A page to write that shows all results.", valueName: "FILE.html")) var html: String?
+    @Option(
+        help: ArgumentHelp("Folder of earlier runs; navbus/check in the user's cache unless given.", valueName: "DIR"))
+    var cache: String?
+    @Flag(inversion: .prefixedNo, help: "Use and keep earlier runs.") var caching = true
+    @Option(help: ArgumentHelp("The longest time for one bag, seconds.", valueName: "SECONDS")) var timeout = 600.0
+    @Flag(help: "Print the names of the bags that would be checked, and end.") var list = false
+    @Flag(help: "Print the summary as JSON.") var json = false
+    @Flag(help: .hidden) var worker = false
+
+    func validate() throws {
+        if worker { return }
+        guard fleet != nil else { throw ValidationError("give a fleet file") }
+        if let jobs, !(1...1_024).contains(jobs) { throw ValidationError("--jobs takes 1 to 1024") }
+        guard timeout > 0, timeout <= 86_400 else { throw ValidationError("--timeout takes up to 86400 seconds") }
+        if update, shard != nil || !set.isEmpty || config != nil {
+            throw ValidationError("--update stores what the whole fleet says as it is: leave out --shard, --set, --config")
+        }
+        if !merge.isEmpty, shard != nil { throw ValidationError("--merge takes all shards: leave out --shard") }
+    }
+
+    func run() throws {
+        if worker { return try CheckPool.serve() }
+        guard let fleet else { return }
+        var plan = try usage { try FleetPlan(fleet, config: config, overrides: set) }
+        try usage { try plan.select(tags: tag, only: only, shard: shard.map { ($0.index, $0.count) }) }
+        if list { return plan.items.forEach { print($0.job.name) } }
+        let cache = try CheckCache(folder: caching ? self.cache ?? CheckCommand.usualCache : nil)
+        let build = NavbusVersion.full + " " + cache.program.prefix(16)
+        let bar = ProgressBar()
+        var executed = 0
+        var result = FleetResult(build: build, bags: [])
+        if merge.isEmpty {
+            let (records, count) = try records(plan, cache, bar)
+            executed = count
+            if update { try CheckReferences(plan).store(records) }
+            result = try judged(plan, records, build: build)
+        } else {
+            result = try merged(plan)
+        }
+        var comparison: PairedComparison?
+        if let compare {
+            let other: FleetResult
+            if let text = try? String(contentsOfFile: compare, encoding: .utf8), let read = FleetResult(text: text) {
+                other = read
+            } else {
+                var second = try usage { try FleetPlan(fleet, config: compare, overrides: set) }
+                try usage { try second.select(tags: tag, only: only, shard: shard.map { ($0.index, $0.count) }) }
+                let (records, count) = try records(second, cache, bar)
+                executed += count
+                other = try judged(second, records, build: build)
+            }
+            comparison = PairedComparison(
+                other, result, tolerances: plan.items.first?.tolerances ?? EventDiff.Tolerances())
+        }
+        bar.finish()
+        cache.finish(removingIdle: executed > 0)
+        if let out { try write(try result.text(), to: out) }
+        if let junit { try write(result.junit(name: fleet), to: junit) }
+        if let html { try write(result.html(name: fleet, comparison: comparison), to: html) }
+        try show(result, comparison, executed: executed)
+        if result.count(.passed) < result.bags.count || comparison?.isChange == true { throw ExitCode(1) }
+    }
+
+    private static var usualCache: String {
+        let environment = ProcessInfo.processInfo.environment
+        let base = environment["XDG_CACHE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        return (base ?? NSHomeDirectory() + "/.cache") + "/navbus/check"
+    }
+
+    /// What is wrong with the fleet file, or with what it names, is a wrong call.
+    private func usage<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as NodeError {
+            throw NodeError(.usage, error.description)
+        }
+    }
+
+    /// The records of a plan's bags: from earlier runs, and by worker processes for the others.
+    private func records(
+        _ plan: FleetPlan, _ cache: CheckCache, _ bar: ProgressBar
+    ) throws -> (records: [DriveRecord], executed: Int) {
+        let items = plan.items
+        let found = Mutex([DriveRecord?](repeating: nil, count: items.count))
+        let keys = Mutex([String?](repeating: nil, count: items.count))
+        if caching {
+            var known: [String: (values: [String: String], traffic: String)] = [:]
+            var settings: [(values: [String: String], traffic: String)] = []
+            for item in items {
+                let name = ([item.job.config ?? ""] + item.job.overrides).joined(separator: "\n")
+                if known[name] == nil {
+                    let configuration = try item.job.configuration()
+                    let values = NavigationConfiguration.keys.map { ($0.name, $0.text(of: configuration)) }
+                    known[name] = (Dictionary(uniqueKeysWithValues: values), configuration.traffic)
+                }
+                settings.append(known[name] ?? ([:], ""))
+            }
+            let given = settings
+            DispatchQueue.concurrentPerform(iterations: items.count) { index in
+                guard let key = cache.key(items[index].job, traffic: given[index].traffic) else { return }
+                keys.withLock { $0[index] = key }
+                guard let record = cache.record(key, given[index].values) else { return }
+                found.withLock { $0[index] = record }
+            }
+        }
+        let missing = found.withLock { found in items.indices.filter { found[$0] == nil } }
+        guard !missing.isEmpty else { return (found.withLock { $0.compactMap(\.self) }, 0) }
+        let pool = CheckPool(missing.map { items[$0].job }, timeout: timeout) { index, record, share in
+            found.withLock { $0[missing[index]] = record }
+            if let key = keys.withLock({ $0[missing[index]] }) { cache.store(record, key) }
+            bar.show(share, "of \(missing.count) bags")
+        }
+        pool.run(processes: jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+        return (found.withLock { $0.map { $0 ?? DriveRecord() } }, missing.count)
+    }
+
+    private func judged(_ plan: FleetPlan, _ records: [DriveRecord], build: String) throws -> FleetResult {
+        let references = CheckReferences(plan)
+        var bags: [BagResult] = []
+        for (item, record) in zip(plan.items, records) {
+            bags.append(
+                BagResult(
+                    bag: item.job.name, tags: item.tags, command: command(item.job.name), record: record,
+                    criteria: item.criteria, tolerances: item.tolerances, reference: try references.read(item.job.name)))
+        }
+        return FleetResult(build: build, bags: bags)
+    }
+
+    /// The results of shards as one: each bag of the fleet once.
+    private func merged(_ plan: FleetPlan) throws -> FleetResult {
+        var build: String?
+        var bags: [String: BagResult] = [:]
+        for path in merge {
+            guard let text = try? String(contentsOfFile: path, encoding: .utf8), let part = FleetResult(text: text)
+            else { throw NodeError(.usage, "'\(path)' is no result file of 'navbus check --out'") }
+            guard build == nil || build == part.build else {
+                throw NodeError(.usage, "'\(path)' is of another build than '\(merge[0])'")
+            }
+            build = part.build
+            for bag in part.bags { bags[bag.bag] = bag }
+        }
+        let missing = plan.items.map(\.job.name).filter { bags[$0] == nil }
+        guard missing.isEmpty else {
+            throw NodeError(.usage, "\(missing.count) bags are in none of the shards, such as '\(missing[0])'")
+        }
+        return FleetResult(build: build ?? "", bags: plan.items.compactMap { bags[$0.job.name] })
+    }
+
+    /// The command that gives a bag's verdict again.
+    private func command(_ name: String) -> String {
+        var words = ["navbus", "check", fleet ?? "", "--only", name]
+        if let config { words += ["--config", config] }
+        for override in set { words += ["--set", override] }
+        return words.map { word in
+            let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=,:".contains($0) }
+            return isPlain ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+        }.joined(separator: " ")
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw NodeError(.system, "'\(path)' cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    /// The most bags and kinds of changes that are shown on a terminal.
+    private static let mostShown = 20
+
+    private struct Summary: Encodable {
+        var passed: Int
+        var failed: Int
+        var changed: Int
+        var executed: Int
+        var fixes: Int
+        var failures: [String: String]
+        var classes: [String]
+        var comparison: [String]?
+    }
+
+    private func show(_ result: FleetResult, _ comparison: PairedComparison?, executed: Int) throws {
+        let wrong = result.bags.filter { $0.verdict != .passed }
+        let classes = result.classes.map(\.description)
+        if json {
+            let failures = wrong.map { ($0.bag, $0.headline ?? "") }
+            print(
+                try navbus.json(
+                    Summary(
+                        passed: result.count(.passed), failed: result.count(.failed), changed: result.count(.changed),
+                        executed: executed, fixes: result.bags.reduce(0) { $0 + $1.record.fixes },
+                        failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
+                        comparison: comparison?.lines)))
+            return
+        }
+        for bag in wrong.prefix(Self.mostShown) {
+            let style: Console.Style = bag.verdict == .failed ? .red : .yellow
+            let details = FleetResult.details(of: bag).replacingOccurrences(of: "\n", with: "\n    ")
+            print("\(Console.styled(bag.verdict.rawValue, style)) \(bag.bag)\n    \(details)")
+        }
+        if wrong.count > Self.mostShown {
+            print("… \(wrong.count - Self.mostShown) more bags failed or changed (--html and --junit have all of them)")
+        }
+        if !classes.isEmpty {
+            let more = classes.count > Self.mostShown ? ["… \(classes.count - Self.mostShown) more kinds (--html)"] : []
+            print("changes by kind:\n  " + (classes.prefix(Self.mostShown) + more).joined(separator: "\n  "))
+        }
+        let unjudged = result.bags.reduce(into: [String: Int]()) { counts, bag in
+            for name in bag.unjudged { counts[name, default: 0] += 1 }
+        }
+        for (name, count) in unjudged.sorted(by: { $0.key < $1.key }) {
+            print("\(name) is not judged in \(count) of \(result.bags.count) bags: they have no truth for it")
+        }
+        if let comparison { print(comparison.lines.joined(separator: "\n")) }
+        print("\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) known from earlier runs")
+    }
+}

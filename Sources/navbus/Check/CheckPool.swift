@@ -1,0 +1,147 @@
+import Foundation
+import Glibc
+import NavKit
+import NavVerdict
+import Synchronization
+
+/// Runs jobs in worker processes. A worker that dies or hangs costs the bag that it had, and is replaced.
+final class CheckPool: Sendable {
+    private struct State {
+        var next = 0
+        var done = 0
+    }
+
+    private let jobs: [CheckJob]
+    /// The longest time for one bag, seconds.
+    private let timeout: Double
+    private let state = Mutex(State())
+    private let done: @Sendable (Int, DriveRecord, _ share: Double) -> Void
+
+    /// - Parameter done: takes each record as it comes, of any thread.
+    init(
+        _ jobs: [CheckJob], timeout: Double, done: @escaping @Sendable (Int, DriveRecord, _ share: Double) -> Void
+    ) {
+        (self.jobs, self.timeout, self.done) = (jobs, timeout, done)
+    }
+
+    /// Runs all jobs on some processes.
+    func run(processes: Int) {
+        DispatchQueue.concurrentPerform(iterations: max(min(processes, jobs.count), 1)) { _ in work() }
+    }
+
+    private func work() {
+        var worker: Worker?
+        while let index = state.withLock({ state -> Int? in
+            defer { state.next += 1 }
+            return state.next < jobs.count ? state.next : nil
+        }) {
+            var record: DriveRecord?
+            var reason = ""
+            // A worker may have died of what came before, or for want of memory: once more in a new one.
+            for _ in 0..<2 where record == nil {
+                do throws(NodeError) {
+                    if worker == nil { worker = try Worker.start() }
+                    record = try worker?.run(jobs[index], timeout: timeout)
+                } catch {
+                    reason = error.description
+                    worker = nil
+                }
+            }
+            if record == nil {
+                var failed = DriveRecord()
+                failed.failure = reason
+                record = failed
+            }
+            let share = state.withLock { state in
+                state.done += 1
+                return Double(state.done) / Double(jobs.count)
+            }
+            if let record { done(index, record, share) }
+        }
+    }
+
+    /// Does the work of a worker process: jobs on standard input, records on standard output, a line each.
+    static func serve() throws {
+        let runner = CheckRunner()
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        while let line = readLine() {
+            let job = try JSONDecoder().decode(CheckJob.self, from: Data(line.utf8))
+            var output = Output()
+            output.line(String(decoding: try encoder.encode(runner.record(job)), as: UTF8.self))
+            output.flush()
+        }
+    }
+}
+
+/// A process that runs jobs one after the other; it ends with this object.
+private final class Worker {
+    /// One process is started at a time: another must not inherit its pipes, which would keep it from seeing their end.
+    private static let starting = Mutex(())
+
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var buffer: [UInt8] = []
+
+    private init() throws(NodeError) {
+        for handle in [input, output].flatMap({ [$0.fileHandleForReading, $0.fileHandleForWriting] }) {
+            _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["check", "--worker"]
+        (process.standardInput, process.standardOutput) = (input, output)
+        do {
+            try process.run()
+        } catch {
+            throw NodeError(.system, "a worker process cannot be started: \(error.localizedDescription)")
+        }
+    }
+
+    static func start() throws(NodeError) -> Worker {
+        try starting.withLock { _ throws(NodeError) in try Worker() }
+    }
+
+    deinit {
+        try? input.fileHandleForWriting.close()
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    /// Runs a job.
+    ///
+    /// - Throws: when the process ends or takes longer than `timeout` seconds.
+    func run(_ job: CheckJob, timeout: Double) throws(NodeError) -> DriveRecord {
+        do {
+            try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(job) + Data([10]))
+        } catch {
+            throw died()
+        }
+        let descriptor = output.fileHandleForReading.fileDescriptor
+        let deadline = Date(timeIntervalSinceNow: timeout)
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let left = deadline.timeIntervalSinceNow
+            guard left > 0 else {
+                throw NodeError(.system, "the run took longer than \(plainNumber(timeout)) s (--timeout)")
+            }
+            guard poll(&poller, 1, Int32(min(left * 1_000 + 1, 1_000_000))) > 0 else { continue }
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw died() }
+            buffer += piece[..<count]
+            guard buffer.last == 10 else { continue }
+            defer { buffer = [] }
+            guard let record = try? JSONDecoder().decode(DriveRecord.self, from: Data(buffer)) else { throw died() }
+            return record
+        }
+    }
+
+    private func died() -> NodeError {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+        let how = process.terminationReason == .uncaughtSignal ? "by signal" : "with status"
+        return NodeError(.system, "the worker process ended \(how) \(process.terminationStatus) during this bag")
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import NavKit
+import NavVerdict
+
+/// The stored references of a fleet: a text file for each bag.
+struct CheckReferences {
+    private let plan: FleetPlan
+
+    init(_ plan: FleetPlan) { self.plan = plan }
+
+    /// The reference of a bag; nil when the fleet stores none.
+    func read(_ bag: String) throws -> Reference? {
+        guard let folder = plan.references else { return nil }
+        let path = "\(folder)/\(Reference.path(bag: bag))"
+        guard FileManager.default.fileExists(atPath: path) else { return .missing }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw NodeError(.usage, "the reference '\(path)' cannot be read as text")
+        }
+        do throws(LineMistake) {
+            return try Reference(text: text)
+        } catch {
+            throw NodeError(.usage, "the reference '\(path)': \(error.what); 'navbus check --update' writes it anew")
+        }
+    }
+
+    /// Stores the events of runs. A bag without a run keeps its reference.
+    func store(_ records: [DriveRecord]) throws {
+        guard let folder = plan.references else {
+            throw NodeError(.usage, "fleet file '\(plan.file)': no 'references: FOLDER' to store events in")
+        }
+        for (item, record) in zip(plan.items, records) where record.failure == nil {
+            let path = "\(folder)/\(Reference.path(bag: item.job.name))"
+            let text = Reference.text(record.events, bag: item.job.name)
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+                // One that is as it was keeps its time, for what watches files.
+                if (try? String(contentsOfFile: path, encoding: .utf8)) == text { continue }
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            } catch {
+                throw NodeError(.system, "'\(path)' cannot be written: \(error.localizedDescription)")
+            }
+        }
+    }
+}

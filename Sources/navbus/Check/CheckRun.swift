@@ -1,0 +1,187 @@
+import Foundation
+import NavBag
+import NavConfig
+import NavGNSS
+import NavGeo
+import NavKit
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavRecording
+import NavReplay
+import NavRouting
+import NavVerdict
+import NavWire
+import NavigationNode
+
+/// Runs the jobs of a fleet one after the other. Maps are kept from one to the next.
+final class CheckRunner {
+    private var maps: [(key: String, map: MapSnapshot, traffic: TrafficFile?)] = []
+    /// The most maps in memory.
+    private static let mostMaps = 2
+    /// The most events of a drive.
+    private static let mostEvents = 200_000
+
+    /// Runs a job. What prevents it is in the record, and stops no other.
+    func record(_ job: CheckJob) -> DriveRecord {
+        do {
+            return try run(job)
+        } catch {
+            var record = DriveRecord()
+            record.failure = "\(error)"
+            return record
+        }
+    }
+
+    private func run(_ job: CheckJob) throws -> DriveRecord {
+        var configuration = try job.configuration()
+        let trace = try TraceInput(path: job.path)
+        if let loss = trace.loss { throw NodeError(.invalid, loss) }
+        var others = trace.others
+        if job.destination != nil {
+            others = others?.withoutCommands
+        } else if configuration.destination == nil {
+            let trip = try others?.configuredTrip ?? CheckRunner.simulatedTrip(job.path)
+            configuration.destination = trip.flatMap { NavGeo.Coordinate(text: $0.destination) }
+            if let via = trip?.via, !via.isEmpty {
+                configuration.via = via.split(separator: ";").compactMap { NavGeo.Coordinate(text: String($0)) }
+            }
+        }
+        guard let start = trace.fixes.lazy.compactMap(\.stampNs).first else {
+            throw NodeError(.invalid, "'\(job.path)': no fix has a time")
+        }
+        let (map, traffic) = try map(job.tiles, configuration)
+        let expectations = Expectations(
+            try job.expect.map { try Expectation(SourceLine(number: $0.number, text: $0.text)) })
+        var observer = DriveObserver(
+            start: start, truth: try CheckRunner.truth(job, start: start), topics: expectations.topics,
+            most: Self.mostEvents)
+        let reads = ConfigReads()
+        let keys = NavigationConfiguration.keys
+        let summary = try Replay(map: map, configuration: configuration.noting(reads), file: traffic).run(
+            trace.fixes, others: others, into: &observer)
+        guard !observer.isFull else {
+            throw NodeError(.invalid, "'\(job.path)' has more than \(Self.mostEvents) events: check parts of it")
+        }
+        var record = DriveRecord()
+        record.fixes = summary.fixes
+        record.events = observer.lines
+        record.metrics = observer.figures.metrics()
+        record.unexpected = expectations.failures(observer.events)
+        let read = NavigationConfiguration.keysRead(by: reads)
+        let given = try job.configuration()
+        for key in keys where read.contains(key.name) { record.keys[key.name] = key.text(of: given) }
+        return record
+    }
+
+    private func map(
+        _ tiles: String, _ configuration: NavigationConfiguration
+    ) throws -> (MapSnapshot, TrafficFile?) {
+        let vehicle = VehicleKeys.keys.map { $0.text(of: configuration.vehicle) }
+        let key = ([tiles, configuration.traffic] + vehicle).joined(separator: "\n")
+        if let known = maps.first(where: { $0.key == key }) { return (known.map, known.traffic) }
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
+        let traffic = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
+        if maps.count >= Self.mostMaps { maps.removeFirst() }
+        maps.append((key, map, traffic))
+        return (map, traffic)
+    }
+
+    /// The destination of a simulated drive.
+    private static func simulatedTrip(_ path: String) throws -> (destination: String, via: String)? {
+        guard let reader = try? BagReader(path: path),
+            let place = reader.index.metadata.first(where: { $0.name == DriveSimulator.mark }),
+            let destination = try reader.metadata(place).entries["to"], !destination.isEmpty
+        else { return nil }
+        return (destination, "")
+    }
+
+    // MARK: Truth
+
+    private static func truth(_ job: CheckJob, start: Int64) throws -> Truth? {
+        let positions = try job.truthPositions.map { try file($0) } ?? attachment(DriveSimulator.truthPositions, job)
+        let edges = try job.truthEdges.map { try file($0) } ?? attachment(DriveSimulator.truthEdges, job)
+        guard positions != nil || edges != nil else { return nil }
+        var places: [(time: Double, coordinate: NavGeo.Coordinate)] = []
+        if let positions {
+            let name = job.truthPositions ?? DriveSimulator.truthPositions
+            do throws(TraceError) {
+                places = try TraceReader.read(positions, name: name).fixes.compactMap { message in
+                    Fix(message, sequence: nil).map {
+                        ($0.stamp.seconds(since: NavGeo.Timestamp(nanoseconds: start)), $0.coordinate)
+                    }
+                }
+            } catch {
+                throw NodeError(.invalid, "'\(name)': \(error)")
+            }
+        }
+        return Truth(places, segments: try edges.map { try segments($0, job.truthEdges ?? DriveSimulator.truthEdges) })
+    }
+
+    private static func file(_ path: String) throws -> [UInt8] { try TextFile.bytes(path, limit: 1 << 30) }
+
+    /// An attachment of the bag; nil where it has none, or is no bag.
+    private static func attachment(_ name: String, _ job: CheckJob) throws -> [UInt8]? {
+        guard let reader = try? BagReader(path: job.path),
+            let place = reader.index.attachments.first(where: { $0.name == name })
+        else { return nil }
+        return try reader.attachment(place).data
+    }
+
+    private static func segments(_ bytes: [UInt8], _ name: String) throws -> Set<Truth.Segment> {
+        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+        let columns = lines.first?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        guard let from = columns.firstIndex(of: "from_node"), let to = columns.firstIndex(of: "to_node") else {
+            throw NodeError(.invalid, "'\(name)' lacks the columns from_node and to_node of driven segments")
+        }
+        var segments = Set<Truth.Segment>()
+        for (number, line) in lines.enumerated().dropFirst() {
+            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+            guard fields.count > max(from, to), let first = Int64(fields[from]), let last = Int64(fields[to]) else {
+                throw NodeError(.invalid, "'\(name)' line \(number + 1) is no segment from node to node")
+            }
+            segments.insert(Truth.Segment(from: first, to: last))
+        }
+        return segments
+    }
+}
+
+/// Takes what a replay says, for the verdict on it.
+private struct DriveObserver: ReplayOutput {
+    private let start: Int64
+    private let most: Int
+    private let topics: Set<String>
+    private var reader: DriveEventReader
+    private(set) var figures: DriveFigures
+    /// What a person who follows the drive is told.
+    private(set) var lines: [EventDiff.Event] = []
+    /// What the lines of `expect` are compared with.
+    private(set) var events: [DriveEvent] = []
+
+    private static let told = Set(BagDiff.topics)
+
+    init(start: Int64, truth: Truth?, topics: Set<String>, most: Int) {
+        (self.start, self.topics, self.most) = (start, topics, most)
+        reader = DriveEventReader(topics: topics)
+        figures = DriveFigures(truth: truth)
+    }
+
+    var isFull: Bool { lines.count >= most || events.count >= most }
+
+    mutating func write(
+        _ message: any Message, topic: String, logTime: Int64, publishTime: Int64
+    ) throws(BagError) {
+        guard !isFull else { return }
+        let time = Double(publishTime &- start) / 1e9
+        figures.take(message, at: time, start: start)
+        if !topics.isEmpty { events += reader.events(of: message, topic: topic, at: time) }
+        if Self.told.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {
+            lines.append(EventDiff.Event(time: (time * 10).rounded() / 10, topic: topic, text: text))
+        }
+    }
+
+    mutating func write(
+        recorded message: BagMessage, topic: String, type: String, logTime: Int64
+    ) throws(BagError) {}
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import NavConfig
+import NavGeo
+import NavKit
+import NavVerdict
+import NavigationNode
+
+/// One run of a fleet: a bag under a configuration. It goes to a worker as one line of JSON.
+struct CheckJob: Codable, Sendable {
+    struct Line: Codable, Sendable {
+        var number: Int
+        var text: String
+    }
+
+    /// The bag as its verdict names it.
+    var name: String
+    var path: String
+    var tiles: String
+    var config: String?
+    var overrides: [String]
+    /// `LAT,LON`, empty for no destination; nil for that of the recording.
+    var destination: String?
+    var truthPositions: String?
+    var truthEdges: String?
+    var expect: [Line]
+
+    /// The configuration of the run. The destination of the recording is not yet in it.
+    func configuration() throws(ConfigError) -> NavigationConfiguration {
+        // The file may be a node's, with the keys that every node has.
+        var configuration = try ConfigLoader.load(
+            RunConfiguration<NavigationConfiguration>.self, file: config, overrides: overrides
+        ).node
+        if let destination {
+            (configuration.destination, configuration.via) = (Coordinate(text: destination), [])
+        }
+        return configuration
+    }
+}
+
+/// The bags of a fleet with what each is checked by.
+struct FleetPlan {
+    struct Item {
+        var job: CheckJob
+        var tags: [String]
+        var criteria: [Criterion]
+        var tolerances: EventDiff.Tolerances
+    }
+
+    /// The fleet file as it was given.
+    let file: String
+    /// The folder of the stored references; nil for none.
+    let references: String?
+    private(set) var items: [Item] = []
+
+    /// Reads a fleet file and finds its bags.
+    ///
+    /// - Parameters:
+    ///   - config: a configuration file instead of those of the fleet.
+    ///   - overrides: keys that win over the fleet's.
+    init(_ file: String, config: String? = nil, overrides: [String] = []) throws {
+        let root = try YAMLValue(contentsOf: file, kind: "fleet file")
+        let fleet = try Fleet(root)
+        self.file = file
+        let folder = (file as NSString).deletingLastPathComponent
+        func resolved(_ path: String) -> String {
+            path.hasPrefix("/") || folder.isEmpty ? path : "\(folder)/\(path)"
+        }
+        references = fleet.references.map(resolved)
+        var names = Set<String>()
+        for entry in fleet.entries {
+            let settings = entry.settings
+            guard let tiles = settings.tiles else {
+                throw NodeError(.usage, "fleet file '\(file)': no 'tiles' for '\(entry.globs[0].text)'")
+            }
+            var to: String?
+            switch settings.destination {
+            case .recorded: break
+            case .none: to = ""
+            case .given(let text):
+                guard Coordinate(text: text) != nil else {
+                    throw NodeError(
+                        .usage, "fleet file '\(file)': 'to: \(text)' is neither LAT,LON in degrees, nor bag, nor none")
+                }
+                to = text
+            }
+            for (text, line) in settings.overrides {
+                _ = try ConfigLoader.load(
+                    NavigationConfiguration.self, file: nil, overrides: [text],
+                    source: "fleet file '\(file)', line \(line)")
+            }
+            let template = CheckJob(
+                name: "", path: "", tiles: resolved(tiles), config: config ?? settings.config.map(resolved),
+                overrides: settings.overrides.map(\.text) + overrides, destination: to, expect: settings.expect.map {
+                    CheckJob.Line(number: $0.number, text: $0.text)
+                })
+            _ = try template.configuration()
+            _ = try TilesetDirectory(path: template.tiles)
+            for (glob, line) in entry.globs {
+                let paths = FleetPlan.paths(glob, below: folder.isEmpty ? "." : folder)
+                guard !paths.isEmpty else {
+                    throw NodeError(.usage, "fleet file '\(file)', line \(line): no file is named as '\(glob)'")
+                }
+                for path in paths {
+                    var job = template
+                    job.name = entry.name.map { "\(path) [\($0)]" } ?? path
+                    job.path = resolved(path)
+                    job.truthPositions = settings.truth.positions.map { FleetPlan.truth($0, of: job.path, resolved) }
+                    job.truthEdges = settings.truth.edges.map { FleetPlan.truth($0, of: job.path, resolved) }
+                    guard names.insert(job.name).inserted else {
+                        throw NodeError(
+                            .usage,
+                            "fleet file '\(file)', line \(line): '\(job.name)' is in two entries: give one of them a 'name'")
+                    }
+                    items.append(
+                        Item(job: job, tags: entry.tags, criteria: settings.criteria, tolerances: settings.tolerances))
+                }
+            }
+        }
+        items.sort { $0.job.name < $1.job.name }
+    }
+
+    /// Keeps those of any of the tags, those whose name fits a glob, and of these every n-th.
+    mutating func select(tags: [String], only: [String], shard: (index: Int, count: Int)?) throws {
+        if !tags.isEmpty { items.removeAll { item in !item.tags.contains(where: tags.contains) } }
+        if !only.isEmpty { items.removeAll { item in !only.contains { globMatches($0, item.job.name) } } }
+        guard !items.isEmpty else {
+            throw NodeError(.usage, "fleet file '\(file)': no bag has such a tag or name")
+        }
+        guard let shard else { return }
+        items = items.enumerated().filter { $0.offset % shard.count == shard.index - 1 }.map(\.element)
+    }
+
+    /// The path of a truth file: `{name}` is the bag's name; a bare name is in the bag's folder.
+    private static func truth(_ template: String, of bag: String, _ resolved: (String) -> String) -> String {
+        let base = ((bag as NSString).lastPathComponent as NSString).deletingPathExtension
+        let path = template.replacingOccurrences(of: "{name}", with: base)
+        let folder = (bag as NSString).deletingLastPathComponent
+        return path.contains("/") ? resolved(path) : folder.isEmpty ? path : "\(folder)/\(path)"
+    }
+
+    /// The files that a glob names, sorted: `*` and `?` within a name, `**` for folders of any depth.
+    static func paths(_ glob: String, below folder: String) -> [String] {
+        var found: [String] = []
+        let isAbsolute = glob.hasPrefix("/")
+        func walk(_ path: String, _ parts: ArraySlice<Substring>) {
+            let place = isAbsolute ? "/" + path : path.isEmpty ? folder : "\(folder)/\(path)"
+            guard let part = parts.first else {
+                var isFolder: ObjCBool = false
+                if FileManager.default.fileExists(atPath: place, isDirectory: &isFolder), !isFolder.boolValue {
+                    found.append(isAbsolute ? place : path)
+                }
+                return
+            }
+            func below(_ name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
+            if part == ".." || part == "." || !part.contains(where: "*?[".contains) {
+                return walk(below(String(part)), parts.dropFirst())
+            }
+            if part == "**" { walk(path, parts.dropFirst()) }
+            for name in ((try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []).sorted()
+            where !name.hasPrefix(".") {
+                if part == "**" {
+                    var isFolder: ObjCBool = false
+                    let next = isAbsolute ? "/" + below(name) : "\(folder)/\(below(name))"
+                    if FileManager.default.fileExists(atPath: next, isDirectory: &isFolder), isFolder.boolValue {
+                        walk(below(name), parts)
+                    }
+                } else if fnmatch(String(part), name, 0) == 0 {
+                    walk(below(name), parts.dropFirst())
+                }
+            }
+        }
+        walk("", glob.split(separator: "/")[...])
+        return Array(Set(found)).sorted()
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import NavTestKit
+import NavTestSystem
+import Testing
+
+/// `navbus check`: verdicts over a fleet of recorded drives, by real processes.
+struct CheckTests {
+    /// Drives with wrong turns, and a fleet that stores their events.
+    private func fleet(in box: Sandbox, drives: Int = 3, _ more: String = "") async throws {
+        let tiles = try await Town.shared.tiles
+        try FileManager.default.createDirectory(atPath: box.path + "/drives", withIntermediateDirectories: true)
+        for seed in 0..<drives {
+            try await box.succeed(
+                "navbus", Town.simulation(tiles: tiles, seed: 7 + seed, to: "drives/\(seed).mcap"))
+        }
+        try box.write(
+            "fleet.yaml",
+            """
+            tiles: \(tiles)
+            references: stored
+            criteria:
+              right_road: ">= 0.8"
+              cross_track_p95_m: "<= 25"
+              deviation_delay_s: "<= 30"
+              missed_deviations: "= 0"
+              false_reroutes: "= 0"
+            expect:
+              - reroute APPLIED OFF_ROUTE
+              - arrival ARRIVED 1
+              - never reroute FAILED
+            \(more)bags:
+              - bags: drives/*.mcap
+                tags: [town]
+
+            """)
+    }
+
+    private func check(_ box: Sandbox, _ options: [String] = []) async throws -> Program.Result {
+        try await box.run("navbus", ["check", "fleet.yaml", "--cache", "cache"] + options)
+    }
+
+    private func summary(_ result: Program.Result) throws -> [String: Any] {
+        try #require(try json(result.output) as? [String: Any], "\(result.output)\(result.errors)")
+    }
+
+    private func files(below folder: String) throws -> [String: Date] {
+        var times: [String: Date] = [:]
+        for case let file as String in FileManager.default.enumerator(atPath: folder) ?? .init() {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(file)")
+            if attributes[.type] as? FileAttributeType == .typeRegular {
+                times[file] = attributes[.modificationDate] as? Date
+            }
+        }
+        return times
+    }
+
+    @Test func whatIsStoredIsUnchangedAndAPlantedFaultIsFoundAndClassed() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box)
+            let first = try await check(box)
+            #expect(first.status == 1 && first.output.contains("no reference is stored"), "\(first.output)")
+            let stored = try await check(box, ["--update", "--json"])
+            #expect(stored.status == 0, "\(stored.output)\(stored.errors)")
+            // All of them were run a moment ago.
+            #expect(try summary(stored)["executed"] as? Int == 0)
+            let references = try files(below: box.path + "/stored")
+            #expect(references.keys.sorted() == (0..<3).map { "drives/\($0).mcap.txt" })
+            let text = try #require(readFile(box.path + "/stored/drives/0.mcap.txt"))
+            #expect(text.contains("reroute WILL_REROUTE (OFF_ROUTE)\n") && text.hasPrefix("# Events of drives/0.mcap"))
+            #expect(!text.contains("progress"))
+            let again = try await check(box)
+            #expect(again.status == 0 && again.output.contains("3 passed, 0 failed, 0 changed; 0 executed"))
+            _ = try await check(box, ["--update"])
+            #expect(try files(below: box.path + "/stored") == references, "references were written anew")
+
+            // The planted fault: twice the distance that is tolerated, for twice the time.
+            let fault = ["deviation.min_distance_m=50", "deviation.max_distance_m=120", "deviation.debounce_s=6"]
+            let changed = try await check(box, fault.flatMap { ["--set", $0] } + ["--json"])
+            let found = try summary(changed)
+            #expect(changed.status == 1 && found["changed"] as? Int ?? 0 >= 2, "\(changed.output)")
+            let classes = try #require(found["classes"] as? [String])
+            #expect(
+                classes.first?.contains("later: ") == true
+                    && classes.contains { $0.hasPrefix("later: reroute WILL_REROUTE (OFF_ROUTE) by ") },
+                "\(classes)")
+
+            // The command that is told gives the verdict again.
+            let told = try await check(box, fault.flatMap { ["--set", $0] })
+            let command = try #require(told.outputLines.first { $0.hasPrefix("    navbus check") })
+            let repeated = try await box.run("/bin/bash", ["-c", String(command)])
+            #expect(repeated.status == 1 && repeated.output.contains("1 changed"), "\(command)\n\(repeated.output)")
+        }
+    }
+
+    @Test func theResultFileIsTheSameWhateverRanWhere() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 4)
+            _ = try await check(box, ["--jobs", "1", "--no-caching", "--out", "one.json"])
+            let many = try await check(box, ["--jobs", "4", "--out", "many.json", "--junit", "r.xml", "--html", "r.html"])
+            let cached = try await check(box, ["--out", "cached.json"])
+            #expect(cached.output.contains("; 0 executed, 4 known"), "\(cached.output)")
+            let one = try #require(readBytes(box.path + "/one.json"))
+            #expect(readBytes(box.path + "/many.json") == one && readBytes(box.path + "/cached.json") == one)
+            for shard in 1...3 {
+                _ = try await check(box, ["--shard", "\(shard)/3", "--no-caching", "--out", "part\(shard).json"])
+            }
+            let merge = (1...3).flatMap { ["--merge", "part\($0).json"] }
+            _ = try await check(box, merge + ["--out", "merged.json"])
+            #expect(readBytes(box.path + "/merged.json") == one)
+            let partial = try await check(box, Array(merge.prefix(4)))
+            #expect(partial.status == 2 && partial.errors.contains("none of the shards"), "\(partial.errors)")
+            #expect(many.output.contains("4 changed"), "\(many.output)")
+            #expect(readFile(box.path + "/r.xml")?.contains("tests=\"4\" failures=\"4\"") == true)
+            #expect(readFile(box.path + "/r.html")?.contains("drives/3.mcap") == true)
+        }
+    }
+
+    @Test func anUnreadableBagStopsNoOther() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 2)
+            try box.write("drives/broken.mcap", "this is no bag")
+            try await box.succeed("cp", ["drives/0.mcap", "drives/cut.mcap"])
+            let whole = try #require(readBytes(box.path + "/drives/0.mcap"))
+            try box.write("drives/cut.mcap", Array(whole.prefix(whole.count / 2)))
+            let result = try summary(try await check(box, ["--json"]))
+            let failures = try #require(result["failures"] as? [String: String])
+            #expect(result["failed"] as? Int == 2 && result["changed"] as? Int == 2)
+            #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"]?.contains("not whole") == true)
+            // What failed is tried again, and nothing else.
+            #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
+        }
+    }
+
+    @Test func aBagIsRunAgainWhenSomethingThatItsRunReadHasChanged() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 2)
+            // The second has no destination: nothing of a trip is read.
+            try box.write(
+                "fleet.yaml",
+                try #require(readFile(box.path + "/fleet.yaml"))
+                    .replacing("expect:", with: "x:").split(separator: "\n").filter { !$0.contains("reroute") }
+                    .filter { !$0.contains("arrival") && !$0.hasPrefix("x:") && !$0.hasPrefix("references") }
+                    .joined(separator: "\n").replacing("drives/*.mcap", with: "drives/0.mcap")
+                    + "\n  - {bags: drives/1.mcap, to: none}\n")
+            func executed(_ options: [String] = []) async throws -> Int? {
+                let result = try await check(box, options + ["--json"])
+                return try summary(result)["executed"] as? Int
+            }
+            #expect(try await executed() == 2)
+            #expect(try await executed() == 0)
+            // Only the run with a trip reads what concerns trips; one reads what concerns every fix.
+            #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 1)
+            #expect(try await executed(["--set", "fix.max_age_s=3"]) == 2)
+            // Nobody asks the owner's policy, and a replay has no tile cache.
+            #expect(try await executed(["--set", "policy.hold_s=11", "--set", "tile_cache.deadline_s=5"]) == 0)
+            // An earlier configuration is still known.
+            #expect(try await executed() == 0)
+            let bytes = try #require(readBytes(box.path + "/drives/1.mcap"))
+            try box.write("drives/0.mcap", bytes)
+            #expect(try await executed() == 1)
+        }
+    }
+
+    @Test func configurationsAreComparedBagByBag() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 3)
+            _ = try await check(box, ["--update", "--out", "before.json"])
+            let same = try await check(box, ["--compare", "before.json"])
+            #expect(same.status == 0 && !same.output.contains("CHANGED"), "\(same.output)")
+            #expect(same.output.contains("0 bags with other events"))
+            try box.write("patient.yaml", "deviation.debounce_s: 12\n")
+            let other = try await check(box, ["--compare", "patient.yaml"])
+            #expect(other.output.contains("3 bags with other events, by kind:"), "\(other.output)")
+            #expect(other.output.contains("deviation_delay_s: -"), "\(other.output)")
+            let wrong = try await check(box, ["--compare", "nothing.yaml"])
+            #expect(wrong.status == 2 && wrong.errors.contains("nothing.yaml"))
+        }
+    }
+
+    @Test(arguments: [
+        ("tiles: TILES\nbags: [drives/*.mcap]\n", ["--set", "deviation.debounce=5"], "did you mean 'deviation.debounce_s'"),
+        ("tiles: TILES\nset: {reroute.detct: true}\nbags: [d]\n", [], "line 2: did you mean 'reroute.detect'"),
+        ("tiles: nowhere\nbags: [d]\n", [], "no tileset at 'nowhere'"),
+        ("bags: [d]\n", [], "no 'tiles'"),
+        ("tiles: TILES\nto: here\nbags: [d]\n", [], "'to: here' is neither"),
+        ("tiles: TILES\nbags: ['*.bag']\n", [], "line 2: no file is named as '*.bag'"),
+        ("tiles: TILES\nbags: [fleet.yaml, fleet.yaml]\n", [], "is in two entries"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--only", "b*"], "no bag has such a tag or name"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--shard", "3/2"], "--shard"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--update"], "no 'references: FOLDER'"),
+    ])
+    func aWrongCallIsExitStatusTwo(text: String, options: [String], message: String) async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            try box.write("fleet.yaml", text.replacing("TILES", with: tiles))
+            let result = try await check(box, options)
+            #expect(result.status == 2 && result.errors.contains(message), "\(result.errors)\(result.output)")
+        }
+    }
+
+    private static let hasRay = Programs.succeeds(Python.path, ["-c", "import ray"])
+
+    @Test(.enabled(if: hasRay, "SKIPPED: a cluster needs Python's 'ray', which is not installed: set NAVBUS_PYTHON"))
+    func aClusterGivesTheSameBytesAlthoughAWorkerIsKilled() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 8)
+            _ = try await check(box, ["--no-caching", "--out", "local.json"])
+            let driver = try box.start(
+                Python.path,
+                [
+                    Project.root + "/launch/check-ray", "fleet.yaml", "--workers", "4", "--shards", "8", "--",
+                    "--no-caching", "--out", "cluster.json",
+                ], environment: ["RAY_TMPDIR": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"])
+            var killed: Int32?
+            try await eventually("a worker of the cluster runs a shard", detail: { driver.errors }) {
+                killed = try Self.processes(titled: "ray::run_shard", of: box).first
+                return killed != nil || driver.exitStatus != nil
+            }
+            let worker = try #require(killed, "no worker was seen: \(driver.errors)")
+            #expect(kill(worker, SIGKILL) == 0)
+            let result = try await driver.wait()
+            #expect(result.status == 1 && result.output.contains("8 changed"), "\(result.output)\(result.errors)")
+            #expect(readBytes(box.path + "/cluster.json") == readBytes(box.path + "/local.json"))
+        }
+    }
+
+    /// Processes of this sandbox by the beginning of their command line.
+    private static func processes(titled title: String, of box: Sandbox) throws -> [Int32] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { process in
+            let words = (readBytes("/proc/\(process)/cmdline") ?? []).prefix { $0 != 0 }
+            guard String(decoding: words, as: UTF8.self).hasPrefix(title) else { return false }
+            let variables = String(decoding: readBytes("/proc/\(process)/environ") ?? [], as: UTF8.self)
+            return variables.contains(box.path + "/b")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+@testable import NavVerdict
+import Testing
+
+/// The paired comparison.
+struct ComparisonTests {
+    private static func fleet(_ values: [Double]) -> FleetResult {
+        FleetResult(
+            build: "b",
+            bags: values.enumerated().map { index, value in
+                var record = DriveRecord()
+                record.metrics = ["cross_track_p95_m": value, "reroutes": 1]
+                return BagResult(
+                    bag: "bag\(index)", tags: [], command: "", record: record, criteria: [],
+                    tolerances: EventDiff.Tolerances(), reference: nil)
+            })
+    }
+
+    private static func compare(_ before: [Double], _ after: [Double]) -> PairedComparison {
+        PairedComparison(fleet(before), fleet(after), tolerances: EventDiff.Tolerances())
+    }
+
+    /// Values that look like chance, the same each time.
+    private static func noise(_ count: Int, seed: UInt64) -> [Double] {
+        var state = seed &* 0x2545_f491_4f6c_dd1d | 1
+        return (0..<count).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Double(state >> 11) / Double(1 << 53) - 0.5
+        }
+    }
+
+    @Test func aBuildIsNoChangeOfItself() {
+        for seed in 1...20 {
+            let values = Self.noise(60, seed: UInt64(seed))
+            let comparison = Self.compare(values, values)
+            #expect(!comparison.isChange && comparison.rows.allSatisfy { $0.interval == 0...0 && $0.differing == 0 })
+        }
+    }
+
+    @Test(arguments: [8, 30, 400])
+    func noiseIsNoChange(count: Int) {
+        for seed in 1...20 {
+            let before = Self.noise(count, seed: UInt64(seed))
+            let after = zip(before, Self.noise(count, seed: UInt64(seed + 1_000))).map { $0 + 0.3 * $1 }
+            #expect(!Self.compare(before, after).isChange, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: [20, 400])
+    func aShiftBeyondTheNoiseIsFound(count: Int) throws {
+        let before = Self.noise(count, seed: 5)
+        let after = zip(before, Self.noise(count, seed: 6)).map { $0 + 0.4 + 0.2 * $1 }
+        let row = try #require(Self.compare(before, after).rows.first { $0.metric == "cross_track_p95_m" })
+        #expect(row.isChange && row.interval.contains(0.4) && row.interval.lowerBound > 0.2)
+        #expect(row.pairs == count && abs(row.mean - 0.4) < 0.1)
+    }
+
+    @Test func fewBagsTellNothing() throws {
+        let row = try #require(Self.compare([1, 1, 1], [3, 3, 3]).rows.first { $0.metric == "cross_track_p95_m" })
+        #expect(!row.isChange && row.mean == 2 && row.differing == 3)
+    }
+
+    @Test func verdictsAndEventsThatDifferAreNamed() {
+        let before = Self.fleet([1, 2])
+        var after = before
+        after.bags[1].verdict = .failed
+        after.bags[1].record.events = [EventDiff.Event(time: 3, topic: "", text: "say: Turn left")]
+        after.bags.append(Self.fleet([1, 2, 3]).bags[2])
+        let comparison = PairedComparison(before, after, tolerances: EventDiff.Tolerances())
+        #expect(comparison.isChange && comparison.verdicts.map(\.bag) == ["bag1"] && comparison.unpaired == ["bag2"])
+        #expect(comparison.changes.map(\.bag) == ["bag1"])
+        #expect(comparison.lines.contains("bag1: passed before, failed now"))
+        #expect(comparison.lines.contains { $0.contains("new: say: Turn left") })
+    }
+}

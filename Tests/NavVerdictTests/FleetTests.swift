@@ -1,0 +1,71 @@
+import NavConfig
+import NavVerdict
+import Testing
+
+/// The fleet file.
+struct FleetTests {
+    private static func fleet(_ text: String) throws -> Fleet {
+        try Fleet(try YAMLValue(yaml: text, source: "fleet file 'f.yaml'"))
+    }
+
+    @Test func anEntryAddsToWhatHoldsForAll() throws {
+        let fleet = try Self.fleet(
+            """
+            tiles: tiles
+            config: node.yaml
+            set: {deviation.max_distance_m: 40, destination: ""}
+            references: stored
+            truth: {positions: "{name}.csv", edges: truth_edges.csv}
+            criteria: {right_road: ">= 0.9", arrivals: "= 1"}
+            tolerances: {time_s: 0.5, distance_m: 5}
+            expect:
+              - never reroute FAILED
+            bags:
+              - drives/*.mcap
+              - bags: [a.mcap, b.mcap]
+                name: strict
+                tags: [urban, night]
+                to: 60.1,24.9
+                criteria: {right_road: ">= 0.99"}
+                expect:
+                  - count arrival ARRIVED = 1
+                  - '..600 arrival ARRIVED where is_destination = true'
+            """)
+        #expect(fleet.references == "stored" && fleet.entries.count == 2)
+        let (first, second) = (fleet.entries[0], fleet.entries[1])
+        #expect(first.globs.map(\.text) == ["drives/*.mcap"] && first.settings.destination == .recorded)
+        #expect(first.settings.overrides.map(\.text) == ["deviation.max_distance_m=40", "destination="])
+        #expect(first.settings.expect.map(\.number) == [9])
+        #expect(second.name == "strict" && second.tags == ["urban", "night"])
+        #expect(second.settings.destination == .given("60.1,24.9"))
+        #expect(second.settings.criteria.map(\.text) == ["= 1", ">= 0.99"])
+        #expect(second.settings.expect.map(\.number) == [9, 17, 18])
+        #expect(second.settings.tolerances.time == 0.5 && second.settings.tolerances.distance == 5)
+        #expect(second.settings.truth.positions == "{name}.csv" && second.settings.tiles == "tiles")
+    }
+
+    @Test(arguments: [
+        ("tiels: x\nbags: [a]", "line 1: unknown key 'tiels': did you mean 'tiles'?"),
+        ("bags:\n  - bags: a\n    expct: [never say]", "line 3: unknown key 'expct': did you mean 'expect'?"),
+        ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is no topic"),
+        ("bags: [a]\nexpect: [never request]", "line 2: 'request' is not published"),
+        ("bags: [a]\ncriteria: {right_raod: '> 1'}", "line 2: unknown key 'right_raod': did you mean 'right_road'?"),
+        ("bags: [a]\ncriteria:\n  right_road: 0.9", "line 3: '0.9' is no limit"),
+        ("bags: [a]\ntolerances: {time_s: -1}", "line 2: 'time_s' takes a number from 0"),
+        ("tiles: x", "line 1: no 'bags'"),
+        ("bags: []", "line 1: 'bags' is empty"),
+        ("bags:\n  - tags: [a]", "line 2: the entry has no 'bags'"),
+        ("bags: {", "is not YAML"),
+        ("", "is empty"),
+    ])
+    func whatIsWrongIsNamedWithItsLine(text: String, message: String) throws {
+        let error = #expect(throws: ConfigError.self) { try Self.fleet(text) }
+        #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+        #expect(error?.description.hasPrefix("fleet file 'f.yaml'") == true)
+    }
+
+    @Test func numbersArePlain() {
+        #expect(plainNumber(0) == "0" && plainNumber(-0.05) == "-0.05" && plainNumber(12.5) == "12.5")
+        #expect(plainNumber(3) == "3" && plainNumber(0.00001) == "0" && plainNumber(-7.25) == "-7.25")
+    }
+}

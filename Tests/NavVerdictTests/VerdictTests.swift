@@ -1,0 +1,91 @@
+import NavVerdict
+import Testing
+
+/// Verdicts on records, references, classes and the result file.
+struct VerdictTests {
+    private static func event(_ time: Double, _ text: String) -> EventDiff.Event {
+        EventDiff.Event(time: time, topic: "/t", text: text)
+    }
+
+    private static func result(
+        _ bag: String = "a.mcap", events: [EventDiff.Event] = [], metrics: [String: Double] = [:],
+        unexpected: [String] = [], failure: String? = nil, criteria: [Criterion] = [],
+        tolerances: EventDiff.Tolerances = EventDiff.Tolerances(), reference: Reference? = nil
+    ) -> BagResult {
+        var record = DriveRecord()
+        (record.events, record.metrics, record.unexpected, record.failure) = (events, metrics, unexpected, failure)
+        return BagResult(
+            bag: bag, tags: ["t"], command: "navbus check f --only \(bag)", record: record, criteria: criteria,
+            tolerances: tolerances, reference: reference)
+    }
+
+    @Test func aCriterionIsKeptBrokenOrNotJudged() throws {
+        let right = try #require(Criterion(.rightRoad, ">= 0.9"))
+        #expect(Self.result(metrics: ["right_road": 0.9], criteria: [right]).verdict == .passed)
+        let broken = Self.result(metrics: ["right_road": 0.85], criteria: [right])
+        #expect(broken.verdict == .failed && broken.headline == "right_road is 0.85, expected >= 0.9")
+        let silent = Self.result(criteria: [right])
+        #expect(silent.verdict == .passed && silent.unjudged == ["right_road"])
+        #expect(Criterion(.rightRoad, "0.9") == nil && Criterion(.rightRoad, ">= nan") == nil)
+        #expect(Self.result(failure: "it is no bag", criteria: [right]).headline == "it is no bag")
+        #expect(Self.result(unexpected: ["line 3: never say\n  but it came"]).headline == "line 3: never say")
+    }
+
+    @Test func aReferenceIsReadAsItWasWritten() throws {
+        let events = [Self.event(0, "state GUIDANCE"), Self.event(119.4, "say: Turn left onto A  B")]
+        let text = Reference.text(events, bag: "x/a.mcap")
+        #expect(text == "# Events of x/a.mcap; written by 'navbus check --update'.\n     0.0 state GUIDANCE\n"
+                + "   119.4 say: Turn left onto A  B\n")
+        guard case .events(let read) = try Reference(text: text) else { throw LineMistake("no events") }
+        #expect(read.map(\.text) == events.map(\.text) && read.map(\.time) == [0, 119.4])
+        #expect(Self.result(events: events, reference: try Reference(text: text)).verdict == .passed)
+        let mistake = #expect(throws: LineMistake.self) { try Reference(text: "# head\nsoon say") }
+        #expect(mistake?.what.contains("line 2") == true)
+        #expect(Reference.path(bag: "../data/./a.mcap") == "up/data/a.mcap.txt")
+        #expect(Self.result(reference: .missing).verdict == .changed)
+    }
+
+    @Test func tolerancesAreOfTheUnitThatFollows() {
+        var tolerances = EventDiff.Tolerances()
+        (tolerances.time, tolerances.distance, tolerances.duration) = (1, 10, 60)
+        func changes(_ before: String, _ after: String, at time: Double = 0) -> Int {
+            EventDiff([Self.event(0, before)], [Self.event(time, after)], tolerances: tolerances).changes.count
+        }
+        #expect(changes("arrival destination, 16 m to go", "arrival destination, 22 m to go", at: 0.9) == 0)
+        #expect(changes("arrival destination, 16 m to go", "arrival destination, 27 m to go") == 2)
+        #expect(changes("route: 1.9 km, 5 min via A", "route: 1.9 km, 6 min via A") == 0)
+        #expect(changes("route: 1.8 km, 5 min via A", "route: 1.9 km, 5 min via A") == 2)
+        #expect(changes("say: Turn left", "say: Turn right") == 2)
+        #expect(changes("say: Turn left", "say: Turn left", at: 1.2) == 1)
+    }
+
+    @Test func changesAreGroupedByKindWithTheFirstOfABagFirst() throws {
+        func bag(_ name: String, shift: Double) -> (bag: String, changes: [ChangeLine]) {
+            (name, [
+                ChangeLine(sign: "~", time: 100, moved: 100 + shift, text: "reroute WILL_REROUTE (OFF_ROUTE)"),
+                ChangeLine(sign: "-", time: 103, text: "route: 1.9 km, 6 min via A, B"),
+                ChangeLine(sign: "-", time: 104, text: "route: 2.1 km, 7 min via C"),
+            ])
+        }
+        let classes = ChangeClass.classes([bag("a", shift: 4), bag("b", shift: 6)])
+        #expect(classes.map(\.kind) == ["later: reroute WILL_REROUTE (OFF_ROUTE)", "gone: route: # km, # min via …"])
+        #expect(classes.map(\.bagCount) == [2, 2] && classes.map(\.firstCount) == [2, 0])
+        #expect(classes[0].shift == 5 && classes[0].example.bag == "a" && classes[1].shift == nil)
+        #expect(classes[0].description.contains("later: reroute WILL_REROUTE (OFF_ROUTE) by 5.0 s in the median: 2 bags"))
+    }
+
+    @Test func theResultFileIsReadAsItWasWritten() throws {
+        let bags = [Self.result("b", events: [Self.event(1.5, "say: \"<&>\"")]), Self.result("a", failure: "gone")]
+        let result = FleetResult(build: "1.0 abc", bags: bags)
+        #expect(result.bags.map(\.bag) == ["a", "b"] && result.summary == "1 passed, 1 failed, 0 changed")
+        let text = try result.text()
+        #expect(text.split(separator: "\n").count == 3)
+        #expect(FleetResult(text: text) == result)
+        #expect(FleetResult(text: text + "{}\n") == nil && FleetResult(text: "reroute: {}\n") == nil)
+        let junit = result.junit(name: "f<1>")
+        #expect(junit.contains("tests=\"2\" failures=\"1\"") && junit.contains("classname=\"f&lt;1&gt;\""))
+        #expect(junit.contains("<failure type=\"failed\" message=\"gone\">gone\nnavbus check f --only a</failure>"))
+        let page = result.html(name: "f<1>", comparison: nil)
+        #expect(page.contains("<h1>f&lt;1&gt;</h1>") && page.contains("gone") && !page.contains("<script"))
+    }
+}
