@@ -1,4 +1,4 @@
-@testable import NavVerdict
+import NavVerdict
 import Testing
 
 /// The paired comparison.
