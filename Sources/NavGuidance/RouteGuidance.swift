@@ -62,11 +62,10 @@ public struct RouteGuidance: Sendable, Equatable {
     ///
     /// - Parameter graph: the roads of the same map version. Where its tiles are missing, only what the route itself shows is told.
     public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
-        let maneuvers = ManeuverBuilder.maneuvers(
-            of: route, in: graph, announcesNameChanges: options.announcesNameChanges)
+        let built = ManeuverBuilder.build(route, in: graph, announcesNameChanges: options.announcesNameChanges)
         var steps: [RouteStep] = []
         var legs: [Range<Int>] = []
-        for (leg, list) in maneuvers.enumerated() {
+        for (leg, list) in built.maneuvers.enumerated() {
             let first = steps.count
             for (index, maneuver) in list.enumerated() {
                 steps.append(
@@ -76,7 +75,7 @@ public struct RouteGuidance: Sendable, Equatable {
             }
             legs.append(first..<steps.count)
         }
-        let finder = JunctionFinder(route, graph)
+        let finder = JunctionFinder(route, graph, lanes: built.lanes)
         for index in steps.indices {
             let leg = route.legs[steps[index].leg].edges
             let isLast = index + 1 == legs[steps[index].leg].upperBound
