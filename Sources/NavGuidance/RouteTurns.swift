@@ -390,6 +390,8 @@ struct TurnJoiner {
             let beside =
                 side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
             let shift = min(beside, wanted.count)
+            // Where the road widens between the two, any of the lanes leads to those that are wanted.
+            if shift > 0, turns[next].lanes.count > turns[index].lanes.count { continue }
             let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
             let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
             for lane in own where !kept.contains(lane) {

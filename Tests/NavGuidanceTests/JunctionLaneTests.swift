@@ -39,6 +39,29 @@ struct JunctionLaneTests {
         #expect(steps[1].junctions[0].lanes == steps[1].maneuver.lanes)
     }
 
+    @Test("Where a road widens behind a turn, any lane of the turn leads to the next one")
+    func wideningRoad() throws {
+        var town = Town(
+            """
+            S    A    Q
+
+            W    B    E
+
+            R    C    L
+            """)
+        town.road("SA", "High Street", turnLanes: "through|right|right|right")
+        town.road("AQ", "High Street")
+        town.road("AB", "Main Street", turnLanes: "left|through|through|through|through|right")
+        town.road("BC", "Main Street", turnLanes: "left|left|right|right")
+        for side in ["BW", "BE"] { town.road(side, "Side Street") }
+        town.road("CL", "Low Street")
+        town.road("CR", "Low Street")
+        let steps = try town.guidance("SABCL").steps
+        #expect(steps[1].maneuver.lanes.map(\.isValid) == [false, true, true, true])
+        #expect(steps[1].junctions[1].lanes.map(\.isValid) == [false, true, true, false, false, false])
+        #expect(steps[2].maneuver.lanes.map(\.isValid) == [true, true, false, false])
+    }
+
     @Test("The lanes tagged before one junction are not those of the next")
     func lanesOfAnotherJunction() throws {
         let steps = try town(before: "left|through;right", distance: "  ").guidance("SABL").steps
