@@ -21,6 +21,20 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
+/// The language and the units of what is told.
+public struct Wording: Sendable, Hashable {
+    /// The language, as a BCP 47 tag; English where it is none of ``PhraseTable/all``.
+    public var language: String
+    /// The units of distances.
+    public var units: DistanceUnits
+
+    /// English and the units of the country unless told otherwise.
+    public init(language: String = "en", units: DistanceUnits = .ofCountry) {
+        self.language = language
+        self.units = units
+    }
+}
+
 /// The options of a route's announcements.
 public struct GuidanceOptions: Sendable, Hashable {
     /// Language and units.
@@ -40,6 +54,14 @@ public struct GuidanceOptions: Sendable, Hashable {
         self.text = text
         self.timing = timing
         self.announcesNameChanges = announcesNameChanges
+    }
+
+    /// Options with a wording.
+    public init(_ wording: Wording, announcesNameChanges: Bool = false) {
+        self.init(
+            text: InstructionText(phrases: PhraseTable.named(wording.language) ?? .english),
+            announcesNameChanges: announcesNameChanges)
+        units = wording.units
     }
 }
 
@@ -95,6 +117,9 @@ public struct RouteGuidance: Sendable, Equatable {
     func text(_ step: Int) -> InstructionText {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
     }
+
+    /// Returns the length of a step for a display, in the units of its country or those that were asked for.
+    public func displayedLength(ofStep step: Int) -> String { text(step).displayed(metres: steps[step].length) }
 
     /// The units of all announcements; nil where they change on the way.
     public var units: DistanceUnits? {

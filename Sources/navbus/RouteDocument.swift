@@ -51,9 +51,9 @@ struct RouteDocument {
     /// roads that change their names, as OSRM does.
     init(
         _ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool,
-        format: RouteCommand.Format
+        format: RouteCommand.Format, wording: Wording = Wording()
     ) {
-        let options = GuidanceOptions(announcesNameChanges: format == .osrm)
+        let options = GuidanceOptions(wording, announcesNameChanges: format == .osrm)
         func entry(_ route: Route, _ via: [String], _ alternative: AlternativeRoute?) -> Entry {
             Entry(
                 route: route, guidance: RouteGuidance(route: route, graph: graph, options: options),
@@ -127,9 +127,11 @@ struct RouteDocument {
                     "distance_m": number(route.legs[leg].length), "duration_s": number(route.legs[leg].duration),
                     "duration_free_flow_s": number(route.legs[leg].freeFlowDuration),
                     "first_edge": route.legs[leg].edges.lowerBound, "edge_count": route.legs[leg].edges.count,
-                    "steps": steps(guidance, leg).map { step in
-                        [
+                    "steps": steps(guidance, leg).indices.map { index in
+                        let step = guidance.steps[index]
+                        return [
                             "distance_m": number(step.length), "duration_s": number(step.duration), "name": step.name,
+                            "distance_text": guidance.displayedLength(ofStep: index),
                             "driving_side": step.maneuver.drivingSide.rawValue,
                             "type": step.maneuver.type.rawValue,
                             "modifier": step.maneuver.modifier?.rawValue ?? NSNull() as Any,
