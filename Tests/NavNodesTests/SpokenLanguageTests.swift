@@ -53,7 +53,8 @@ import Testing
         #expect(spoken.allSatisfy { $0.ssml?.contains("xml:lang=\"de\"") == true })
         #expect(spoken.contains { $0.text?.contains("abbiegen") == true })
         #expect(spoken.contains { $0.text?.contains("Fuß") == true || $0.text?.contains("Meile") == true })
-        #expect(Self.all(said, NavMessages.VisualInstruction.self).allSatisfy { $0.language == "de" })
+        let shown = Self.all(said, NavMessages.VisualInstruction.self).filter { $0.primary != nil }
+        #expect(shown.count > 5 && shown.allSatisfy { $0.language == "de" })
     }
 
     @Test func aTripThatOutlivesItsNodeKeepsItsLanguage() throws {
