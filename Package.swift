@@ -11,8 +11,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -91,7 +91,8 @@ let package = Package(
         library("NavMap", ["NavGeo", "CZlib"]),
         library("NavRouting", ["NavGeo", "NavMap", heaps]),
         library("NavMatching", ["NavGeo", "NavMap", "NavRouting", heaps]),
-        library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
+        // Languages are read when they are generated into Swift.
+        library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"], exclude: ["Languages"]),
         library("NavPositioning", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
         library(
             "NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"]),
@@ -300,7 +301,8 @@ let package = Package(
                 "NavVerdict",
                 "NavStorage",
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
-                "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavNavigator", "NavSimulation",
+                "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
+                "NavSimulation",
                 "NavTileCache", "NavTileStore", "NavDigest", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.

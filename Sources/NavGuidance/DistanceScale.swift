@@ -1,7 +1,7 @@
 /// Systems of units for distances.
-public enum DistanceUnits: Sendable, Hashable, CaseIterable {
+public enum DistanceUnits: String, Sendable, Hashable, CaseIterable {
     /// Those of the country's roads; where it is unknown, those of ``GuidanceOptions/text``.
-    case ofCountry
+    case ofCountry = "country"
     /// Metres and kilometres.
     case metric
     /// Miles, with yards in the United Kingdom and feet elsewhere.
@@ -105,16 +105,24 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         var value: Double
         /// The value with the language's decimal separator.
         var number: String
+        /// The value with a point.
+        var plainNumber: String
     }
 
     /// `metres` (not finite or negative: 0) rounded in the band that holds it; at least one step of that band.
     static func round(_ metres: Double, _ bands: [Band], decimalSeparator: String) -> Rounded {
         let distance = metres.isFinite ? min(max(metres, 0), 1e9) : 0
         guard let band = bands.first(where: { distance < $0.below }) ?? bands.last, band.step > 0, band.metres > 0
-        else { return Rounded(unit: "metre", value: distance, number: String(Int(distance))) }
+        else {
+            let number = String(Int(distance))
+            return Rounded(unit: "metre", value: distance, number: number, plainNumber: number)
+        }
         let steps = max((distance / band.metres / band.step).rounded(), 1)
         let tenths = Int(min((steps * band.step * 10).rounded(), 1e15))
-        let number = tenths % 10 == 0 ? String(tenths / 10) : "\(tenths / 10)\(decimalSeparator)\(tenths % 10)"
-        return Rounded(unit: band.unit, value: Double(tenths) / 10, number: number)
+        func number(_ separator: String) -> String {
+            tenths % 10 == 0 ? String(tenths / 10) : "\(tenths / 10)\(separator)\(tenths % 10)"
+        }
+        return Rounded(
+            unit: band.unit, value: Double(tenths) / 10, number: number(decimalSeparator), plainNumber: number("."))
     }
 }

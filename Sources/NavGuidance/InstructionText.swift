@@ -25,28 +25,47 @@ public struct InstructionText: Sendable, Hashable {
     }
 
     /// A distance as one says it, such as "1.5 kilometres".
-    public func spoken(metres: Double) -> String { distance(metres).text }
+    public func spoken(metres: Double) -> String { distance(metres, in: "").text }
 
     /// A road as one names it: its name, else its first number; empty when unnamed. Motorways go by their number where they have one.
     func name(_ road: RoadLabel) -> String {
         guard let reference = road.references.first else { return road.name }
-        return road.name.isEmpty || road.prefersReference ? reference : road.name
+        return goesByNumber(road) ? reference : road.name
+    }
+
+    private func goesByNumber(_ road: RoadLabel) -> Bool {
+        !road.references.isEmpty && (road.name.isEmpty || road.prefersReference)
+    }
+
+    /// The same as a part of a sentence, in a case of the language.
+    private func name(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
+        let isReference = goesByNumber(road)
+        let name = name(road)
+        return phrases.names.sentence(
+            isReference ? phrases.names.spoken(reference: name) : name, isReference: isReference, in: grammaticalCase)
+    }
+
+    /// The name of a placeholder, and the case that it asks for; empty for none.
+    private func parts(_ placeholder: Substring) -> (key: Substring, grammaticalCase: Substring) {
+        guard let colon = placeholder.firstIndex(of: ":") else { return (placeholder, "") }
+        return (placeholder[..<colon], placeholder[placeholder.index(after: colon)...])
     }
 
     // MARK: Sentences
 
-    func distance(_ metres: Double) -> Sentence {
+    private func distance(_ metres: Double, in grammaticalCase: Substring) -> Sentence {
         let rounded = DistanceScale.round(metres, scale.spoken, decimalSeparator: phrases.decimalSeparator)
-        return Sentence(
-            phrases.phrase(["distance.\(rounded.unit).\(phrases.plural(rounded.value))"])
-        ) { $0 == "number" ? Sentence(words: rounded.number) : Sentence() }
+        return Sentence(phrases.distancePhrase(rounded, String(grammaticalCase))) {
+            $0 == "number" ? Sentence(words: rounded.number) : Sentence()
+        }
     }
 
     /// "In 300 metres, …".
     func inDistance(_ metres: Double, _ instruction: Sentence) -> Sentence {
-        Sentence(phrases.phrase(["sentence.distance"])) { key in
-            switch key {
-            case "distance": distance(metres)
+        Sentence(phrases.phrase(["sentence.distance"])) { placeholder in
+            let (key, grammaticalCase) = parts(placeholder)
+            return switch key {
+            case "distance": distance(metres, in: grammaticalCase)
             case "instruction": instruction
             default: Sentence()
             }
@@ -66,11 +85,11 @@ public struct InstructionText: Sendable, Hashable {
 
     /// "Continue on … for 5 kilometres".
     func continuing(on road: RoadLabel, metres: Double) -> Sentence {
-        let name = name(road)
-        return Sentence(phrases.phrase(name.isEmpty ? ["sentence.continue"] : ["sentence.continue.name"])) { key in
-            switch key {
-            case "name": Sentence(name: name)
-            case "distance": distance(metres)
+        Sentence(phrases.phrase(road.isUnnamed ? ["sentence.continue"] : ["sentence.continue.name"])) { placeholder in
+            let (key, grammaticalCase) = parts(placeholder)
+            return switch key {
+            case "name": name(road, in: grammaticalCase)
+            case "distance": distance(metres, in: grammaticalCase)
             default: Sentence()
             }
         }
@@ -84,16 +103,18 @@ public struct InstructionText: Sendable, Hashable {
     ///
     /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
-        Sentence(phrase(maneuver, atHand: atHand)) { key in
-            switch key {
-            case "name": Sentence(name: name(maneuver.road))
+        Sentence(phrase(maneuver, atHand: atHand)) { placeholder in
+            let (key, grammaticalCase) = parts(placeholder)
+            return switch key {
+            case "name": name(maneuver.road, in: grammaticalCase)
             case "destination":
                 Sentence(
                     name: maneuver.road.destinations.prefix(2).reduce(into: "") {
                         $0 += ($0.isEmpty ? "" : phrases.listSeparator) + $1
                     })
             case "exit": Sentence(name: maneuver.exitNumber)
-            case "rotary": Sentence(name: maneuver.roundaboutName)
+            case "rotary":
+                phrases.names.sentence(maneuver.roundaboutName, isReference: false, in: grammaticalCase)
             case "waypoint": Sentence(name: maneuver.waypointName)
             case "nth": Sentence(words: ordinal(maneuver.roundaboutExit))
             case "direction": Sentence(words: compass(maneuver.bearingAfter))
@@ -138,7 +159,7 @@ public struct InstructionText: Sendable, Hashable {
             return signs.map { $0.isEmpty ? "ferry" : "ferry.\($0)" } + signs
         case _ where maneuver.notes.contains(.leavesFerry):
             return signs.map { $0.isEmpty ? "leaves ferry" : "leaves ferry.\($0)" } + signs
-        case .fork where maneuver.keepsRoad:
+        case .fork where maneuver.keepsRoad && !road.isUnnamed:
             return ["stay"] + signs
         default:
             return signs

@@ -72,14 +72,11 @@ public struct InstructionTiming: Sendable, Hashable {
     public var pause = 3.0
     /// Silence after an earlier announcement, at least, seconds; where there is less room it is left out.
     public var longPause = 10.0
-    /// The announcement shortly before a maneuver names the one after it too unless that makes it longer than this, characters.
-    public var longestAnnouncement = 90
+    /// The announcement shortly before a maneuver names the one after it too unless saying both takes longer than this, seconds.
+    public var longestAnnouncement = 6.5
     /// Speech before any announcement but the last waits until the vehicle is this far past the maneuver before, metres.
     public var settleDistance = 15.0
 
     /// The defaults.
     public init() {}
-
-    /// Seconds that saying a text takes: 15 characters a second, an ordinary rate of synthesised English, and a moment to begin.
-    static func speechSeconds(_ text: String) -> Double { 0.5 + Double(text.count) / 15 }
 }

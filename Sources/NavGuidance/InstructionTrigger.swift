@@ -213,7 +213,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let text = guidance.text(step)
         var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
         let pause = kind == .near ? timing.pause : timing.longPause
-        let speech = InstructionTiming.speechSeconds(sentence.text) + pause
+        let speech = guidance.options.text.phrases.speechSeconds(sentence.text) + pause
         // An arrival has other words when it is there.
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
@@ -233,13 +233,13 @@ public struct InstructionTrigger: Sendable, Equatable {
     }
 
     /// Adds the maneuvers after the next that follow closely; their own announcements but the last are then done.
-    private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Int = .max) -> Sentence {
+    private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Double = .infinity) -> Sentence {
         var row = sentence
         for next in (step + 1)..<(step + InstructionTrigger.longestRow) {
             guard guidance.announcements[next - 1].isChained, next + 1 < guidance.steps.count else { break }
             let text = guidance.text(step)
             let longer = text.chained(row, text.body(guidance.steps[next + 1].maneuver, atHand: false))
-            guard longer.text.count <= limit else { break }
+            guard text.phrases.speechSeconds(longer.text) <= limit else { break }
             row = longer
             noteChained(next)
             // Between the two there is time to tell of the one behind them.
@@ -259,7 +259,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     ) -> SpokenInstruction {
         let phrases = guidance.options.text.phrases
         let finished = guidance.options.text.finished(sentence)
-        spokenUntil = clock + InstructionTiming.speechSeconds(finished.text)
+        spokenUntil = clock + phrases.speechSeconds(finished.text)
         if kind != .depart, kind != .continue { spokenOf[step + 1] = clock }
         return SpokenInstruction(
             id: InstructionID(leg: guidance.steps[step].leg, step: guidance.steps[step].index, kind: kind),

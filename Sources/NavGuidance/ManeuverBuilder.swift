@@ -1,10 +1,9 @@
-public import NavMap
-public import NavRouting
-
 internal import NavGeo
+internal import NavMap
+internal import NavRouting
 
 /// Finds the maneuvers of a route: what a driver must be told, and nothing else.
-public struct ManeuverBuilder {
+struct ManeuverBuilder {
     /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
     /// The greatest distance before a maneuver at which a side road can be taken for it, metres.
@@ -22,6 +21,8 @@ public struct ManeuverBuilder {
     private var turns: [RouteTurn] = []
     private var passages: [Int: RoundaboutPassage] = [:]
     private var sideRoads: [SideRoad] = []
+    /// The lanes before the pieces of the route that begin at junctions.
+    private var lanes: [Int: [Lane]] = [:]
     private var leg = 0
 
     /// A road that is passed.
@@ -30,22 +31,31 @@ public struct ManeuverBuilder {
         var side: RoadSide
     }
 
-    /// The maneuvers of each leg, in order: the first is a departure, the last an arrival.
+    /// The maneuvers of a route, and what is known of the junctions that it passes.
+    struct Result {
+        /// The maneuvers of each leg, in order: the first is a departure, the last an arrival.
+        var maneuvers: [[Maneuver]] = []
+        /// The lanes before the pieces of the route that begin at junctions, from left to right.
+        var lanes: [Int: [Lane]] = [:]
+    }
+
+    /// Finds the maneuvers of a route, and the lanes at the junctions without one.
     ///
     /// - Parameters:
     ///   - graph: the roads of the same map version. Without the tiles of a part of the route there are no other roads to compare with, and
     ///     only what the route itself shows is told.
     ///   - announcesNameChanges: whether a road that merely goes on under another name and number is a maneuver.
-    public static func maneuvers(of route: Route, in graph: RoadGraph, announcesNameChanges: Bool = false)
-        -> [[Maneuver]]
-    {
+    static func build(_ route: Route, in graph: RoadGraph, announcesNameChanges: Bool) -> Result {
         let roads = RouteRoads(route, graph)
         let model = JunctionModel(graph, for: route.vehicle.access)
-        return route.legs.indices.map { leg in
+        var result = Result()
+        for leg in route.legs.indices {
             var builder = ManeuverBuilder(roads: roads, model: model, announcesNameChanges: announcesNameChanges)
             builder.build(leg)
-            return builder.maneuvers
+            result.maneuvers.append(builder.maneuvers)
+            result.lanes.merge(builder.lanes) { $1 }
         }
+        return result
     }
 
     private init(roads: RouteRoads, model: JunctionModel, announcesNameChanges: Bool) {
@@ -73,8 +83,9 @@ public struct ManeuverBuilder {
         stop(last, offset: roads.route.edges[last].routeOffset + roads.route.edges[last].length)
         measureTurns()
         depart(edges)
-        for turn in TurnJoiner.joined(turns).dropFirst().dropLast() where announcesNameChanges || !turn.isType(.newName)
-        {
+        let joined = TurnJoiner.joined(turns)
+        lanes.merge(joined.lanes) { $1 }
+        for turn in joined.turns.dropFirst().dropLast() where announcesNameChanges || !turn.isType(.newName) {
             tell(turn, end: edges.upperBound)
         }
         arrive(edges)
@@ -192,7 +203,12 @@ public struct ManeuverBuilder {
         let classified = classifier.classified(junction, after: previous)
         var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
         if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
-        guard turn.turn.kind != .none else { return }
+        let tag = turn.isType(.roundabout) ? "" : laneTag(before: index, reach: turn.isManeuver ? Self.laneReach : 0)
+        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken) }
+        guard turn.turn.kind != .none else {
+            if !turn.lanes.isEmpty { lanes[index] = turn.lanes }
+            return
+        }
         turn.roads = junction.roads.count
         turn.entries = junction.entries
         turn.bearingIn = circle(junction.roads[0].bearing + 180)
@@ -200,8 +216,6 @@ public struct ManeuverBuilder {
         if turn.isType(.roundabout) {
             turn.isRoundabout = true
         }
-        let tag = turn.isRoundabout ? "" : laneTag(before: index)
-        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken) }
         turns.append(turn)
     }
 
@@ -364,17 +378,19 @@ public struct ManeuverBuilder {
             distance: 0, duration: 0)
     }
 
-    /// The lanes tagged on the approach, or a little before it where the last metres of a junction carry no tag.
-    private func laneTag(before edge: Int) -> String {
-        let start = roads.route.legs[leg].edges.lowerBound
+    /// The lanes tagged on the approach, or up to `reach` metres before it where the last metres of a junction carry no tag. A tag that an
+    /// earlier junction had is not of this one.
+    private func laneTag(before edge: Int, reach: Double) -> String {
+        let used = turns.last { !$0.lanes.isEmpty }?.piece ?? 0
+        let start = max(used, roads.route.legs[leg].edges.lowerBound)
         var index = edge - 1
-        var reach = ManeuverBuilder.laneReach
-        while index >= start, reach > 0 {
+        var rest = reach
+        repeat {
             let tag = roads.route.edges[index].attributes.turnLanes
             if !tag.isEmpty { return tag }
-            reach -= roads.route.edges[index].length
+            rest -= roads.route.edges[index].length
             index -= 1
-        }
+        } while index >= start && rest > 0
         return ""
     }
 

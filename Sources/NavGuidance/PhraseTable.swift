@@ -1,22 +1,26 @@
-/// The words of one language: all that makes an instruction a sentence in it.
+/// The words and rules of one language: all that makes an instruction a sentence in it.
 ///
-/// A language is data. Its phrases are looked up by keys built from the maneuver, the most specific first:
-/// `<type>.<modifier>.<variant>`, `<type>.<variant>`, then the same with a plainer variant, then without one, then those of `turn`. Types and
-/// modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``; variants say what is known of the road after it. A phrase is
-/// plain text with `{placeholders}`; what is put in is never read for placeholders again. Phrases begin as they do inside a sentence.
-public struct PhraseTable: Sendable, Hashable, Codable {
+/// A language is a file in `Languages`, read by ``LanguageFile``. Its phrases are looked up by keys built from the maneuver, the most
+/// specific first: `<type>.<modifier>.<variant>`, `<type>.<variant>`, then the same with a plainer variant, then without one, then those of
+/// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``; variants say what is known of the road after
+/// it. A phrase is plain text with `{placeholders}`; what is put in is never read for placeholders again. A placeholder may name a case of
+/// the language, as in `{name:onto}` or `{distance:dative}`. Phrases begin as they do inside a sentence.
+public struct PhraseTable: Sendable, Hashable {
     /// Which numbers take the singular.
-    public enum Singular: String, Sendable, Codable {
+    public enum Singular: String, Sendable {
         /// 1 alone, as in English.
         case one
         /// 0 up to but not including 2, as in French.
-        case belowTwo
+        case belowTwo = "below-two"
         /// None, as in Chinese.
         case never
     }
 
     /// The language, as a BCP 47 tag.
     public var language: String
+    /// Further tags that the table serves, and those below them that it does not, in lower case.
+    var covers: [String] = []
+    var excepts: [String] = []
     /// Phrases by key.
     public var phrases: [String: String]
     /// First, second, … as used with exits of a roundabout.
@@ -31,11 +35,16 @@ public struct PhraseTable: Sendable, Hashable, Codable {
     public var singular: Singular
     /// Whether a sentence begins with a capital letter.
     public var capitalisesSentences: Bool
+    /// Characters that are spoken in a second. 15: an ordinary rate of synthesised English.
+    public var charactersPerSecond = 15.0
+    /// The rules for names in sentences.
+    var names = NameGrammar()
 
     /// A language.
     public init(
-        language: String, phrases: [String: String], ordinals: [String], compass: [String], decimalSeparator: String,
-        listSeparator: String, singular: Singular, capitalisesSentences: Bool
+        language: String, phrases: [String: String] = [:], ordinals: [String] = [], compass: [String] = [],
+        decimalSeparator: String = ".", listSeparator: String = ", ", singular: Singular = .one,
+        capitalisesSentences: Bool = true
     ) {
         self.language = language
         self.phrases = phrases
@@ -55,14 +64,55 @@ public struct PhraseTable: Sendable, Hashable, Codable {
         return ""
     }
 
-    /// The key's ending for a number.
-    func plural(_ value: Double) -> String {
+    /// The phrase of a distance: that of the very number, such as "half a mile", before that of its plural; in the case before without.
+    func distancePhrase(_ rounded: DistanceScale.Rounded, _ grammaticalCase: String) -> String {
         let isSingular =
             switch singular {
-            case .one: value == 1
-            case .belowTwo: value < 2
+            case .one: rounded.value == 1
+            case .belowTwo: rounded.value < 2
             case .never: false
             }
-        return isSingular ? "one" : "other"
+        let unit = "distance.\(rounded.unit)"
+        let endings = [rounded.plainNumber, isSingular ? "one" : "other"]
+        let cases = grammaticalCase.isEmpty ? [unit] : ["\(unit).\(grammaticalCase)", unit]
+        return phrase(cases.flatMap { start in endings.map { "\(start).\($0)" } })
     }
+
+    /// Seconds that saying a text takes, and a moment to begin.
+    func speechSeconds(_ text: String) -> Double { 0.5 + Double(text.count) / charactersPerSecond }
+}
+
+extension PhraseTable {
+    /// All languages, in the order of their tags.
+    public static let all: [PhraseTable] = {
+        var tables: [PhraseTable] = []
+        // A language that differs from another is read after it.
+        for isVariant in [false, true] {
+            for text in LanguageFiles.texts {
+                let read = try? LanguageFile(text) { tag in tables.first { $0.language == tag } }
+                if let read, read.isVariant == isVariant { tables.append(read.table) }
+            }
+        }
+        return tables.sorted { $0.language < $1.language }
+    }()
+
+    /// English of no country.
+    public static let english = all.first { $0.language == "en" } ?? PhraseTable(language: "en")
+
+    /// Returns the language that fits a BCP 47 tag best, by shortening the tag from its end (RFC 4647, lookup); nil when there is none.
+    public static func named(_ tag: String) -> PhraseTable? {
+        var parts = tag.lowercased().split(separator: "-", omittingEmptySubsequences: false)
+        while !parts.isEmpty {
+            let wanted = parts.joined(separator: "-")
+            if all.contains(where: { $0.excepts.contains(wanted) }) { return nil }
+            if let table = all.first(where: { $0.language.lowercased() == wanted || $0.covers.contains(wanted) }) {
+                return table
+            }
+            parts.removeLast()
+        }
+        return nil
+    }
+
+    /// The tags of all languages, separated by commas, for messages.
+    public static var tags: String { all.map(\.language).joined(separator: ", ") }
 }

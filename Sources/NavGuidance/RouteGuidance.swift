@@ -21,6 +21,20 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
+/// The language and the units of what is told.
+public struct Wording: Sendable, Hashable {
+    /// The language, as a BCP 47 tag; English where it is none of ``PhraseTable/all``.
+    public var language: String
+    /// The units of distances.
+    public var units: DistanceUnits
+
+    /// English and the units of the country unless told otherwise.
+    public init(language: String = "en", units: DistanceUnits = .ofCountry) {
+        self.language = language
+        self.units = units
+    }
+}
+
 /// The options of a route's announcements.
 public struct GuidanceOptions: Sendable, Hashable {
     /// Language and units.
@@ -40,6 +54,14 @@ public struct GuidanceOptions: Sendable, Hashable {
         self.text = text
         self.timing = timing
         self.announcesNameChanges = announcesNameChanges
+    }
+
+    /// Options with a wording.
+    public init(_ wording: Wording, announcesNameChanges: Bool = false) {
+        self.init(
+            text: InstructionText(phrases: PhraseTable.named(wording.language) ?? .english),
+            announcesNameChanges: announcesNameChanges)
+        units = wording.units
     }
 }
 
@@ -62,11 +84,10 @@ public struct RouteGuidance: Sendable, Equatable {
     ///
     /// - Parameter graph: the roads of the same map version. Where its tiles are missing, only what the route itself shows is told.
     public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
-        let maneuvers = ManeuverBuilder.maneuvers(
-            of: route, in: graph, announcesNameChanges: options.announcesNameChanges)
+        let built = ManeuverBuilder.build(route, in: graph, announcesNameChanges: options.announcesNameChanges)
         var steps: [RouteStep] = []
         var legs: [Range<Int>] = []
-        for (leg, list) in maneuvers.enumerated() {
+        for (leg, list) in built.maneuvers.enumerated() {
             let first = steps.count
             for (index, maneuver) in list.enumerated() {
                 steps.append(
@@ -76,7 +97,7 @@ public struct RouteGuidance: Sendable, Equatable {
             }
             legs.append(first..<steps.count)
         }
-        let finder = JunctionFinder(route, graph)
+        let finder = JunctionFinder(route, graph, lanes: built.lanes)
         for index in steps.indices {
             let leg = route.legs[steps[index].leg].edges
             let isLast = index + 1 == legs[steps[index].leg].upperBound
@@ -96,6 +117,9 @@ public struct RouteGuidance: Sendable, Equatable {
     func text(_ step: Int) -> InstructionText {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
     }
+
+    /// Returns the length of a step for a display, in the units of its country or those that were asked for.
+    public func displayedLength(ofStep step: Int) -> String { text(step).displayed(metres: steps[step].length) }
 
     /// The units of all announcements; nil where they change on the way.
     public var units: DistanceUnits? {

@@ -18,6 +18,8 @@ public struct RouteJunction: Sendable, Equatable {
     public var hasSignal = false
     /// Whether a stop sign stands there.
     public var hasStop = false
+    /// The lanes before it, from left to right; empty when unknown. Valid are those from which the route goes on.
+    public var lanes: [Lane] = []
 }
 
 /// Finds the junctions of a route's steps.
@@ -30,8 +32,11 @@ struct JunctionFinder {
 
     private let roads: RouteRoads
     private let access: VehicleAccess
+    private let lanes: [Int: [Lane]]
 
-    init(_ route: Route, _ graph: RoadGraph) {
+    /// - Parameter lanes: the lanes before pieces of the route.
+    init(_ route: Route, _ graph: RoadGraph, lanes: [Int: [Lane]]) {
+        self.lanes = lanes
         roads = RouteRoads(route, graph)
         access = route.vehicle.kind == .truck ? .truck : .car
     }
@@ -78,7 +83,7 @@ struct JunctionFinder {
             point: roads.route.edges[index].coordinates.lowerBound, bearings: arms.map(\.bearing),
             entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },
             outgoing: arms.lastIndex { $0.edge == next }, hasSignal: flags.contains(.trafficSignals),
-            hasStop: flags.contains(.stop))
+            hasStop: flags.contains(.stop), lanes: lanes[index] ?? [])
     }
 
     /// The roads at the start of a piece: those that lead away, and those that only lead there.

@@ -75,15 +75,17 @@ struct TurnJoiner {
     /// - Parameter turns: of a leg, its start and end included.
     init(_ turns: [RouteTurn]) { self.turns = turns }
 
-    /// The turns that a driver is told of.
-    static func joined(_ turns: [RouteTurn]) -> [RouteTurn] {
-        guard turns.count > 2 else { return turns }
+    /// The turns that a driver is told of, and the lanes of all turns by the piece of the route behind each.
+    static func joined(_ turns: [RouteTurn]) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
+        guard turns.count > 2 else { return (turns, [:]) }
         var joiner = TurnJoiner(turns)
         joiner.join()
         joiner.anticipateLanes()
+        var lanes: [Int: [Lane]] = [:]
+        for turn in joiner.turns where !turn.lanes.isEmpty { lanes[turn.piece] = turn.lanes }
         joiner.passSilentOnes()
         joiner.dropShortNames()
-        return joiner.turns.filter { !$0.isGone }
+        return (joiner.turns.filter { !$0.isGone }, lanes)
     }
 
     private func next(_ index: Int) -> Int {
@@ -346,8 +348,8 @@ struct TurnJoiner {
 
     // MARK: Lanes
 
-    /// Metres that changing over one lane takes.
-    private static let laneChange = 200.0
+    /// Metres that changing over one lane takes: OSRM's 200 m, so that turns drawn 200 m apart are not close.
+    private static let laneChange = 199.99
 
     /// Narrows the lanes before turns that follow each other closely to those from which the later ones can be driven too.
     private mutating func anticipateLanes() {
@@ -388,6 +390,8 @@ struct TurnJoiner {
             let beside =
                 side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
             let shift = min(beside, wanted.count)
+            // Where the road widens between the two, any of the lanes leads to those that are wanted.
+            if shift > 0, turns[next].lanes.count > turns[index].lanes.count { continue }
             let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
             let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
             for lane in own where !kept.contains(lane) {

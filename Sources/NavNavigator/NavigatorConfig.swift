@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavGuidance
 public import NavPositioning
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
@@ -6,6 +7,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var positioning = PositioningConfig()
     /// Whether a provider of routes on the network is asked first.
     public var hasOnlineProvider = false
+    /// The language and units of guidance, where a request names none.
+    public var wording = Wording()
 
     /// Distance from the route that is always tolerated, metres. 25: Mapbox near intersections, openpilot.
     public var deviationMinimumDistance = 25.0

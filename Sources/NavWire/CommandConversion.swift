@@ -16,8 +16,13 @@ extension RoutePreferences {
         isAsked: Bool = true
     ) throws(RouteFailure) {
         self.init()
-        if isAsked, let language = options.language, language.split(separator: "-").first?.lowercased() != "en" {
-            throw RouteFailure(code: .invalidRequest, message: "options.language: \(language) is not spoken, only en")
+        if let tag = options.language {
+            language = PhraseTable.named(tag)?.language
+            if isAsked, language == nil {
+                throw RouteFailure(
+                    code: .invalidRequest,
+                    message: "options.language: '\(tag)' is not spoken; there are \(PhraseTable.tags)")
+            }
         }
         if isAsked, let alternatives = options.alternatives, alternatives > 2 {
             throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
@@ -36,7 +41,7 @@ extension RoutePreferences {
         if wanted != vehicle { self.vehicle = wanted }
         allowsOnline = options.allowOnline ?? true
         usesTraffic = options.useTraffic ?? true
-        units = options.units.flatMap { DistanceUnits($0) } ?? .ofCountry
+        units = options.units.flatMap { DistanceUnits($0) }
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
             guard let ring = polygon.rings.first, let corners = ring.corners else {
@@ -63,7 +68,7 @@ extension NavMessages.RouteOptions {
             useTraffic: preferences.usesTraffic,
             initialManeuverAvoidanceM: preferences.options.initialManeuverAvoidance > 0
                 ? preferences.options.initialManeuverAvoidance : nil,
-            language: guidance?.options.text.phrases.language,
+            language: guidance?.options.text.phrases.language ?? preferences.language,
             units: (guidance.map(\.units) ?? preferences.units).flatMap { UnitSystem(known: $0) },
             allowOnline: preferences.allowsOnline)
     }

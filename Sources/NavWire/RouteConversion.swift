@@ -129,9 +129,7 @@ extension NavMessages.RouteStep {
             destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
             rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
             drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
-            intersections: step.junctions.enumerated().map { number, junction in
-                Intersection(junction, lanes: number == 0 ? maneuver.lanes : [])
-            },
+            intersections: step.junctions.map { Intersection($0) },
             instruction: plan.guidance.options.text.instruction(maneuver))
     }
 }
@@ -168,11 +166,11 @@ extension NavMessages.RoadSide {
 }
 
 extension Intersection {
-    package init(_ junction: RouteJunction, lanes: [NavGuidance.Lane]) {
+    package init(_ junction: RouteJunction) {
         self.init(
             point: UInt32(clamping: junction.point), courses: junction.bearings.map(Float.init),
             entries: junction.entries, inIndex: junction.incoming.map { UInt32($0) },
-            outIndex: junction.outgoing.map { UInt32($0) }, lanes: lanes.map { NavMessages.Lane($0) },
+            outIndex: junction.outgoing.map { UInt32($0) }, lanes: junction.lanes.map { NavMessages.Lane($0) },
             hasSignal: junction.hasSignal, hasStop: junction.hasStop)
     }
 }

@@ -8,8 +8,11 @@ package import NavRouting
 extension RoutePlan {
     /// A route that came in a message, put on this map: it need not be of this map's version, nor of this node.
     ///
+    /// - Parameter wording: the language and units where the message says none that there are.
     /// - Throws: a failure that says what is wrong with it, or how much of it is on no road of the map.
-    package init(_ message: NavMessages.Route, on map: MapSnapshot) throws(RouteFailure) {
+    package init(
+        _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording()
+    ) throws(RouteFailure) {
         guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
             throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
         }
@@ -24,11 +27,11 @@ extension RoutePlan {
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
         do throws(RouteMappingError) {
             let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
-            var options = GuidanceOptions()
-            options.units = (message.options?.units).flatMap { DistanceUnits($0) } ?? .ofCountry
-            self.init(
-                route: mapped.route,
-                guidance: RouteGuidance(route: mapped.route, graph: map.graph, options: options), provider: .external)
+            let wording = Wording(
+                language: (message.options?.language).flatMap { PhraseTable.named($0)?.language } ?? own.language,
+                units: (message.options?.units).flatMap { DistanceUnits($0) } ?? own.units)
+            let guidance = RouteGuidance(route: mapped.route, graph: map.graph, options: GuidanceOptions(wording))
+            self.init(route: mapped.route, guidance: guidance, provider: .external)
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded

@@ -3,6 +3,7 @@ import NavigationNode
 public import ArgumentParser
 import Glibc
 public import NavGeo
+public import NavGuidance
 public import NavMap
 public import NavRouting
 public import NavSimulation
@@ -13,6 +14,8 @@ extension Coordinate: ExpressibleByArgument {
 }
 
 extension VehicleProfile.Kind: ExpressibleByArgument {}
+
+extension DistanceUnits: ExpressibleByArgument {}
 
 extension LocalTime: ExpressibleByArgument {
     /// `2026-07-01T08:30`, a moment on the clocks of the place.

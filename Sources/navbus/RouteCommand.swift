@@ -46,6 +46,10 @@ struct RouteCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("How many other routes to show, 0 to 2; some places have none.", valueName: "N"))
     var alternatives = 0
+    @Option(help: ArgumentHelp("Language of the instructions, such as de or en-US.", valueName: "TAG"))
+    var language = "en"
+    @Option(help: ArgumentHelp("Units of distances in instructions.", valueName: "UNITS"))
+    var units = DistanceUnits.ofCountry
     @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
 
     func validate() throws {
@@ -55,6 +59,9 @@ struct RouteCommand: ParsableCommand {
                 "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
         }
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
+        guard PhraseTable.named(language) != nil else {
+            throw ValidationError("--language: '\(language)' is not spoken; there are \(PhraseTable.tags)")
+        }
         if let heading, !heading.isFinite { throw ValidationError("--heading must be a number of degrees") }
     }
 
@@ -71,7 +78,9 @@ struct RouteCommand: ParsableCommand {
         var waypoints = ([from] + via + [to]).map { Waypoint($0) }
         waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
         let routes = try routes(router, RouteRequest(waypoints: waypoints))
-        let document = RouteDocument(routes, graph, profile, listsAlternatives: alternatives > 0, format: format)
+        let document = RouteDocument(
+            routes, graph, profile, listsAlternatives: alternatives > 0, format: format,
+            wording: Wording(language: language, units: units))
         print(try document.text(format))
     }
 

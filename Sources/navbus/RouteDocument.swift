@@ -15,6 +15,7 @@ private struct OSRMStep {
     var length: Double
     var duration: Double
     var name: String
+    var junctions: [RouteJunction]
 
     init(_ step: RouteStep) {
         maneuver = step.maneuver
@@ -26,6 +27,7 @@ private struct OSRMStep {
         length = step.length
         duration = step.duration
         name = step.name
+        junctions = step.junctions
     }
 }
 
@@ -49,9 +51,9 @@ struct RouteDocument {
     /// roads that change their names, as OSRM does.
     init(
         _ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool,
-        format: RouteCommand.Format
+        format: RouteCommand.Format, wording: Wording = Wording()
     ) {
-        let options = GuidanceOptions(announcesNameChanges: format == .osrm)
+        let options = GuidanceOptions(wording, announcesNameChanges: format == .osrm)
         func entry(_ route: Route, _ via: [String], _ alternative: AlternativeRoute?) -> Entry {
             Entry(
                 route: route, guidance: RouteGuidance(route: route, graph: graph, options: options),
@@ -125,9 +127,11 @@ struct RouteDocument {
                     "distance_m": number(route.legs[leg].length), "duration_s": number(route.legs[leg].duration),
                     "duration_free_flow_s": number(route.legs[leg].freeFlowDuration),
                     "first_edge": route.legs[leg].edges.lowerBound, "edge_count": route.legs[leg].edges.count,
-                    "steps": steps(guidance, leg).map { step in
-                        [
+                    "steps": steps(guidance, leg).indices.map { index in
+                        let step = guidance.steps[index]
+                        return [
                             "distance_m": number(step.length), "duration_s": number(step.duration), "name": step.name,
+                            "distance_text": guidance.displayedLength(ofStep: index),
                             "driving_side": step.maneuver.drivingSide.rawValue,
                             "type": step.maneuver.type.rawValue,
                             "modifier": step.maneuver.modifier?.rawValue ?? NSNull() as Any,
@@ -261,6 +265,11 @@ struct RouteDocument {
             exit.length -= ring.length
             exit.duration -= ring.duration
             exit.coordinate = route.line.coordinate(at: exit.routeOffset) ?? entry.coordinate
+            let inRing = entry.junctions.count {
+                route.line.cumulativeLengths[$0.point] < exit.routeOffset - 0.5
+            }
+            ring.junctions = Array(entry.junctions.prefix(inRing))
+            exit.junctions = Array(entry.junctions.dropFirst(inRing))
             return ring.length > 0 ? [ring, exit] : [exit]
         }
         let legs = route.legs.indices.map { leg in
@@ -281,7 +290,8 @@ struct RouteDocument {
                         "distance": number(step.length), "duration": number(step.duration),
                         "weight": number(step.duration),
                         "name": step.name, "mode": "driving", "driving_side": step.maneuver.drivingSide.rawValue,
-                        "geometry": line(points), "maneuver": maneuver, "intersections": [] as [Any],
+                        "geometry": line(points), "maneuver": maneuver,
+                        "intersections": step.junctions.map { intersection($0, route) },
                     ] as [String: Any]
                 },
             ] as [String: Any]
@@ -290,6 +300,25 @@ struct RouteDocument {
             "distance": number(route.length), "duration": number(route.duration), "weight_name": "duration",
             "weight": number(route.duration), "geometry": line(route.coordinates), "legs": legs,
         ]
+    }
+
+    /// Returns a junction as OSRM's intersection.
+    private static func intersection(_ junction: RouteJunction, _ route: Route) -> [String: Any] {
+        var result: [String: Any] = [
+            "location": position(route.coordinates[junction.point]),
+            "bearings": junction.bearings.map { Int(Angle.degrees($0)) % 360 }, "entry": junction.entries,
+        ]
+        result["in"] = junction.incoming
+        result["out"] = junction.outgoing
+        if !junction.lanes.isEmpty {
+            result["lanes"] = junction.lanes.map { lane in
+                [
+                    "valid": lane.isValid,
+                    "indications": lane.indications.isEmpty ? ["none"] : lane.indications.map(\.rawValue),
+                ] as [String: Any]
+            }
+        }
+        return result
     }
 
     /// Returns a summary that tells a leg from that of another route: the route's names, as far as the leg leads over them.

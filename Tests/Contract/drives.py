@@ -204,7 +204,7 @@ class Drives:
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
         # Whoever made the route has other languages: that is no reason to refuse it.
-        way.options.language, way.options.alternatives = "fi", 5
+        way.options.language, way.options.alternatives = "sv", 5
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
             "/nav/route",

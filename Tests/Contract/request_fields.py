@@ -83,7 +83,12 @@ def options(router: Router) -> None:
         differs(field, points(near), points(around))
     router.refused("RouteOptions.alternatives", INVALID, "alternatives", alternatives=3)
     differs("RouteOptions.alternatives", 1, len(router.answer(crossing(0, 1), crossing(7, 4), alternatives=2).routes))
-    router.refused("RouteOptions.language", INVALID, "language", language="fi")
+    router.refused("RouteOptions.language", INVALID, "zh-Hans", language="sv")
+    instructions = [
+        [step.instruction for leg in one.legs for step in leg.steps]
+        for one in (plain, route(crossing(0, 1), HARBOUR, language="fi"))
+    ]
+    differs("RouteOptions.language", *instructions)
     differs("RouteOptions.units", plain.options.units, route(crossing(0, 1), HARBOUR, units=2).options.units)
     day = time.time_ns() // 86_400_000_000_000 * 86_400_000_000_000
     differs(

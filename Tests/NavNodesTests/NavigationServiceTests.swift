@@ -91,7 +91,8 @@ struct NavigationServiceTests {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         for (options, name) in [
-            (RouteOptions(language: "fi"), "language"), (RouteOptions(alternatives: 3), "alternatives"),
+            (RouteOptions(language: "sv"), "'sv' is not spoken; there are de, en, en-GB"),
+            (RouteOptions(language: ""), "language"), (RouteOptions(alternatives: 3), "alternatives"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
             let error = try #require(try await table.routes(order).last?.error)
@@ -184,12 +185,16 @@ struct NavigationServiceTests {
         try await table.drive(try Helsinki.drive.get().prefix(3))
         let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
         var route = try #require(try await table.routes(order).last?.routes.first)
-        route.options = RouteOptions(avoid: [.ferries], alternatives: 5, language: "fi", units: .imperial)
+        route.options = RouteOptions(avoid: [.ferries], alternatives: 5, language: "sv", units: .imperial)
         let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
         #expect(set.error == nil)
         let options = try #require(try table.messages("/nav/route", as: Route.self).last?.options)
         #expect(options.avoid == [.ferries] && options.units == .imperial)
         #expect(options.language == "en" && options.alternatives == nil)
+        route.options?.language = "fi-FI"
+        let again = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
+        #expect(again.error == nil)
+        #expect(try table.messages("/nav/route", as: Route.self).last?.options?.language == "fi")
     }
 
     @Test func aPublishedRouteCanBeSetAgain() async throws {

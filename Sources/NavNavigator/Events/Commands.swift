@@ -12,7 +12,10 @@ public struct RoutePreferences: Sendable, Hashable {
     public var allowsOnline = true
     /// Whether live traffic counts.
     public var usesTraffic = true
-    public var units = DistanceUnits.ofCountry
+    /// The language that is spoken, as a BCP 47 tag; nil for the node's.
+    public var language: String?
+    /// In which units distances are told; nil for the node's.
+    public var units: DistanceUnits?
 
     public init() {}
 
@@ -20,6 +23,11 @@ public struct RoutePreferences: Sendable, Hashable {
         self.options = options
         self.vehicle = vehicle
         self.allowsOnline = allowsOnline
+    }
+
+    /// The language and units that are asked for; what is not asked for is the node's.
+    public func wording(_ own: Wording) -> Wording {
+        Wording(language: language ?? own.language, units: units ?? own.units)
     }
 }
 

@@ -72,8 +72,8 @@ public struct RouteQuery: Sendable, Equatable {
     /// Whether a provider on the network may be asked.
     public var allowsOnline: Bool
     public var usesTraffic: Bool
-    /// In which units the guidance tells distances.
-    public var units: DistanceUnits
+    /// The language and units of its guidance.
+    public var wording: Wording
     /// The most alternatives to the best route.
     public var alternatives: Int
     /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.

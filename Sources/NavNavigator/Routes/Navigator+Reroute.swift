@@ -129,7 +129,7 @@ extension Navigator {
         RouteQuery(
             requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: preferences.options),
             vehicle: preferences.vehicle, allowsOnline: preferences.allowsOnline, usesTraffic: preferences.usesTraffic,
-            units: preferences.units, alternatives: alternatives, current: current,
+            wording: preferences.wording(config.wording), alternatives: alternatives, current: current,
             deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
     }
 

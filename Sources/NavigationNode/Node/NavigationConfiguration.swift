@@ -2,6 +2,7 @@ import NavKit
 package import NavConfig
 package import NavDirections
 package import NavGeo
+import NavGuidance
 package import NavMap
 package import NavMatching
 package import NavNavigator
@@ -81,7 +82,7 @@ package struct NavigationConfiguration: NodeConfiguration {
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
         ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
-            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + state + policy
+            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + wording + state + policy
             + (thresholds + tripThresholds).map(\.live)
     }
 
@@ -95,6 +96,20 @@ package struct NavigationConfiguration: NodeConfiguration {
                 guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
                 return names
             }, format: { $0.joined(separator: ",") })
+    }
+
+    private static var wording: [ConfigKey<NavigationConfiguration>] {
+        [
+            .text(
+                "guidance.language", \.navigator.wording.language, range: PhraseTable.tags,
+                "Language that is spoken and shown where a request names none.",
+                parse: { PhraseTable.named($0)?.language }, format: { $0 }),
+            .text(
+                "guidance.units", \.navigator.wording.units,
+                range: DistanceUnits.allCases.map(\.rawValue).joined(separator: " | "),
+                "Units of distances where a request names none: those of each country's roads, kilometres, or miles.",
+                parse: { DistanceUnits(rawValue: $0) }, format: { $0.rawValue }),
+        ]
     }
 
     private static var state: [ConfigKey<NavigationConfiguration>] {

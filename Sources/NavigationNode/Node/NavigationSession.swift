@@ -146,7 +146,9 @@ package final class NavigationSession {
         do throws(RouteFailure) {
             let command = try NavigatorCommand(
                 request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
-            ) { message throws(RouteFailure) in try RoutePlan(message, on: map) }
+            ) { message throws(RouteFailure) in
+                try RoutePlan(message, on: map, wording: configuration.navigator.wording)
+            }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
             if call != 0 { outcome.replies.append((call, .failed(error))) }

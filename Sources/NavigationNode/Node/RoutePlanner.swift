@@ -11,13 +11,12 @@ package import NavRouting
 /// The first query at a time when other conditions hold costs a customisation, the next ones at such times nothing.
 package final class RoutePlanner {
     private let workspace = SearchWorkspace()
-    private let options: GuidanceOptions
     /// The routers of the last map that a route was found on.
     private var cache: RouterCache?
     /// The same without traffic.
     private var freeCache: RouterCache?
 
-    package init(options: GuidanceOptions = GuidanceOptions()) { self.options = options }
+    package init() {}
 
     /// Lets go of what was made for another map than this one.
     package func adopt(_ map: MapSnapshot) {
@@ -95,8 +94,6 @@ package final class RoutePlanner {
     }
 
     private func guidance(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RouteGuidance {
-        var options = options
-        options.units = query.units
-        return RouteGuidance(route: route, graph: map.graph, options: options)
+        RouteGuidance(route: route, graph: map.graph, options: GuidanceOptions(query.wording))
     }
 }

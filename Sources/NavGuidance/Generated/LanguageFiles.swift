@@ -1,0 +1,1318 @@
+// swift-format-ignore-file
+// Generated from Languages by LanguageTests with NAVBUS_REWRITE=1; do not edit.
+
+/// The files in `Languages`, in the order of their names.
+enum LanguageFiles {
+    static let texts: [String] = [
+        ##"""
+        # Deutsch: Anweisungen im Infinitiv, Straßennamen mit Artikel und Fall.
+
+        [language]
+        tag = de
+        singular = one
+        decimal separator = ","
+        list separator = ", "
+        capitals = yes
+        characters per second = 14
+        compass = Norden, Nordosten, Osten, Südosten, Süden, Südwesten, Westen, Nordwesten
+        ordinals = erste, zweite, dritte, vierte, fünfte, sechste, siebte, achte, neunte, zehnte
+        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün
+        adjective endings = er, es, e
+
+        # Wer „Am Markt“ heißt, hat seinen Artikel schon.
+        [names]
+        first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, vor, unterm, zwischen = plain
+        first: unter, über = plain
+        reference = number
+        ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße = on f
+        ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg = on m
+        ending: ufer, feld, tor, kreuz, dreieck, eck = on n
+        ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe = in f
+        ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
+
+        # onto: wohin; on: worauf; along: dem gefolgt wird.
+        [forms]
+        onto = auf {}
+        onto.number = auf die {}
+        onto.on f = auf die {adjective:e}
+        onto.on m = auf den {adjective:en}
+        onto.on n = auf das {adjective:e}
+        onto.in f = in die {adjective:e}
+        onto.in m = in den {adjective:en}
+        on = auf {}
+        on.number = auf der {}
+        on.on f = auf der {adjective:en}
+        on.on m = auf dem {adjective:en}
+        on.on n = auf dem {adjective:en}
+        on.in f = auf der {adjective:en}
+        on.in m = auf dem {adjective:en}
+        along = {}
+        along.number = der {}
+        along.on f = der {adjective:en}
+        along.on m = dem {adjective:en}
+        along.on n = dem {adjective:en}
+        along.in f = der {adjective:en}
+        along.in m = dem {adjective:en}
+
+        [phrases]
+        sentence.distance = in {distance:dative} {instruction}
+        sentence.then = {instruction}, dann {next}
+        sentence.continue = {distance} geradeaus weiterfahren
+        sentence.continue.name = {distance} {name:along} folgen
+
+        distance.metre.one = {number} Meter
+        distance.metre.other = {number} Meter
+        distance.metre.dative.one = {number} Meter
+        distance.metre.dative.other = {number} Metern
+        distance.kilometre.1 = einen Kilometer
+        distance.kilometre.1.5 = eineinhalb Kilometer
+        distance.kilometre.one = {number} Kilometer
+        distance.kilometre.other = {number} Kilometer
+        distance.kilometre.dative.1 = einem Kilometer
+        distance.kilometre.dative.1.5 = eineinhalb Kilometern
+        distance.kilometre.dative.other = {number} Kilometern
+        distance.foot.one = {number} Fuß
+        distance.foot.other = {number} Fuß
+        distance.yard.one = {number} Yard
+        distance.yard.other = {number} Yards
+        distance.mile.0.5 = eine halbe Meile
+        distance.mile.dative.0.5 = einer halben Meile
+        distance.mile.1 = eine Meile
+        distance.mile.dative.1 = einer Meile
+        distance.mile.one = {number} Meile
+        distance.mile.other = {number} Meilen
+        display.metre = {number} m
+        display.kilometre = {number} km
+        display.foot = {number} Fuß
+        display.yard = {number} yd
+        display.mile = {number} mi
+
+        depart = nach {direction} fahren
+        depart.name = {name:on} nach {direction} fahren
+
+        turn.left = links abbiegen
+        turn.left.name = links {name:onto} abbiegen
+        turn.left.destination = links abbiegen Richtung {destination}
+        turn.right = rechts abbiegen
+        turn.right.name = rechts {name:onto} abbiegen
+        turn.right.destination = rechts abbiegen Richtung {destination}
+        turn.slight left = leicht links abbiegen
+        turn.slight left.name = leicht links {name:onto} abbiegen
+        turn.slight right = leicht rechts abbiegen
+        turn.slight right.name = leicht rechts {name:onto} abbiegen
+        turn.sharp left = scharf links abbiegen
+        turn.sharp left.name = scharf links {name:onto} abbiegen
+        turn.sharp right = scharf rechts abbiegen
+        turn.sharp right.name = scharf rechts {name:onto} abbiegen
+        turn.straight = geradeaus fahren
+        turn.straight.name = geradeaus {name:onto} fahren
+        turn.uturn = wenden
+        turn.uturn.name = wenden und {name:on} weiterfahren
+        turn.ferry = die Fähre nehmen
+        turn.ferry.name = die Fähre {name} nehmen
+
+        continue.left.name = links abbiegen und {name:along} folgen
+        continue.right.name = rechts abbiegen und {name:along} folgen
+        continue.slight left = links halten
+        continue.slight left.name = links halten und {name:along} folgen
+        continue.slight right = rechts halten
+        continue.slight right.name = rechts halten und {name:along} folgen
+        continue.sharp left.name = scharf links abbiegen und {name:along} folgen
+        continue.sharp right.name = scharf rechts abbiegen und {name:along} folgen
+        continue.straight = geradeaus weiterfahren
+        continue.straight.name = geradeaus {name:on} weiterfahren
+        continue.uturn = wenden
+        continue.uturn.name = wenden und {name:on} weiterfahren
+        new name = geradeaus weiterfahren
+        new name.name = {name:on} weiterfahren
+
+        fork.slight left = an der Gabelung links halten
+        fork.slight left.name = links {name:onto} fahren
+        fork.slight left.stay = links halten und {name:on} bleiben
+        fork.slight left.destination = links halten Richtung {destination}
+        fork.slight right = an der Gabelung rechts halten
+        fork.slight right.name = rechts {name:onto} fahren
+        fork.slight right.stay = rechts halten und {name:on} bleiben
+        fork.slight right.destination = rechts halten Richtung {destination}
+        fork.straight = an der Gabelung geradeaus fahren
+        fork.straight.name = geradeaus {name:onto} fahren
+        fork.straight.stay = geradeaus fahren und {name:on} bleiben
+        fork.straight.destination = geradeaus fahren Richtung {destination}
+        end of road.left = am Ende der Straße links abbiegen
+        end of road.left.name = am Ende der Straße links {name:onto} abbiegen
+        end of road.right = am Ende der Straße rechts abbiegen
+        end of road.right.name = am Ende der Straße rechts {name:onto} abbiegen
+
+        on ramp.slight left = die Auffahrt links nehmen
+        on ramp.left = die Auffahrt links nehmen
+        on ramp.sharp left = die Auffahrt links nehmen
+        on ramp = die Auffahrt rechts nehmen
+        on ramp.slight left.name = die Auffahrt links {name:onto} nehmen
+        on ramp.left.name = die Auffahrt links {name:onto} nehmen
+        on ramp.sharp left.name = die Auffahrt links {name:onto} nehmen
+        on ramp.name = die Auffahrt {name:onto} nehmen
+        on ramp.destination = die Auffahrt Richtung {destination} nehmen
+        on ramp.slight left.destination = die Auffahrt links Richtung {destination} nehmen
+        on ramp.left.destination = die Auffahrt links Richtung {destination} nehmen
+        off ramp.slight left = die Ausfahrt links nehmen
+        off ramp.left = die Ausfahrt links nehmen
+        off ramp = die Ausfahrt nehmen
+        off ramp.name = die Ausfahrt {name:onto} nehmen
+        off ramp.slight left.name = die Ausfahrt links {name:onto} nehmen
+        off ramp.left.name = die Ausfahrt links {name:onto} nehmen
+        off ramp.destination = die Ausfahrt Richtung {destination} nehmen
+        off ramp.slight left.destination = die Ausfahrt links Richtung {destination} nehmen
+        off ramp.left.destination = die Ausfahrt links Richtung {destination} nehmen
+        off ramp.exit = die Ausfahrt {exit} nehmen
+        off ramp.exit.name = die Ausfahrt {exit} {name:onto} nehmen
+        off ramp.exit.destination = die Ausfahrt {exit} Richtung {destination} nehmen
+        off ramp.slight left.exit = die Ausfahrt {exit} links nehmen
+        off ramp.slight left.exit.destination = die Ausfahrt {exit} links Richtung {destination} nehmen
+        merge = einfädeln
+        merge.slight left = links einfädeln
+        merge.slight right = rechts einfädeln
+        merge.name = {name:onto} einfädeln
+        merge.slight left.name = links {name:onto} einfädeln
+        merge.slight right.name = rechts {name:onto} einfädeln
+
+        roundabout = in den Kreisverkehr fahren
+        roundabout.name = im Kreisverkehr die Ausfahrt {name:onto} nehmen
+        roundabout.nth = im Kreisverkehr die {nth} Ausfahrt nehmen
+        roundabout.nth.name = im Kreisverkehr die {nth} Ausfahrt {name:onto} nehmen
+        roundabout.nth.destination = im Kreisverkehr die {nth} Ausfahrt Richtung {destination} nehmen
+        rotary = in den Kreisverkehr {rotary} fahren
+        rotary.name = im Kreisverkehr {rotary} die Ausfahrt {name:onto} nehmen
+        rotary.nth = im Kreisverkehr {rotary} die {nth} Ausfahrt nehmen
+        rotary.nth.name = im Kreisverkehr {rotary} die {nth} Ausfahrt {name:onto} nehmen
+        rotary.nth.destination = im Kreisverkehr {rotary} die {nth} Ausfahrt Richtung {destination} nehmen
+        roundabout turn.left = im Kreisverkehr links abbiegen
+        roundabout turn.left.name = im Kreisverkehr links {name:onto} abbiegen
+        roundabout turn.right = im Kreisverkehr rechts abbiegen
+        roundabout turn.right.name = im Kreisverkehr rechts {name:onto} abbiegen
+        roundabout turn.straight = im Kreisverkehr geradeaus fahren
+        roundabout turn.straight.name = im Kreisverkehr geradeaus {name:onto} fahren
+        roundabout turn.uturn = im Kreisverkehr wenden
+        exit roundabout = den Kreisverkehr verlassen
+        exit roundabout.name = den Kreisverkehr {name:onto} verlassen
+        ordinal.other = {number}.
+
+        notification.ferry = die Fähre nehmen
+        notification.ferry.name = die Fähre {name} nehmen
+        notification = weiterfahren
+        notification.leaves ferry = die Fähre verlassen
+        notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
+
+        arrive = Ankunft am Ziel
+        arrive.left = Ziel auf der linken Seite
+        arrive.right = Ziel auf der rechten Seite
+        arrive.waypoint = Ankunft am Ziel {waypoint}
+        arrive.left.waypoint = {waypoint} auf der linken Seite
+        arrive.right.waypoint = {waypoint} auf der rechten Seite
+        arrive.stop = Ankunft am nächsten Halt
+        arrive.left.stop = nächster Halt auf der linken Seite
+        arrive.right.stop = nächster Halt auf der rechten Seite
+        arrived = Sie haben Ihr Ziel erreicht
+        arrived.left = Sie haben Ihr Ziel erreicht, es liegt links
+        arrived.right = Sie haben Ihr Ziel erreicht, es liegt rechts
+        arrived.waypoint = Sie haben {waypoint} erreicht
+        arrived.left.waypoint = Sie haben {waypoint} erreicht, auf der linken Seite
+        arrived.right.waypoint = Sie haben {waypoint} erreicht, auf der rechten Seite
+        arrived.stop = Sie haben Ihren Halt erreicht
+        arrived.left.stop = Sie haben Ihren Halt erreicht, er liegt links
+        arrived.right.stop = Sie haben Ihren Halt erreicht, er liegt rechts
+
+        banner.exit = Ausfahrt
+        banner.towards = Richtung {destination}
+        """##,
+        ##"""
+        # British English: slip roads, junction numbers.
+
+        [language]
+        tag = en-GB
+        base = en
+
+        [phrases]
+        on ramp.slight left = take the slip road on the left
+        on ramp.left = take the slip road on the left
+        on ramp.sharp left = take the slip road on the left
+        on ramp = take the slip road on the right
+        on ramp.slight left.name = take the slip road on the left onto {name}
+        on ramp.left.name = take the slip road on the left onto {name}
+        on ramp.sharp left.name = take the slip road on the left onto {name}
+        on ramp.name = take the slip road onto {name}
+        on ramp.destination = take the slip road towards {destination}
+        on ramp.slight left.destination = take the slip road on the left towards {destination}
+        on ramp.left.destination = take the slip road on the left towards {destination}
+        off ramp.exit = at junction {exit}, take the exit
+        off ramp.exit.name = at junction {exit}, take the exit onto {name}
+        off ramp.exit.destination = at junction {exit}, take the exit towards {destination}
+        off ramp.slight left.exit = at junction {exit}, take the exit on the left
+        off ramp.slight left.exit.destination = at junction {exit}, take the exit on the left towards {destination}
+        exit roundabout = leave the roundabout
+        exit roundabout.name = leave the roundabout onto {name}
+        arrived.stop = you have reached your stop
+        arrived.left.stop = you have reached your stop, on the left
+        arrived.right.stop = you have reached your stop, on the right
+        banner.exit = Junction
+        """##,
+        ##"""
+        # American English: meters, toward, and road numbers as they are said.
+
+        [language]
+        tag = en-US
+        base = en
+
+        [numbers]
+        I = Interstate
+        US = US Route
+        SR = State Route
+        SH = State Highway
+        CR = County Road
+        CH = County Highway
+        FM = Farm to Market Road
+        AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY = State Route
+
+        [phrases]
+        distance.metre.one = {number} meter
+        distance.metre.other = {number} meters
+        distance.kilometre.one = {number} kilometer
+        distance.kilometre.other = {number} kilometers
+        turn.left.destination = turn left toward {destination}
+        turn.right.destination = turn right toward {destination}
+        fork.slight left.destination = keep left toward {destination}
+        fork.slight right.destination = keep right toward {destination}
+        fork.straight.destination = go straight toward {destination}
+        on ramp.destination = take the ramp toward {destination}
+        on ramp.slight left.destination = take the ramp on the left toward {destination}
+        on ramp.left.destination = take the ramp on the left toward {destination}
+        off ramp.destination = take the exit toward {destination}
+        off ramp.slight left.destination = take the exit on the left toward {destination}
+        off ramp.left.destination = take the exit on the left toward {destination}
+        off ramp.exit.destination = take exit {exit} toward {destination}
+        off ramp.slight left.exit.destination = take exit {exit} on the left toward {destination}
+        roundabout.nth.destination = at the roundabout, take the {nth} exit toward {destination}
+        rotary.nth.destination = at {rotary}, take the {nth} exit toward {destination}
+        banner.towards = Toward {destination}
+        """##,
+        ##"""
+        # English of no country: metres, ramps, towards.
+        # Adding a language is adding a file; then run LanguageTests with NAVBUS_REWRITE=1.
+
+        [language]
+        tag = en
+        singular = one
+        decimal separator = .
+        list separator = ", "
+        capitals = yes
+        characters per second = 15
+        compass = north, northeast, east, southeast, south, southwest, west, northwest
+        ordinals = first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth
+
+        [phrases]
+
+        # Sentences around an instruction.
+        sentence.distance = in {distance}, {instruction}
+        sentence.then = {instruction}, then {next}
+        sentence.continue = continue for {distance}
+        sentence.continue.name = continue on {name} for {distance}
+
+        # Distances: spoken, then displayed.
+        distance.metre.one = {number} metre
+        distance.metre.other = {number} metres
+        distance.kilometre.one = {number} kilometre
+        distance.kilometre.other = {number} kilometres
+        distance.foot.one = {number} foot
+        distance.foot.other = {number} feet
+        distance.yard.one = {number} yard
+        distance.yard.other = {number} yards
+        distance.mile.0.5 = half a mile
+        distance.mile.one = {number} mile
+        distance.mile.other = {number} miles
+        display.metre = {number} m
+        display.kilometre = {number} km
+        display.foot = {number} ft
+        display.yard = {number} yd
+        display.mile = {number} mi
+
+        # Starting out.
+        depart = head {direction}
+        depart.name = head {direction} on {name}
+
+        # Turns.
+        turn.left = turn left
+        turn.left.name = turn left onto {name}
+        turn.left.destination = turn left towards {destination}
+        turn.right = turn right
+        turn.right.name = turn right onto {name}
+        turn.right.destination = turn right towards {destination}
+        turn.slight left = turn slightly left
+        turn.slight left.name = turn slightly left onto {name}
+        turn.slight right = turn slightly right
+        turn.slight right.name = turn slightly right onto {name}
+        turn.sharp left = make a sharp left
+        turn.sharp left.name = make a sharp left onto {name}
+        turn.sharp right = make a sharp right
+        turn.sharp right.name = make a sharp right onto {name}
+        turn.straight = go straight
+        turn.straight.name = go straight onto {name}
+        turn.uturn = make a U-turn
+        turn.uturn.name = make a U-turn onto {name}
+        turn.ferry = take the ferry
+        turn.ferry.name = take the {name} ferry
+
+        # Staying on a road.
+        continue.left.name = turn left to stay on {name}
+        continue.right.name = turn right to stay on {name}
+        continue.slight left = bear left
+        continue.slight left.name = bear left to stay on {name}
+        continue.slight right = bear right
+        continue.slight right.name = bear right to stay on {name}
+        continue.sharp left.name = make a sharp left to stay on {name}
+        continue.sharp right.name = make a sharp right to stay on {name}
+        continue.straight = continue straight
+        continue.straight.name = continue straight on {name}
+        continue.uturn = make a U-turn
+        continue.uturn.name = make a U-turn and continue on {name}
+        new name = continue straight
+        new name.name = continue onto {name}
+
+        # Forks and ends of roads.
+        fork.slight left = keep left at the fork
+        fork.slight left.name = keep left onto {name}
+        fork.slight left.stay = keep left to stay on {name}
+        fork.slight left.destination = keep left towards {destination}
+        fork.slight right = keep right at the fork
+        fork.slight right.name = keep right onto {name}
+        fork.slight right.stay = keep right to stay on {name}
+        fork.slight right.destination = keep right towards {destination}
+        fork.straight = go straight at the fork
+        fork.straight.name = go straight onto {name}
+        fork.straight.stay = go straight to stay on {name}
+        fork.straight.destination = go straight towards {destination}
+        end of road.left = turn left at the end of the road
+        end of road.left.name = at the end of the road, turn left onto {name}
+        end of road.right = turn right at the end of the road
+        end of road.right.name = at the end of the road, turn right onto {name}
+
+        # Ramps.
+        on ramp.slight left = take the ramp on the left
+        on ramp.left = take the ramp on the left
+        on ramp.sharp left = take the ramp on the left
+        on ramp = take the ramp on the right
+        on ramp.slight left.name = take the ramp on the left onto {name}
+        on ramp.left.name = take the ramp on the left onto {name}
+        on ramp.sharp left.name = take the ramp on the left onto {name}
+        on ramp.name = take the ramp onto {name}
+        on ramp.destination = take the ramp towards {destination}
+        on ramp.slight left.destination = take the ramp on the left towards {destination}
+        on ramp.left.destination = take the ramp on the left towards {destination}
+        off ramp.slight left = take the exit on the left
+        off ramp.left = take the exit on the left
+        off ramp = take the exit
+        off ramp.name = take the exit onto {name}
+        off ramp.slight left.name = take the exit on the left onto {name}
+        off ramp.left.name = take the exit on the left onto {name}
+        off ramp.destination = take the exit towards {destination}
+        off ramp.slight left.destination = take the exit on the left towards {destination}
+        off ramp.left.destination = take the exit on the left towards {destination}
+        off ramp.exit = take exit {exit}
+        off ramp.exit.name = take exit {exit} onto {name}
+        off ramp.exit.destination = take exit {exit} towards {destination}
+        off ramp.slight left.exit = take exit {exit} on the left
+        off ramp.slight left.exit.destination = take exit {exit} on the left towards {destination}
+        merge = merge
+        merge.slight left = merge left
+        merge.slight right = merge right
+        merge.name = merge onto {name}
+        merge.slight left.name = merge left onto {name}
+        merge.slight right.name = merge right onto {name}
+
+        # Roundabouts.
+        roundabout = enter the roundabout
+        roundabout.name = at the roundabout, take the exit onto {name}
+        roundabout.nth = at the roundabout, take the {nth} exit
+        roundabout.nth.name = at the roundabout, take the {nth} exit onto {name}
+        roundabout.nth.destination = at the roundabout, take the {nth} exit towards {destination}
+        rotary = enter {rotary}
+        rotary.name = at {rotary}, take the exit onto {name}
+        rotary.nth = at {rotary}, take the {nth} exit
+        rotary.nth.name = at {rotary}, take the {nth} exit onto {name}
+        rotary.nth.destination = at {rotary}, take the {nth} exit towards {destination}
+        roundabout turn.left = at the roundabout, turn left
+        roundabout turn.left.name = at the roundabout, turn left onto {name}
+        roundabout turn.right = at the roundabout, turn right
+        roundabout turn.right.name = at the roundabout, turn right onto {name}
+        roundabout turn.straight = at the roundabout, go straight
+        roundabout turn.straight.name = at the roundabout, go straight onto {name}
+        roundabout turn.uturn = make a U-turn at the roundabout
+        exit roundabout = exit the roundabout
+        exit roundabout.name = exit the roundabout onto {name}
+        ordinal.other = number {number}
+
+        # Notices.
+        notification.ferry = take the ferry
+        notification.ferry.name = take the {name} ferry
+        notification = continue
+        notification.leaves ferry = leave the ferry
+        notification.leaves ferry.name = leave the ferry and continue on {name}
+
+        # Arriving: still ahead, then there.
+        arrive = you will arrive at your destination
+        arrive.left = your destination will be on the left
+        arrive.right = your destination will be on the right
+        arrive.waypoint = you will arrive at {waypoint}
+        arrive.left.waypoint = {waypoint} will be on the left
+        arrive.right.waypoint = {waypoint} will be on the right
+        arrive.stop = you will arrive at your next stop
+        arrive.left.stop = your next stop will be on the left
+        arrive.right.stop = your next stop will be on the right
+        arrived = you have arrived at your destination
+        arrived.left = you have arrived at your destination, on the left
+        arrived.right = you have arrived at your destination, on the right
+        arrived.waypoint = you have arrived at {waypoint}
+        arrived.left.waypoint = you have arrived at {waypoint}, on the left
+        arrived.right.waypoint = you have arrived at {waypoint}, on the right
+        arrived.stop = you have arrived at your stop
+        arrived.left.stop = you have arrived at your stop, on the left
+        arrived.right.stop = you have arrived at your stop, on the right
+
+        # Banners.
+        banner.exit = Exit
+        banner.towards = Towards {destination}
+        """##,
+        ##"""
+        # Español: nombres de vías con artículo; «a el» se contrae en «al».
+
+        [language]
+        tag = es
+        singular = one
+        decimal separator = ","
+        list separator = ", "
+        capitals = yes
+        characters per second = 14
+        compass = norte, noreste, este, sureste, sur, suroeste, oeste, noroeste
+        ordinals = primera, segunda, tercera, cuarta, quinta, sexta, séptima, octava, novena, décima
+
+        [names]
+        reference = number
+        first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
+        first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, gran, urbanización = f
+        first: camino, paseo, bulevar, callejón, pasaje, puente, parque, túnel, viaducto, acceso, muelle, sendero = m
+        first: carrer, passeig, camí, polígono, campo = m
+
+        # the: con artículo; to: con «a» y artículo.
+        [forms]
+        the.number = la {}
+        the.f = la {lower}
+        the.m = el {lower}
+        to = a {}
+        to.number = a la {}
+        to.f = a la {lower}
+        to.m = al {lower}
+
+        [phrases]
+        sentence.distance = en {distance}, {instruction}
+        sentence.then = {instruction}, luego {next}
+        sentence.continue = continúe durante {distance}
+        sentence.continue.name = continúe por {name:the} durante {distance}
+
+        distance.metre.one = {number} metro
+        distance.metre.other = {number} metros
+        distance.kilometre.1 = un kilómetro
+        distance.kilometre.1.5 = un kilómetro y medio
+        distance.kilometre.one = {number} kilómetro
+        distance.kilometre.other = {number} kilómetros
+        distance.foot.one = {number} pie
+        distance.foot.other = {number} pies
+        distance.yard.one = {number} yarda
+        distance.yard.other = {number} yardas
+        distance.mile.0.5 = media milla
+        distance.mile.1 = una milla
+        distance.mile.one = {number} milla
+        distance.mile.other = {number} millas
+        display.metre = {number} m
+        display.kilometre = {number} km
+        display.foot = {number} pies
+        display.yard = {number} yd
+        display.mile = {number} mi
+
+        depart = diríjase al {direction}
+        depart.name = diríjase al {direction} por {name:the}
+
+        turn.left = gire a la izquierda
+        turn.left.name = gire a la izquierda en {name:the}
+        turn.left.destination = gire a la izquierda hacia {destination}
+        turn.right = gire a la derecha
+        turn.right.name = gire a la derecha en {name:the}
+        turn.right.destination = gire a la derecha hacia {destination}
+        turn.slight left = gire ligeramente a la izquierda
+        turn.slight left.name = gire ligeramente a la izquierda en {name:the}
+        turn.slight right = gire ligeramente a la derecha
+        turn.slight right.name = gire ligeramente a la derecha en {name:the}
+        turn.sharp left = gire cerrado a la izquierda
+        turn.sharp left.name = gire cerrado a la izquierda en {name:the}
+        turn.sharp right = gire cerrado a la derecha
+        turn.sharp right.name = gire cerrado a la derecha en {name:the}
+        turn.straight = siga recto
+        turn.straight.name = siga recto por {name:the}
+        turn.uturn = cambie de sentido
+        turn.uturn.name = cambie de sentido en {name:the}
+        turn.ferry = tome el ferry
+        turn.ferry.name = tome el ferry {name}
+
+        continue.left.name = gire a la izquierda para seguir por {name:the}
+        continue.right.name = gire a la derecha para seguir por {name:the}
+        continue.slight left = manténgase a la izquierda
+        continue.slight left.name = manténgase a la izquierda para seguir por {name:the}
+        continue.slight right = manténgase a la derecha
+        continue.slight right.name = manténgase a la derecha para seguir por {name:the}
+        continue.sharp left.name = gire cerrado a la izquierda para seguir por {name:the}
+        continue.sharp right.name = gire cerrado a la derecha para seguir por {name:the}
+        continue.straight = continúe recto
+        continue.straight.name = continúe recto por {name:the}
+        continue.uturn = cambie de sentido
+        continue.uturn.name = cambie de sentido y continúe por {name:the}
+        new name = continúe recto
+        new name.name = continúe por {name:the}
+
+        fork.slight left = manténgase a la izquierda en la bifurcación
+        fork.slight left.name = manténgase a la izquierda por {name:the}
+        fork.slight left.stay = manténgase a la izquierda para seguir por {name:the}
+        fork.slight left.destination = manténgase a la izquierda hacia {destination}
+        fork.slight right = manténgase a la derecha en la bifurcación
+        fork.slight right.name = manténgase a la derecha por {name:the}
+        fork.slight right.stay = manténgase a la derecha para seguir por {name:the}
+        fork.slight right.destination = manténgase a la derecha hacia {destination}
+        fork.straight = siga recto en la bifurcación
+        fork.straight.name = siga recto por {name:the}
+        fork.straight.stay = siga recto para continuar por {name:the}
+        fork.straight.destination = siga recto hacia {destination}
+        end of road.left = gire a la izquierda al final de la vía
+        end of road.left.name = al final de la vía, gire a la izquierda en {name:the}
+        end of road.right = gire a la derecha al final de la vía
+        end of road.right.name = al final de la vía, gire a la derecha en {name:the}
+
+        on ramp.slight left = tome el acceso de la izquierda
+        on ramp.left = tome el acceso de la izquierda
+        on ramp.sharp left = tome el acceso de la izquierda
+        on ramp = tome el acceso de la derecha
+        on ramp.slight left.name = tome el acceso de la izquierda {name:to}
+        on ramp.left.name = tome el acceso de la izquierda {name:to}
+        on ramp.sharp left.name = tome el acceso de la izquierda {name:to}
+        on ramp.name = tome el acceso {name:to}
+        on ramp.destination = tome el acceso hacia {destination}
+        on ramp.slight left.destination = tome el acceso de la izquierda hacia {destination}
+        on ramp.left.destination = tome el acceso de la izquierda hacia {destination}
+        off ramp.slight left = tome la salida de la izquierda
+        off ramp.left = tome la salida de la izquierda
+        off ramp = tome la salida
+        off ramp.name = tome la salida {name:to}
+        off ramp.slight left.name = tome la salida de la izquierda {name:to}
+        off ramp.left.name = tome la salida de la izquierda {name:to}
+        off ramp.destination = tome la salida hacia {destination}
+        off ramp.slight left.destination = tome la salida de la izquierda hacia {destination}
+        off ramp.left.destination = tome la salida de la izquierda hacia {destination}
+        off ramp.exit = tome la salida {exit}
+        off ramp.exit.name = tome la salida {exit} {name:to}
+        off ramp.exit.destination = tome la salida {exit} hacia {destination}
+        off ramp.slight left.exit = tome la salida {exit} a la izquierda
+        off ramp.slight left.exit.destination = tome la salida {exit} a la izquierda hacia {destination}
+        merge = incorpórese a la vía
+        merge.slight left = incorpórese por la izquierda
+        merge.slight right = incorpórese por la derecha
+        merge.name = incorpórese {name:to}
+        merge.slight left.name = incorpórese por la izquierda {name:to}
+        merge.slight right.name = incorpórese por la derecha {name:to}
+
+        roundabout = entre en la rotonda
+        roundabout.name = en la rotonda, tome la salida {name:to}
+        roundabout.nth = en la rotonda, tome la {nth} salida
+        roundabout.nth.name = en la rotonda, tome la {nth} salida {name:to}
+        roundabout.nth.destination = en la rotonda, tome la {nth} salida hacia {destination}
+        rotary = entre en {rotary:the}
+        rotary.name = en {rotary:the}, tome la salida {name:to}
+        rotary.nth = en {rotary:the}, tome la {nth} salida
+        rotary.nth.name = en {rotary:the}, tome la {nth} salida {name:to}
+        rotary.nth.destination = en {rotary:the}, tome la {nth} salida hacia {destination}
+        roundabout turn.left = en la rotonda, gire a la izquierda
+        roundabout turn.left.name = en la rotonda, gire a la izquierda en {name:the}
+        roundabout turn.right = en la rotonda, gire a la derecha
+        roundabout turn.right.name = en la rotonda, gire a la derecha en {name:the}
+        roundabout turn.straight = en la rotonda, siga recto
+        roundabout turn.straight.name = en la rotonda, siga recto por {name:the}
+        roundabout turn.uturn = cambie de sentido en la rotonda
+        exit roundabout = salga de la rotonda
+        exit roundabout.name = salga de la rotonda {name:to}
+        ordinal.other = {number}.ª
+
+        notification.ferry = tome el ferry
+        notification.ferry.name = tome el ferry {name}
+        notification = continúe
+        notification.leaves ferry = salga del ferry
+        notification.leaves ferry.name = salga del ferry y continúe por {name:the}
+
+        arrive = llegará a su destino
+        arrive.left = su destino estará a la izquierda
+        arrive.right = su destino estará a la derecha
+        arrive.waypoint = llegará a {waypoint}
+        arrive.left.waypoint = {waypoint} estará a la izquierda
+        arrive.right.waypoint = {waypoint} estará a la derecha
+        arrive.stop = llegará a su próxima parada
+        arrive.left.stop = su próxima parada estará a la izquierda
+        arrive.right.stop = su próxima parada estará a la derecha
+        arrived = ha llegado a su destino
+        arrived.left = ha llegado a su destino, a la izquierda
+        arrived.right = ha llegado a su destino, a la derecha
+        arrived.waypoint = ha llegado a {waypoint}
+        arrived.left.waypoint = ha llegado a {waypoint}, a la izquierda
+        arrived.right.waypoint = ha llegado a {waypoint}, a la derecha
+        arrived.stop = ha llegado a su parada
+        arrived.left.stop = ha llegado a su parada, a la izquierda
+        arrived.right.stop = ha llegado a su parada, a la derecha
+
+        banner.exit = Salida
+        banner.towards = Hacia {destination}
+        """##,
+        ##"""
+        # Suomi: kadunnimet taipuvat loppuosansa mukaan, matkat genetiivissä ja partitiivissa.
+
+        [language]
+        tag = fi
+        singular = one
+        decimal separator = ","
+        list separator = ", "
+        capitals = yes
+        characters per second = 14
+        compass = pohjoiseen, koilliseen, itään, kaakkoon, etelään, lounaaseen, länteen, luoteeseen
+        ordinals = ensimmäisestä, toisesta, kolmannesta, neljännestä, viidennestä, kuudennesta, seitsemännestä, kahdeksannesta, yhdeksännestä, kymmenennestä
+
+        [names]
+        reference = number
+        ending: katu = katu
+        ending: tie = tie
+        ending: kuja = kuja
+        ending: polku = polku
+        ending: väylä = väylä
+        ending: ranta = ranta
+        ending: tori = tori
+        ending: aukio = aukio
+        ending: kaari = kaari
+        ending: silta = silta
+        ending: rinne = rinne
+        ending: raitti = raitti
+        ending: mäki = mäki
+        ending: puistikko = puistikko
+        ending: reitti = reitti
+        ending: portti = portti
+        ending: esplanadi, bulevardi, laituri = i
+        ending: penger = penger
+        ending: ura = ura
+        ending: laita = laita
+        ending: harju = harju
+        ending: niitty = niitty
+
+        # onto: mihin; on: missä.
+        [forms]
+        onto = tielle {}
+        onto.number = tielle {}
+        onto.katu = {stem}kadulle
+        onto.tie = {stem}tielle
+        onto.kuja = {stem}kujalle
+        onto.polku = {stem}polulle
+        onto.väylä = {stem}väylälle
+        onto.ranta = {stem}rannalle
+        onto.tori = {stem}torille
+        onto.aukio = {stem}aukiolle
+        onto.kaari = {stem}kaarelle
+        onto.silta = {stem}sillalle
+        onto.rinne = {stem}rinteelle
+        onto.raitti = {stem}raitille
+        onto.mäki = {stem}mäelle
+        onto.puistikko = {stem}puistikolle
+        onto.i = {}lle
+        onto.reitti = {stem}reitille
+        onto.portti = {stem}portille
+        onto.penger = {stem}penkereelle
+        onto.ura = {stem}uralle
+        onto.laita = {stem}laidalle
+        onto.harju = {stem}harjulle
+        onto.niitty = {stem}niitylle
+        on = tiellä {}
+        on.number = tiellä {}
+        on.katu = {stem}kadulla
+        on.tie = {stem}tiellä
+        on.kuja = {stem}kujalla
+        on.polku = {stem}polulla
+        on.väylä = {stem}väylällä
+        on.ranta = {stem}rannalla
+        on.tori = {stem}torilla
+        on.aukio = {stem}aukiolla
+        on.kaari = {stem}kaarella
+        on.silta = {stem}sillalla
+        on.rinne = {stem}rinteellä
+        on.raitti = {stem}raitilla
+        on.mäki = {stem}mäellä
+        on.puistikko = {stem}puistikolla
+        on.i = {}lla
+        on.reitti = {stem}reitillä
+        on.portti = {stem}portilla
+        on.penger = {stem}penkereellä
+        on.ura = {stem}uralla
+        on.laita = {stem}laidalla
+        on.harju = {stem}harjulla
+        on.niitty = {stem}niityllä
+
+        [phrases]
+        sentence.distance = {distance:genitive} päästä {instruction}
+        sentence.then = {instruction}, sitten {next}
+        sentence.continue = jatka {distance}
+        sentence.continue.name = jatka {name:on} {distance}
+
+        distance.metre.one = {number} metri
+        distance.metre.other = {number} metriä
+        distance.metre.genitive.one = {number} metrin
+        distance.metre.genitive.other = {number} metrin
+        distance.kilometre.1 = kilometri
+        distance.kilometre.1.5 = puolitoista kilometriä
+        distance.kilometre.one = {number} kilometri
+        distance.kilometre.other = {number} kilometriä
+        distance.kilometre.genitive.1 = kilometrin
+        distance.kilometre.genitive.1.5 = puolentoista kilometrin
+        distance.kilometre.genitive.other = {number} kilometrin
+        distance.foot.one = {number} jalka
+        distance.foot.other = {number} jalkaa
+        distance.foot.genitive.one = {number} jalan
+        distance.foot.genitive.other = {number} jalan
+        distance.yard.one = {number} jaardi
+        distance.yard.other = {number} jaardia
+        distance.yard.genitive.one = {number} jaardin
+        distance.yard.genitive.other = {number} jaardin
+        distance.mile.0.5 = puoli mailia
+        distance.mile.1 = maili
+        distance.mile.one = {number} maili
+        distance.mile.other = {number} mailia
+        distance.mile.genitive.0.5 = puolen mailin
+        distance.mile.genitive.1 = mailin
+        distance.mile.genitive.other = {number} mailin
+        display.metre = {number} m
+        display.kilometre = {number} km
+        display.foot = {number} jalkaa
+        display.yard = {number} jaardia
+        display.mile = {number} mailia
+
+        depart = aja {direction}
+        depart.name = aja {name:on} {direction}
+
+        turn.left = käänny vasemmalle
+        turn.left.name = käänny vasemmalle {name:onto}
+        turn.left.destination = käänny vasemmalle, suuntana {destination}
+        turn.right = käänny oikealle
+        turn.right.name = käänny oikealle {name:onto}
+        turn.right.destination = käänny oikealle, suuntana {destination}
+        turn.slight left = käänny loivasti vasemmalle
+        turn.slight left.name = käänny loivasti vasemmalle {name:onto}
+        turn.slight right = käänny loivasti oikealle
+        turn.slight right.name = käänny loivasti oikealle {name:onto}
+        turn.sharp left = käänny jyrkästi vasemmalle
+        turn.sharp left.name = käänny jyrkästi vasemmalle {name:onto}
+        turn.sharp right = käänny jyrkästi oikealle
+        turn.sharp right.name = käänny jyrkästi oikealle {name:onto}
+        turn.straight = aja suoraan
+        turn.straight.name = aja suoraan {name:onto}
+        turn.uturn = tee U-käännös
+        turn.uturn.name = tee U-käännös {name:onto}
+        turn.ferry = aja lautalle
+        turn.ferry.name = aja lautalle {name}
+
+        continue.left.name = käänny vasemmalle ja pysy {name:on}
+        continue.right.name = käänny oikealle ja pysy {name:on}
+        continue.slight left = pysy vasemmalla
+        continue.slight left.name = pidä vasemmalle ja pysy {name:on}
+        continue.slight right = pysy oikealla
+        continue.slight right.name = pidä oikealle ja pysy {name:on}
+        continue.sharp left.name = käänny jyrkästi vasemmalle ja pysy {name:on}
+        continue.sharp right.name = käänny jyrkästi oikealle ja pysy {name:on}
+        continue.straight = jatka suoraan
+        continue.straight.name = jatka suoraan {name:on}
+        continue.uturn = tee U-käännös
+        continue.uturn.name = tee U-käännös ja jatka {name:on}
+        new name = jatka suoraan
+        new name.name = jatka {name:onto}
+
+        fork.slight left = pysy vasemmalla tienhaarassa
+        fork.slight left.name = jatka vasemmalle {name:onto}
+        fork.slight left.stay = pidä vasemmalle ja pysy {name:on}
+        fork.slight left.destination = pysy vasemmalla, suuntana {destination}
+        fork.slight right = pysy oikealla tienhaarassa
+        fork.slight right.name = jatka oikealle {name:onto}
+        fork.slight right.stay = pidä oikealle ja pysy {name:on}
+        fork.slight right.destination = pysy oikealla, suuntana {destination}
+        fork.straight = aja tienhaarassa suoraan
+        fork.straight.name = aja suoraan {name:onto}
+        fork.straight.stay = aja suoraan ja pysy {name:on}
+        fork.straight.destination = aja suoraan, suuntana {destination}
+        end of road.left = käänny tien päässä vasemmalle
+        end of road.left.name = käänny tien päässä vasemmalle {name:onto}
+        end of road.right = käänny tien päässä oikealle
+        end of road.right.name = käänny tien päässä oikealle {name:onto}
+
+        on ramp.slight left = aja vasemmanpuoleiselle rampille
+        on ramp.left = aja vasemmanpuoleiselle rampille
+        on ramp.sharp left = aja vasemmanpuoleiselle rampille
+        on ramp = aja oikeanpuoleiselle rampille
+        on ramp.slight left.name = aja vasemmanpuoleista ramppia {name:onto}
+        on ramp.left.name = aja vasemmanpuoleista ramppia {name:onto}
+        on ramp.sharp left.name = aja vasemmanpuoleista ramppia {name:onto}
+        on ramp.name = aja ramppia {name:onto}
+        on ramp.destination = aja rampille, suuntana {destination}
+        on ramp.slight left.destination = aja vasemmanpuoleiselle rampille, suuntana {destination}
+        on ramp.left.destination = aja vasemmanpuoleiselle rampille, suuntana {destination}
+        off ramp.slight left = poistu vasemmalla olevasta liittymästä
+        off ramp.left = poistu vasemmalla olevasta liittymästä
+        off ramp = poistu liittymästä
+        off ramp.name = poistu liittymästä {name:onto}
+        off ramp.slight left.name = poistu vasemmalla olevasta liittymästä {name:onto}
+        off ramp.left.name = poistu vasemmalla olevasta liittymästä {name:onto}
+        off ramp.destination = poistu liittymästä, suuntana {destination}
+        off ramp.slight left.destination = poistu vasemmalla olevasta liittymästä, suuntana {destination}
+        off ramp.left.destination = poistu vasemmalla olevasta liittymästä, suuntana {destination}
+        off ramp.exit = poistu liittymästä {exit}
+        off ramp.exit.name = poistu liittymästä {exit} {name:onto}
+        off ramp.exit.destination = poistu liittymästä {exit}, suuntana {destination}
+        off ramp.slight left.exit = poistu vasemmalla olevasta liittymästä {exit}
+        off ramp.slight left.exit.destination = poistu vasemmalla olevasta liittymästä {exit}, suuntana {destination}
+        merge = liity liikenteeseen
+        merge.slight left = liity vasemmalle
+        merge.slight right = liity oikealle
+        merge.name = liity {name:onto}
+        merge.slight left.name = liity vasemmalle {name:onto}
+        merge.slight right.name = liity oikealle {name:onto}
+
+        roundabout = aja liikenneympyrään
+        roundabout.name = poistu liikenneympyrästä {name:onto}
+        roundabout.nth = liikenneympyrässä poistu {nth} liittymästä
+        roundabout.nth.name = liikenneympyrässä poistu {nth} liittymästä {name:onto}
+        roundabout.nth.destination = liikenneympyrässä poistu {nth} liittymästä, suuntana {destination}
+        rotary = aja liikenneympyrään {rotary}
+        rotary.name = liikenneympyrässä {rotary} poistu {name:onto}
+        rotary.nth = liikenneympyrässä {rotary} poistu {nth} liittymästä
+        rotary.nth.name = liikenneympyrässä {rotary} poistu {nth} liittymästä {name:onto}
+        rotary.nth.destination = liikenneympyrässä {rotary} poistu {nth} liittymästä, suuntana {destination}
+        roundabout turn.left = käänny liikenneympyrässä vasemmalle
+        roundabout turn.left.name = käänny liikenneympyrässä vasemmalle {name:onto}
+        roundabout turn.right = käänny liikenneympyrässä oikealle
+        roundabout turn.right.name = käänny liikenneympyrässä oikealle {name:onto}
+        roundabout turn.straight = aja liikenneympyrässä suoraan
+        roundabout turn.straight.name = aja liikenneympyrässä suoraan {name:onto}
+        roundabout turn.uturn = tee U-käännös liikenneympyrässä
+        exit roundabout = poistu liikenneympyrästä
+        exit roundabout.name = poistu liikenneympyrästä {name:onto}
+        ordinal.other = {number}.
+
+        notification.ferry = aja lautalle
+        notification.ferry.name = aja lautalle {name}
+        notification = jatka
+        notification.leaves ferry = poistu lautalta
+        notification.leaves ferry.name = poistu lautalta ja jatka {name:on}
+
+        arrive = saavut määränpäähän
+        arrive.left = määränpää on vasemmalla
+        arrive.right = määränpää on oikealla
+        arrive.waypoint = saavut kohteeseen {waypoint}
+        arrive.left.waypoint = {waypoint} on vasemmalla
+        arrive.right.waypoint = {waypoint} on oikealla
+        arrive.stop = saavut seuraavaan pysähdyspaikkaan
+        arrive.left.stop = seuraava pysähdyspaikka on vasemmalla
+        arrive.right.stop = seuraava pysähdyspaikka on oikealla
+        arrived = olet saapunut määränpäähän
+        arrived.left = olet saapunut määränpäähän, se on vasemmalla
+        arrived.right = olet saapunut määränpäähän, se on oikealla
+        arrived.waypoint = olet saapunut kohteeseen {waypoint}
+        arrived.left.waypoint = olet saapunut kohteeseen {waypoint}, se on vasemmalla
+        arrived.right.waypoint = olet saapunut kohteeseen {waypoint}, se on oikealla
+        arrived.stop = olet saapunut pysähdyspaikkaan
+        arrived.left.stop = olet saapunut pysähdyspaikkaan, se on vasemmalla
+        arrived.right.stop = olet saapunut pysähdyspaikkaan, se on oikealla
+
+        banner.exit = Liittymä
+        banner.towards = Suunta {destination}
+        """##,
+        ##"""
+        # Français : noms de voies avec article, élision et préposition.
+
+        [language]
+        tag = fr
+        singular = below-two
+        decimal separator = ","
+        list separator = ", "
+        capitals = yes
+        characters per second = 14
+        compass = le nord, le nord-est, l'est, le sud-est, le sud, le sud-ouest, l'ouest, le nord-ouest
+        ordinals = première, deuxième, troisième, quatrième, cinquième, sixième, septième, huitième, neuvième, dixième
+
+        [names]
+        reference: A, E = number vowel
+        reference = number
+        first: rue, ruelle, venelle, cour = dans la
+        first: place, route, voie, rocade, promenade, chaussée, montée, côte, rampe, rive, levée, nationale, départementale = la
+        first: avenue, autoroute, esplanade = vowel
+        first: allée, impasse = dans vowel
+        first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart = le
+        first: chemin, passage, sentier, square, clos, lotissement, hameau, parvis = dans le
+
+        # onto : où l'on tourne ; the : avec l'article.
+        [forms]
+        onto = sur {}
+        onto.number = sur la {}
+        onto.number vowel = sur l'{}
+        onto.vowel = sur l'{lower}
+        onto.la = sur la {lower}
+        onto.le = sur le {lower}
+        onto.dans la = dans la {lower}
+        onto.dans le = dans le {lower}
+        onto.dans vowel = dans l'{lower}
+        the = {}
+        the.number = la {}
+        the.number vowel = l'{}
+        the.vowel = l'{lower}
+        the.la = la {lower}
+        the.le = le {lower}
+        the.dans la = la {lower}
+        the.dans le = le {lower}
+        the.dans vowel = l'{lower}
+
+        [phrases]
+        sentence.distance = dans {distance}, {instruction}
+        sentence.then = {instruction}, puis {next}
+        sentence.continue = continuez pendant {distance}
+        sentence.continue.name = continuez sur {name:the} pendant {distance}
+
+        distance.metre.one = {number} mètre
+        distance.metre.other = {number} mètres
+        distance.kilometre.1 = un kilomètre
+        distance.kilometre.1.5 = un kilomètre et demi
+        distance.kilometre.one = {number} kilomètre
+        distance.kilometre.other = {number} kilomètres
+        distance.foot.one = {number} pied
+        distance.foot.other = {number} pieds
+        distance.yard.one = {number} yard
+        distance.yard.other = {number} yards
+        distance.mile.0.5 = un demi-mile
+        distance.mile.1 = un mile
+        distance.mile.one = {number} mile
+        distance.mile.other = {number} miles
+        display.metre = {number} m
+        display.kilometre = {number} km
+        display.foot = {number} pi
+        display.yard = {number} yd
+        display.mile = {number} mi
+
+        depart = dirigez-vous vers {direction}
+        depart.name = dirigez-vous vers {direction} sur {name:the}
+
+        turn.left = tournez à gauche
+        turn.left.name = tournez à gauche {name:onto}
+        turn.left.destination = tournez à gauche, direction {destination}
+        turn.right = tournez à droite
+        turn.right.name = tournez à droite {name:onto}
+        turn.right.destination = tournez à droite, direction {destination}
+        turn.slight left = tournez légèrement à gauche
+        turn.slight left.name = tournez légèrement à gauche {name:onto}
+        turn.slight right = tournez légèrement à droite
+        turn.slight right.name = tournez légèrement à droite {name:onto}
+        turn.sharp left = tournez franchement à gauche
+        turn.sharp left.name = tournez franchement à gauche {name:onto}
+        turn.sharp right = tournez franchement à droite
+        turn.sharp right.name = tournez franchement à droite {name:onto}
+        turn.straight = allez tout droit
+        turn.straight.name = allez tout droit {name:onto}
+        turn.uturn = faites demi-tour
+        turn.uturn.name = faites demi-tour {name:onto}
+        turn.ferry = prenez le ferry
+        turn.ferry.name = prenez le ferry {name}
+
+        continue.left.name = tournez à gauche pour rester sur {name:the}
+        continue.right.name = tournez à droite pour rester sur {name:the}
+        continue.slight left = serrez à gauche
+        continue.slight left.name = serrez à gauche pour rester sur {name:the}
+        continue.slight right = serrez à droite
+        continue.slight right.name = serrez à droite pour rester sur {name:the}
+        continue.sharp left.name = tournez franchement à gauche pour rester sur {name:the}
+        continue.sharp right.name = tournez franchement à droite pour rester sur {name:the}
+        continue.straight = continuez tout droit
+        continue.straight.name = continuez tout droit sur {name:the}
+        continue.uturn = faites demi-tour
+        continue.uturn.name = faites demi-tour et continuez sur {name:the}
+        new name = continuez tout droit
+        new name.name = continuez sur {name:the}
+
+        fork.slight left = serrez à gauche à l'embranchement
+        fork.slight left.name = serrez à gauche {name:onto}
+        fork.slight left.stay = serrez à gauche pour rester sur {name:the}
+        fork.slight left.destination = serrez à gauche, direction {destination}
+        fork.slight right = serrez à droite à l'embranchement
+        fork.slight right.name = serrez à droite {name:onto}
+        fork.slight right.stay = serrez à droite pour rester sur {name:the}
+        fork.slight right.destination = serrez à droite, direction {destination}
+        fork.straight = allez tout droit à l'embranchement
+        fork.straight.name = allez tout droit {name:onto}
+        fork.straight.stay = allez tout droit pour rester sur {name:the}
+        fork.straight.destination = allez tout droit, direction {destination}
+        end of road.left = tournez à gauche au bout de la route
+        end of road.left.name = au bout de la route, tournez à gauche {name:onto}
+        end of road.right = tournez à droite au bout de la route
+        end of road.right.name = au bout de la route, tournez à droite {name:onto}
+
+        on ramp.slight left = prenez la bretelle à gauche
+        on ramp.left = prenez la bretelle à gauche
+        on ramp.sharp left = prenez la bretelle à gauche
+        on ramp = prenez la bretelle à droite
+        on ramp.slight left.name = prenez la bretelle à gauche vers {name:the}
+        on ramp.left.name = prenez la bretelle à gauche vers {name:the}
+        on ramp.sharp left.name = prenez la bretelle à gauche vers {name:the}
+        on ramp.name = prenez la bretelle vers {name:the}
+        on ramp.destination = prenez la bretelle, direction {destination}
+        on ramp.slight left.destination = prenez la bretelle à gauche, direction {destination}
+        on ramp.left.destination = prenez la bretelle à gauche, direction {destination}
+        off ramp.slight left = prenez la sortie à gauche
+        off ramp.left = prenez la sortie à gauche
+        off ramp = prenez la sortie
+        off ramp.name = prenez la sortie vers {name:the}
+        off ramp.slight left.name = prenez la sortie à gauche vers {name:the}
+        off ramp.left.name = prenez la sortie à gauche vers {name:the}
+        off ramp.destination = prenez la sortie, direction {destination}
+        off ramp.slight left.destination = prenez la sortie à gauche, direction {destination}
+        off ramp.left.destination = prenez la sortie à gauche, direction {destination}
+        off ramp.exit = prenez la sortie {exit}
+        off ramp.exit.name = prenez la sortie {exit} vers {name:the}
+        off ramp.exit.destination = prenez la sortie {exit}, direction {destination}
+        off ramp.slight left.exit = prenez la sortie {exit} à gauche
+        off ramp.slight left.exit.destination = prenez la sortie {exit} à gauche, direction {destination}
+        merge = insérez-vous dans la circulation
+        merge.slight left = insérez-vous à gauche
+        merge.slight right = insérez-vous à droite
+        merge.name = insérez-vous sur {name:the}
+        merge.slight left.name = insérez-vous à gauche sur {name:the}
+        merge.slight right.name = insérez-vous à droite sur {name:the}
+
+        roundabout = engagez-vous dans le rond-point
+        roundabout.name = au rond-point, prenez la sortie vers {name:the}
+        roundabout.nth = au rond-point, prenez la {nth} sortie
+        roundabout.nth.name = au rond-point, prenez la {nth} sortie vers {name:the}
+        roundabout.nth.destination = au rond-point, prenez la {nth} sortie, direction {destination}
+        rotary = engagez-vous sur {rotary:the}
+        rotary.name = sur {rotary:the}, prenez la sortie vers {name:the}
+        rotary.nth = sur {rotary:the}, prenez la {nth} sortie
+        rotary.nth.name = sur {rotary:the}, prenez la {nth} sortie vers {name:the}
+        rotary.nth.destination = sur {rotary:the}, prenez la {nth} sortie, direction {destination}
+        roundabout turn.left = au rond-point, tournez à gauche
+        roundabout turn.left.name = au rond-point, tournez à gauche {name:onto}
+        roundabout turn.right = au rond-point, tournez à droite
+        roundabout turn.right.name = au rond-point, tournez à droite {name:onto}
+        roundabout turn.straight = au rond-point, allez tout droit
+        roundabout turn.straight.name = au rond-point, allez tout droit {name:onto}
+        roundabout turn.uturn = faites demi-tour au rond-point
+        exit roundabout = quittez le rond-point
+        exit roundabout.name = quittez le rond-point vers {name:the}
+        ordinal.other = {number}e
+
+        notification.ferry = prenez le ferry
+        notification.ferry.name = prenez le ferry {name}
+        notification = continuez
+        notification.leaves ferry = quittez le ferry
+        notification.leaves ferry.name = quittez le ferry et continuez sur {name:the}
+
+        arrive = vous arriverez à destination
+        arrive.left = votre destination sera sur la gauche
+        arrive.right = votre destination sera sur la droite
+        arrive.waypoint = vous arriverez à l'étape {waypoint}
+        arrive.left.waypoint = {waypoint} sera sur la gauche
+        arrive.right.waypoint = {waypoint} sera sur la droite
+        arrive.stop = vous arriverez à la prochaine étape
+        arrive.left.stop = la prochaine étape sera sur la gauche
+        arrive.right.stop = la prochaine étape sera sur la droite
+        arrived = vous êtes arrivé à destination
+        arrived.left = vous êtes arrivé à destination, sur la gauche
+        arrived.right = vous êtes arrivé à destination, sur la droite
+        arrived.waypoint = vous êtes arrivé à l'étape {waypoint}
+        arrived.left.waypoint = vous êtes arrivé à l'étape {waypoint}, sur la gauche
+        arrived.right.waypoint = vous êtes arrivé à l'étape {waypoint}, sur la droite
+        arrived.stop = vous êtes arrivé à votre étape
+        arrived.left.stop = vous êtes arrivé à votre étape, sur la gauche
+        arrived.right.stop = vous êtes arrivé à votre étape, sur la droite
+
+        banner.exit = Sortie
+        banner.towards = Direction {destination}
+        """##,
+        ##"""
+        # 简体中文
+
+        [language]
+        tag = zh-Hans
+        covers = zh, zh-CN, zh-SG, cmn-Hans
+        excepts = zh-Hant, zh-TW, zh-HK, zh-MO
+        singular = never
+        decimal separator = .
+        list separator = 、
+        capitals = no
+        characters per second = 4.5
+        compass = 北, 东北, 东, 东南, 南, 西南, 西, 西北
+        ordinals = 第一个, 第二个, 第三个, 第四个, 第五个, 第六个, 第七个, 第八个, 第九个, 第十个
+
+        [phrases]
+        sentence.distance = {distance}后，{instruction}
+        sentence.then = {instruction}，然后{next}
+        sentence.continue = 继续行驶{distance}
+        sentence.continue.name = 沿{name}继续行驶{distance}
+
+        distance.metre.other = {number}米
+        distance.kilometre.other = {number}公里
+        distance.foot.other = {number}英尺
+        distance.yard.other = {number}码
+        distance.mile.0.5 = 半英里
+        distance.mile.other = {number}英里
+        display.metre = {number}米
+        display.kilometre = {number}公里
+        display.foot = {number}英尺
+        display.yard = {number}码
+        display.mile = {number}英里
+
+        depart = 向{direction}行驶
+        depart.name = 沿{name}向{direction}行驶
+
+        turn.left = 左转
+        turn.left.name = 左转进入{name}
+        turn.left.destination = 左转，往{destination}方向
+        turn.right = 右转
+        turn.right.name = 右转进入{name}
+        turn.right.destination = 右转，往{destination}方向
+        turn.slight left = 向左前方行驶
+        turn.slight left.name = 向左前方行驶，进入{name}
+        turn.slight right = 向右前方行驶
+        turn.slight right.name = 向右前方行驶，进入{name}
+        turn.sharp left = 向左后方转弯
+        turn.sharp left.name = 向左后方转弯，进入{name}
+        turn.sharp right = 向右后方转弯
+        turn.sharp right.name = 向右后方转弯，进入{name}
+        turn.straight = 直行
+        turn.straight.name = 直行进入{name}
+        turn.uturn = 掉头
+        turn.uturn.name = 掉头进入{name}
+        turn.ferry = 乘渡轮
+        turn.ferry.name = 乘坐{name}渡轮
+
+        continue.left.name = 左转，继续沿{name}行驶
+        continue.right.name = 右转，继续沿{name}行驶
+        continue.slight left = 靠左行驶
+        continue.slight left.name = 靠左，继续沿{name}行驶
+        continue.slight right = 靠右行驶
+        continue.slight right.name = 靠右，继续沿{name}行驶
+        continue.sharp left.name = 向左后方转弯，继续沿{name}行驶
+        continue.sharp right.name = 向右后方转弯，继续沿{name}行驶
+        continue.straight = 继续直行
+        continue.straight.name = 沿{name}继续直行
+        continue.uturn = 掉头
+        continue.uturn.name = 掉头，继续沿{name}行驶
+        new name = 继续直行
+        new name.name = 继续直行，进入{name}
+
+        fork.slight left = 在岔路口靠左
+        fork.slight left.name = 靠左进入{name}
+        fork.slight left.stay = 靠左，继续沿{name}行驶
+        fork.slight left.destination = 靠左，往{destination}方向
+        fork.slight right = 在岔路口靠右
+        fork.slight right.name = 靠右进入{name}
+        fork.slight right.stay = 靠右，继续沿{name}行驶
+        fork.slight right.destination = 靠右，往{destination}方向
+        fork.straight = 在岔路口直行
+        fork.straight.name = 直行进入{name}
+        fork.straight.stay = 直行，继续沿{name}行驶
+        fork.straight.destination = 直行，往{destination}方向
+        end of road.left = 在道路尽头左转
+        end of road.left.name = 在道路尽头左转进入{name}
+        end of road.right = 在道路尽头右转
+        end of road.right.name = 在道路尽头右转进入{name}
+
+        on ramp.slight left = 从左侧驶入匝道
+        on ramp.left = 从左侧驶入匝道
+        on ramp.sharp left = 从左侧驶入匝道
+        on ramp = 从右侧驶入匝道
+        on ramp.slight left.name = 从左侧匝道进入{name}
+        on ramp.left.name = 从左侧匝道进入{name}
+        on ramp.sharp left.name = 从左侧匝道进入{name}
+        on ramp.name = 从匝道进入{name}
+        on ramp.destination = 驶入匝道，往{destination}方向
+        on ramp.slight left.destination = 从左侧驶入匝道，往{destination}方向
+        on ramp.left.destination = 从左侧驶入匝道，往{destination}方向
+        off ramp.slight left = 从左侧出口驶出
+        off ramp.left = 从左侧出口驶出
+        off ramp = 从出口驶出
+        off ramp.name = 从出口驶出，进入{name}
+        off ramp.slight left.name = 从左侧出口驶出，进入{name}
+        off ramp.left.name = 从左侧出口驶出，进入{name}
+        off ramp.destination = 从出口驶出，往{destination}方向
+        off ramp.slight left.destination = 从左侧出口驶出，往{destination}方向
+        off ramp.left.destination = 从左侧出口驶出，往{destination}方向
+        off ramp.exit = 从{exit}出口驶出
+        off ramp.exit.name = 从{exit}出口驶出，进入{name}
+        off ramp.exit.destination = 从{exit}出口驶出，往{destination}方向
+        off ramp.slight left.exit = 从左侧{exit}出口驶出
+        off ramp.slight left.exit.destination = 从左侧{exit}出口驶出，往{destination}方向
+        merge = 汇入车流
+        merge.slight left = 向左汇入车流
+        merge.slight right = 向右汇入车流
+        merge.name = 汇入{name}
+        merge.slight left.name = 向左汇入{name}
+        merge.slight right.name = 向右汇入{name}
+
+        roundabout = 进入环岛
+        roundabout.name = 在环岛，从通往{name}的出口驶出
+        roundabout.nth = 在环岛，从{nth}出口驶出
+        roundabout.nth.name = 在环岛，从{nth}出口驶出，进入{name}
+        roundabout.nth.destination = 在环岛，从{nth}出口驶出，往{destination}方向
+        rotary = 进入{rotary}
+        rotary.name = 在{rotary}，从通往{name}的出口驶出
+        rotary.nth = 在{rotary}，从{nth}出口驶出
+        rotary.nth.name = 在{rotary}，从{nth}出口驶出，进入{name}
+        rotary.nth.destination = 在{rotary}，从{nth}出口驶出，往{destination}方向
+        roundabout turn.left = 在环岛左转
+        roundabout turn.left.name = 在环岛左转进入{name}
+        roundabout turn.right = 在环岛右转
+        roundabout turn.right.name = 在环岛右转进入{name}
+        roundabout turn.straight = 在环岛直行
+        roundabout turn.straight.name = 在环岛直行进入{name}
+        roundabout turn.uturn = 在环岛掉头
+        exit roundabout = 驶出环岛
+        exit roundabout.name = 驶出环岛，进入{name}
+        ordinal.other = 第{number}个
+
+        notification.ferry = 乘渡轮
+        notification.ferry.name = 乘坐{name}渡轮
+        notification = 继续行驶
+        notification.leaves ferry = 下渡轮
+        notification.leaves ferry.name = 下渡轮，继续沿{name}行驶
+
+        arrive = 到达目的地
+        arrive.left = 目的地在左侧
+        arrive.right = 目的地在右侧
+        arrive.waypoint = 到达{waypoint}
+        arrive.left.waypoint = {waypoint}在左侧
+        arrive.right.waypoint = {waypoint}在右侧
+        arrive.stop = 到达下一个途经点
+        arrive.left.stop = 下一个途经点在左侧
+        arrive.right.stop = 下一个途经点在右侧
+        arrived = 您已到达目的地
+        arrived.left = 您已到达目的地，目的地在左侧
+        arrived.right = 您已到达目的地，目的地在右侧
+        arrived.waypoint = 您已到达{waypoint}
+        arrived.left.waypoint = 您已到达{waypoint}，在左侧
+        arrived.right.waypoint = 您已到达{waypoint}，在右侧
+        arrived.stop = 您已到达途经点
+        arrived.left.stop = 您已到达途经点，在左侧
+        arrived.right.stop = 您已到达途经点，在右侧
+
+        banner.exit = 出口
+        banner.towards = 往{destination}方向
+        """##,
+    ]
+}

@@ -1,0 +1,79 @@
+/// Rules that make the name of a road a part of a sentence: article, preposition and case by the class of the name.
+///
+/// A name belongs to the class of the first rule that it fits, or to none. The form of a case and a class is a template: `{}` is the name,
+/// `{stem}` the name without the matched ending, `{lower}` the name with its first letter in lower case, `{adjective:en}` the name with the
+/// ending of an adjective at its start replaced. A case without a form for the class has one for all, or the name stays as it is.
+struct NameGrammar: Sendable, Hashable {
+    /// A test of a name, and the class of the names that pass.
+    struct Rule: Sendable, Hashable {
+        /// The part of a name that is looked at.
+        enum Test: String, Sendable {
+            /// The first letters of a road number; empty for all numbers.
+            case reference
+            /// The first word of a name.
+            case first
+            /// The end of a name.
+            case ending
+        }
+
+        var test: Test
+        /// In lower case, but for road numbers.
+        var text: String
+        var kind: String
+    }
+
+    var rules: [Rule] = []
+    /// Templates by case and class, `onto.street`, or by case alone.
+    var forms: [String: String] = [:]
+    /// Stems of adjectives at the start of names, in lower case, and the endings that they have there.
+    var adjectives: Set<String> = []
+    var adjectiveEndings: [String] = []
+    /// Beginnings of road numbers up to their first space, and what people say instead.
+    var references: [String: String] = [:]
+
+    /// A road number as people say it: `SR 12` is "State Route 12".
+    func spoken(reference: String) -> String {
+        guard !references.isEmpty, let space = reference.firstIndex(of: " "),
+            let words = references[String(reference[..<space])]
+        else { return reference }
+        return words + reference[space...]
+    }
+
+    /// A name in a case.
+    func sentence(_ name: String, isReference: Bool, in grammaticalCase: Substring) -> Sentence {
+        guard !grammaticalCase.isEmpty, !name.isEmpty else { return Sentence(name: name) }
+        let rule = rule(of: name, isReference)
+        let template =
+            rule.flatMap { forms["\(grammaticalCase).\($0.kind)"] } ?? forms[String(grammaticalCase)] ?? "{}"
+        return Sentence(template) { key in
+            switch key {
+            case "stem": Sentence(name: String(name.dropLast(rule?.text.count ?? 0)))
+            case "lower": Sentence(name: name.prefix(1).lowercased() + name.dropFirst())
+            case _ where key.hasPrefix("adjective:"):
+                Sentence(name: declined(name, String(key.dropFirst("adjective:".count))))
+            default: Sentence(name: name)
+            }
+        }
+    }
+
+    private func rule(of name: String, _ isReference: Bool) -> Rule? {
+        let lower = name.lowercased()
+        let first = lower.prefix { $0 != " " }
+        return rules.first { rule in
+            switch rule.test {
+            case .reference: isReference && name.hasPrefix(rule.text)
+            case .first: !isReference && first == rule.text
+            case .ending: !isReference && lower.hasSuffix(rule.text)
+            }
+        }
+    }
+
+    /// The name with another ending of the adjective that it begins with: "Alter Markt" is "Alten Markt" in most cases.
+    private func declined(_ name: String, _ ending: String) -> String {
+        let first = name.prefix { $0 != " " }
+        guard first.count < name.count, let old = adjectiveEndings.first(where: { first.hasSuffix($0) }),
+            adjectives.contains(first.dropLast(old.count).lowercased())
+        else { return name }
+        return first.dropLast(old.count) + ending + name[first.endIndex...]
+    }
+}

@@ -1,0 +1,73 @@
+import NavGuidance
+import Testing
+
+@Suite("Lanes at junctions")
+struct JunctionLaneTests {
+    /// A street with a road to the right at A and one to the left at B.
+    private func town(before first: String, between second: String = "", distance: String = "    ") -> Town {
+        let gap = String(distance.map { _ in " " })
+        var town = Town(
+            """
+                 \(gap)L
+
+            S    A\(distance)B    C
+
+                 D
+            """)
+        town.road("SA", "High Street", turnLanes: first)
+        town.road("AB", "High Street", turnLanes: second)
+        town.road("BC", "High Street")
+        town.road("AD", "Mill Lane")
+        town.road("BL", "Church Lane")
+        return town
+    }
+
+    @Test("A junction that is passed without an instruction has its lanes")
+    func passedJunction() throws {
+        let step = try #require(try town(before: "through|through;right|right").guidance("SABC").steps.first)
+        #expect(step.junctions.count == 3)
+        #expect(step.junctions[1].lanes.map(\.isValid) == [true, true, false])
+        #expect(step.junctions[1].lanes.map(\.active) == [.straight, .straight, nil])
+        #expect(step.junctions[2].lanes.isEmpty)
+    }
+
+    @Test("The lanes of a junction are those from which the next turn can be driven too")
+    func anticipation() throws {
+        let steps = try town(before: "through|through|right", between: "left|through").guidance("SABL").steps
+        #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, false, false])
+        #expect(steps[1].maneuver.lanes.map(\.isValid) == [true, false])
+        #expect(steps[1].junctions[0].lanes == steps[1].maneuver.lanes)
+    }
+
+    @Test("Where a road widens behind a turn, any lane of the turn leads to the next one")
+    func wideningRoad() throws {
+        var town = Town(
+            """
+            S    A    Q
+
+            W    B    E
+
+            R    C    L
+            """)
+        town.road("SA", "High Street", turnLanes: "through|right|right|right")
+        town.road("AQ", "High Street")
+        town.road("AB", "Main Street", turnLanes: "left|through|through|through|through|right")
+        town.road("BC", "Main Street", turnLanes: "left|left|right|right")
+        for side in ["BW", "BE"] { town.road(side, "Side Street") }
+        town.road("CL", "Low Street")
+        town.road("CR", "Low Street")
+        let steps = try town.guidance("SABCL").steps
+        #expect(steps[1].maneuver.lanes.map(\.isValid) == [false, true, true, true])
+        #expect(steps[1].junctions[1].lanes.map(\.isValid) == [false, true, true, false, false, false])
+        #expect(steps[2].maneuver.lanes.map(\.isValid) == [true, true, false, false])
+    }
+
+    @Test("The lanes tagged before one junction are not those of the next")
+    func lanesOfAnotherJunction() throws {
+        let steps = try town(before: "left|through;right", distance: "  ").guidance("SABL").steps
+        // Nothing turns left at A, so the left lane is for a junction behind it.
+        #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, true])
+        #expect(steps[1].maneuver.type == .turn)
+        #expect(steps[1].maneuver.lanes.isEmpty)
+    }
+}

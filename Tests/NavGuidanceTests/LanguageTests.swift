@@ -1,0 +1,283 @@
+import Foundation
+import NavGuidance
+import NavTestKit
+import Testing
+
+/// The files of all languages; with `NAVBUS_REWRITE=1` their Swift form and the table of all sentences are written anew.
+@Suite("Languages", .serialized)
+struct LanguageTests {
+    private static let module = "\(TestData.project)/Sources/NavGuidance"
+    private static let rewrites = ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1"
+    private static let tags = PhraseTable.all.map(\.language)
+    /// The cases of which English has words: all languages have to have them.
+    private static let keys = PhraseTable.english.phrases.keys.filter { !$0.hasPrefix("distance.") }.sorted()
+
+    private func check(_ text: String, _ path: String) throws {
+        if Self.rewrites {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        } else {
+            let old = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(old == text, "\(path) is out of date: run LanguageTests with NAVBUS_REWRITE=1, twice")
+        }
+    }
+
+    @Test("Every file is a language that is built in")
+    func files() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.module + "/Languages").sorted()
+        let texts = try names.map { try String(contentsOfFile: "\(Self.module)/Languages/\($0)", encoding: .utf8) }
+        for (name, text) in zip(names, texts) {
+            let read = try LanguageFile(text) { PhraseTable.named($0) }
+            #expect(name == read.table.language + ".txt")
+        }
+        var swift = """
+            // swift-format-ignore-file
+            // Generated from Languages by LanguageTests with NAVBUS_REWRITE=1; do not edit.
+
+            /// The files in `Languages`, in the order of their names.
+            enum LanguageFiles {
+                static let texts: [String] = [
+
+            """
+        for text in texts {
+            swift += "        ##\"\"\"\n"
+            for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+                swift += line.isEmpty ? "\n" : "        \(line)\n"
+            }
+            swift += "        \"\"\"##,\n"
+        }
+        try check(swift + "    ]\n}\n", Self.module + "/Generated/LanguageFiles.swift")
+        if !Self.rewrites { #expect(Self.tags.count == names.count) }
+    }
+
+    @Test("A line that says nothing is told by its number")
+    func defects() {
+        for (text, line) in [
+            ("[language]\ntag = x\nshout", 3), ("[language]\ntag = x\nsingular = some", 3), ("tag = x", 1),
+            ("[language]\ntag = x\n[names]\nmiddle: a = b", 4), ("[phrases]\nturn = x\n", 3),
+            ("[language]\ntag = x\ncompass = north", 3), ("[language]\ntag = x\ncharacters per second = 0", 3),
+        ] {
+            #expect(performing: { try LanguageFile(text) { _ in nil } }, throws: { "\($0)".hasPrefix("line \(line):") })
+        }
+    }
+
+    @Test("No language lacks a form", arguments: PhraseTable.all)
+    func forms(table: PhraseTable) {
+        func placeholders(_ phrase: String) -> [Substring] {
+            phrase.matches(of: /\{(\w+)(?::[^}]*)?\}/).map(\.1).sorted()
+        }
+        for key in Self.keys {
+            let phrase = table.phrases[key] ?? ""
+            #expect(!phrase.isEmpty, "\(table.language): \(key)")
+            #expect(placeholders(phrase) == placeholders(PhraseTable.english.phrases[key] ?? ""), "\(key): \(phrase)")
+        }
+        #expect(table.phrases.keys.allSatisfy { $0.hasPrefix("distance.") || Self.keys.contains($0) })
+        let cases = [""] + table.phrases.values.flatMap { $0.matches(of: /\{distance:(\w+)\}/).map { "." + $0.1 } }
+        for unit in ["metre", "kilometre", "foot", "yard", "mile"] {
+            for grammaticalCase in Set(cases) {
+                for number in table.singular == .never ? ["other"] : ["one", "other"] {
+                    let keys = ["distance.\(unit)\(grammaticalCase).\(number)", "distance.\(unit).\(number)"]
+                    #expect(keys.contains { table.phrases[$0] != nil }, "\(table.language): \(keys[0])")
+                }
+            }
+        }
+        #expect(table.compass.count == 8 && table.ordinals.count == 10)
+    }
+
+    @Test(
+        "A tag finds its language or the nearest one that there is",
+        arguments: [
+            ("de", "de"), ("de-AT", "de"), ("EN-us", "en-US"), ("en-AU", "en"), ("zh", "zh-Hans"), ("zh-CN", "zh-Hans"),
+            ("zh-Hans-SG", "zh-Hans"), ("zh-Hant", nil), ("zh-TW", nil), ("sv", nil), ("", nil), ("-", nil), ("e", nil),
+        ])
+    func lookup(tag: String, language: String?) {
+        #expect(PhraseTable.named(tag)?.language == language)
+    }
+
+    // MARK: Sentences
+
+    private static func maneuver(
+        _ type: ManeuverType, _ modifier: ManeuverModifier? = nil, _ road: RoadLabel = RoadLabel()
+    ) throws -> Maneuver {
+        var town = Town("A    B    C")
+        town.road("ABC")
+        var maneuver = try town.maneuvers("ABC")[0]
+        maneuver.type = type
+        maneuver.modifier = modifier
+        maneuver.road = road
+        return maneuver
+    }
+
+    @Test(
+        "Names have the article, the preposition and the case of the language",
+        arguments: [
+            ("de", "Hauptstraße", "Links in die Hauptstraße abbiegen"),
+            ("de", "Königsweg", "Links in den Königsweg abbiegen"),
+            ("de", "Alter Markt", "Links auf den Alten Markt abbiegen"),
+            ("de", "Lange Straße", "Links in die Lange Straße abbiegen"),
+            ("de", "Berliner Ring", "Links auf den Berliner Ring abbiegen"),
+            ("de", "Am Markt", "Links auf Am Markt abbiegen"), ("de", "#A 7", "Links auf die A 7 abbiegen"),
+            ("fr", "Rue de la Paix", "Tournez à gauche dans la rue de la Paix"),
+            ("fr", "Avenue Foch", "Tournez à gauche sur l'avenue Foch"),
+            ("fr", "Boulevard Voltaire", "Tournez à gauche sur le boulevard Voltaire"),
+            ("fr", "#A 6", "Tournez à gauche sur l'A 6"), ("fr", "#N 7", "Tournez à gauche sur la N 7"),
+            ("es", "Calle Mayor", "Gire a la izquierda en la calle Mayor"),
+            ("es", "Paseo del Prado", "Gire a la izquierda en el paseo del Prado"),
+            ("fi", "Mannerheimintie", "Käänny vasemmalle Mannerheimintielle"),
+            ("fi", "Pohjoisranta", "Käänny vasemmalle Pohjoisrannalle"),
+            ("fi", "Bulevardi", "Käänny vasemmalle Bulevardille"), ("fi", "#4", "Käänny vasemmalle tielle 4"),
+            ("zh-Hans", "人民路", "左转进入人民路"), ("en-US", "#SR 12", "Turn left onto State Route 12"),
+            ("en-US", "#I 95", "Turn left onto Interstate 95"), ("en", "#A 7", "Turn left onto A 7"),
+        ])
+    func names(language: String, name: String, sentence: String) throws {
+        let isReference = name.first == "#"
+        let label = RoadLabel(
+            name: isReference ? "" : name, references: isReference ? [String(name.dropFirst())] : [])
+        let text = InstructionText(phrases: try #require(PhraseTable.named(language)))
+        #expect(text.instruction(try Self.maneuver(.turn, .left, label)) == sentence)
+    }
+
+    @Test("A preposition and its article are one word where the language has it so")
+    func contractions() throws {
+        let spanish = InstructionText(phrases: try #require(PhraseTable.named("es")))
+        #expect(
+            spanish.instruction(try Self.maneuver(.merge, .straight, RoadLabel(name: "Paseo del Prado")))
+                == "Incorpórese al paseo del Prado")
+        let german = InstructionText(phrases: try #require(PhraseTable.named("de")))
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Alter Markt")))
+                == "Links abbiegen und dem Alten Markt folgen")
+    }
+
+    @Test(
+        "Numbers and units are spoken as people say them",
+        arguments: [
+            ("de", 1_000.0, "einen Kilometer"), ("de", 1_500, "eineinhalb Kilometer"),
+            ("fr", 1_500, "un kilomètre et demi"),
+            ("fr", 1_000, "un kilomètre"), ("es", 300, "300 metros"), ("fi", 1_500, "puolitoista kilometriä"),
+            ("zh-Hans", 1_500, "1.5公里"), ("en-US", 200, "200 meters"), ("de", 2_500, "2,5 Kilometer"),
+        ])
+    func distances(language: String, metres: Double, words: String) throws {
+        #expect(InstructionText(phrases: try #require(PhraseTable.named(language))).spoken(metres: metres) == words)
+    }
+
+    // MARK: The table
+
+    /// Names of each language, so that the table shows its rules.
+    private static let streets = [
+        "de": "Hauptstraße", "fr": "Rue de la Paix", "es": "Calle Mayor", "fi": "Mannerheimintie", "zh-Hans": "人民路",
+    ]
+
+    /// Every maneuver that has words of its own, named by what is known of it; a closure changes a maneuver to be so.
+    private static func rows() -> [(String, @Sendable (inout Maneuver, String) -> Void)] {
+        var rows: [(String, @Sendable (inout Maneuver, String) -> Void)] = []
+        let labels: [(String, @Sendable (String) -> RoadLabel)] = [
+            ("", { _ in RoadLabel() }), ("street", { RoadLabel(name: $0) }),
+            ("number", { _ in RoadLabel(references: ["A 7"]) }), ("sign", { _ in RoadLabel(destinations: ["Turku"]) }),
+        ]
+        for type in ManeuverType.allCases {
+            for modifier in type == .depart ? [nil] : ManeuverModifier.allCases.reversed().map(Optional.some) {
+                for (label, road) in labels {
+                    let name = [type.rawValue, modifier?.rawValue ?? "", label].filter { !$0.isEmpty }
+                    func row(_ more: String..., change: @escaping @Sendable (inout Maneuver) -> Void = { _ in }) {
+                        rows.append(
+                            (
+                                (name + more).joined(separator: ", "),
+                                { maneuver, street in
+                                    maneuver.type = type
+                                    maneuver.modifier = modifier
+                                    maneuver.road = road(street)
+                                    maneuver.roundaboutName = type == .rotary ? "Kamppi" : ""
+                                    maneuver.isFinal = true
+                                    change(&maneuver)
+                                }
+                            ))
+                    }
+                    row()
+                    switch type {
+                    case .offRamp: row("exit number") { $0.exitNumber = "12" }
+                    case .roundabout, .rotary:
+                        row("second exit") { $0.roundaboutExit = 2 }
+                        row("eleventh exit") { $0.roundaboutExit = 11 }
+                    case .fork: row("same road") { $0.keepsRoad = true }
+                    case .turn, .notification:
+                        row("ferry") { $0.notes = .boardsFerry }
+                        row("from a ferry") { $0.notes = .leavesFerry }
+                    case .arrive:
+                        row("named") { $0.waypointName = "Depot" }
+                        row("stop") { $0.isFinal = false }
+                    default: break
+                    }
+                }
+            }
+        }
+        return rows
+    }
+
+    @Test("The table of every maneuver in every language is up to date, and no sentence has a gap")
+    func table() throws {
+        let texts = PhraseTable.all.map { InstructionText(phrases: $0) }
+        var lines = [
+            "# Every maneuver in every language", "",
+            "What is said of every maneuver. Rows that no language tells from an earlier one are left out.", "",
+            "The table is made by LanguageTests from the files in `Sources/NavGuidance/Languages`; with `NAVBUS_REWRITE=1` in the "
+                + "environment it is written anew.", "",
+            "| maneuver | " + Self.tags.joined(separator: " | ") + " |",
+            "|---|" + Self.tags.map { _ in "---|" }.joined(),
+        ]
+        let blank = try Self.maneuver(.turn)
+        var known: Set<[String]> = []
+        for (name, change) in Self.rows() {
+            let row = texts.map { text in
+                var maneuver = blank
+                change(&maneuver, Self.streets[text.phrases.language] ?? "High Street")
+                return text.instruction(maneuver)
+            }
+            for (sentence, text) in zip(row, texts) {
+                let hasGap = sentence.contains("  ") || sentence.hasSuffix(" ") || sentence.contains(" ,")
+                #expect(!sentence.isEmpty && !sentence.contains("{") && !hasGap, "\(text.phrases.language): \(name)")
+            }
+            if known.insert(row).inserted { lines.append("| \(name) | " + row.joined(separator: " | ") + " |") }
+        }
+        lines += [
+            "", "## Announcements", "", "| announcement | " + Self.tags.joined(separator: " | ") + " |",
+            "|---|" + Self.tags.map { _ in "---|" }.joined(),
+        ]
+        for (name, units, speed, offsets) in Self.drives {
+            let spoken = try Self.tags.map { try drive($0, units, speed, offsets) }
+            for index in spoken.map(\.count).min().map({ 0..<$0 }) ?? 0..<0 {
+                lines.append("| \(name) \(index + 1) | " + spoken.map { $0[index] }.joined(separator: " | ") + " |")
+            }
+            #expect(Set(spoken.map(\.count)).count == 1 && !(spoken.first?.isEmpty ?? true), "\(name)")
+        }
+        try check(
+            lines.joined(separator: "\n") + "\n", Self.module + "/NavGuidance.docc/EveryManeuverInEveryLanguage.md")
+    }
+
+    /// Drives along one street and into another, with the metres from the start at which something is said.
+    private static let drives: [(String, DistanceUnits, Double, [Double])] = [
+        ("metric", .metric, 14, [1_000, 4_050, 4_800, 4_960, 5_060, 5_190]),
+        ("imperial", .imperial, 14, [1_000, 4_050, 4_800, 4_960, 5_060, 5_190]),
+        ("half a mile", .imperial, 14, [4_200]), ("kilometre and a half", .metric, 14, [1_000, 3_500]),
+    ]
+
+    private func drive(
+        _ language: String, _ units: DistanceUnits, _ speed: Double, _ offsets: [Double]
+    ) throws -> [String] {
+        let street = Self.streets[language] ?? "High Street"
+        var town = Town("S")
+        town.place("A", rightOf: "S", 5_000)
+        town.place("B", rightOf: "A", 200)
+        town.place("D", below: "A", 200)
+        town.road("SAB", street, country: units == .imperial ? "US" : "FI")
+        town.road("AD", "Kamppi", country: units == .imperial ? "US" : "FI")
+        let options = GuidanceOptions(Wording(language: language, units: units))
+        var trigger = InstructionTrigger(try town.guidance("SAD", options: options))
+        var said: [String] = []
+        for offset in offsets {
+            for case .spoken(let instruction) in trigger.update(offset: offset, speed: speed) {
+                said.append(instruction.text)
+            }
+        }
+        return said
+    }
+}
