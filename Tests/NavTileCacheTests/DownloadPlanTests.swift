@@ -153,7 +153,8 @@ struct DownloadPlanTests {
         var plan = Self.plan()
         plan.want([Self.want(1)], for: Self.predicted)
         let start = plan.starts(at: .zero)[0]
-        let result = try #require(plan.finish(start.key, Self.fetched(start), at: .zero))
+        let finished = plan.finish(start.key, Self.fetched(start), at: .zero)
+        let result = try #require(finished)
         plan.hold(result)
         plan.want([Self.want(1)], for: Self.predicted)
         #expect(plan.starts(at: .zero).isEmpty)
