@@ -39,6 +39,7 @@ public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The defaults around a node's own configuration.
     public init(_ node: Own) { self.node = node }
 
+    /// The conflict of the node's own values.
     public var conflict: String? { node.conflict }
 
     /// Every key: the node's own first.

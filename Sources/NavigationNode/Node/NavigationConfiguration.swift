@@ -214,8 +214,18 @@ extension NavigationConfiguration {
     package var conflict: String? {
         let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
         guard least > greatest else { return nil }
-        return "deviation.min_distance_m is \(least) and deviation.max_distance_m \(greatest): what is always tolerated "
+        return
+            "deviation.min_distance_m is \(least) and deviation.max_distance_m \(greatest): what is always tolerated "
             + "must not be more than what is never tolerated; lower the one or raise the other"
+    }
+
+    /// The keys whose values can change what a replay does: all but those of the node around the core, which it has no part of
+    /// (the network, the service of another node, the files of the trip).
+    package static var replayedKeys: [ConfigKey<NavigationConfiguration>] {
+        let outside = [
+            "directions.", "tile_cache.", "coverage.", "state.", "policy.node", "policy.wait_ready_s",
+        ]
+        return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
     }
 
     /// Files and folders that are read, by key.

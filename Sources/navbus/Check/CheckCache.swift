@@ -8,9 +8,9 @@ import NavigationNode
 import Synchronization
 
 /// Records of earlier runs, by everything that a run depends on: the program, the bag, the truth, the tiles, what is expected,
-/// and the configuration keys that the run read.
+/// and the configuration keys that a replay depends on.
 ///
-/// A run that read a key is not that of another value of it; keys that it never read may have any value.
+/// A run is not that of another value of such a key; the others may have any value.
 final class CheckCache: Sendable {
     /// A file whose content is known, as long as it looks the same.
     private struct Known: Equatable {
@@ -25,7 +25,7 @@ final class CheckCache: Sendable {
     let program: String
     private let files = Mutex<[String: Known]>([:])
 
-    /// Records of a file: one for each set of values of the keys that were read.
+    /// Records of a file: one for each set of values of the keys.
     private static let mostRecords = 8
     /// How long a record is kept that nothing asks for, seconds: 30 days.
     private static let longestIdle = 30.0 * 86_400

@@ -27,7 +27,7 @@ struct CheckCommand: ParsableCommand {
             The fleet file says which bags are replayed with which tiles and configuration, and what is expected: events in the language of \
             the scenarios, limits of figures against a truth, and the events of a stored reference. A bag has passed, failed or changed; \
             what is wrong comes with the command that shows it again. Runs are kept, and repeated only when the program, the bag, the \
-            tiles, or a configuration key that the run has read is another one. The exit status is 0 when all passed, 1 when one failed or \
+            tiles, or a configuration key that a replay depends on is another one. The exit status is 0 when all passed, 1 when one failed or \
             changed, and 2 when the fleet cannot be checked.
             """)
 
@@ -76,7 +76,8 @@ struct CheckCommand: ParsableCommand {
         if let jobs, !(1...1_024).contains(jobs) { throw ValidationError("--jobs takes 1 to 1024") }
         guard timeout > 0, timeout <= 86_400 else { throw ValidationError("--timeout takes up to 86400 seconds") }
         if update, shard != nil || !set.isEmpty || config != nil {
-            throw ValidationError("--update stores what the whole fleet says as it is: leave out --shard, --set, --config")
+            throw ValidationError(
+                "--update stores what the whole fleet says as it is: leave out --shard, --set, --config")
         }
         if !merge.isEmpty, shard != nil { throw ValidationError("--merge takes all shards: leave out --shard") }
     }
@@ -184,7 +185,8 @@ struct CheckCommand: ParsableCommand {
             bags.append(
                 BagResult(
                     bag: item.job.name, tags: item.tags, command: command(item.job.name), record: record,
-                    criteria: item.criteria, tolerances: item.tolerances, reference: try references.read(item.job.name)))
+                    criteria: item.criteria, tolerances: item.tolerances, reference: try references.read(item.job.name))
+            )
         }
         return FleetResult(build: build, bags: bags)
     }
@@ -275,6 +277,7 @@ struct CheckCommand: ParsableCommand {
             print("\(name) is not judged in \(count) of \(result.bags.count) bags: they have no truth for it")
         }
         if let comparison { print(comparison.lines.joined(separator: "\n")) }
-        print("\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) known from earlier runs")
+        print(
+            "\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) known from earlier runs")
     }
 }

@@ -56,9 +56,7 @@ final class CheckRunner {
         var observer = DriveObserver(
             start: start, truth: try CheckRunner.truth(job, start: start), topics: expectations.topics,
             most: Self.mostEvents)
-        let reads = ConfigReads()
-        let keys = NavigationConfiguration.keys
-        let summary = try Replay(map: map, configuration: configuration.noting(reads), file: traffic).run(
+        let summary = try Replay(map: map, configuration: configuration, file: traffic).run(
             trace.fixes, others: others, into: &observer)
         guard !observer.isFull else {
             throw NodeError(.invalid, "'\(job.path)' has more than \(Self.mostEvents) events: check parts of it")
@@ -68,9 +66,8 @@ final class CheckRunner {
         record.events = observer.lines
         record.metrics = observer.figures.metrics()
         record.unexpected = expectations.failures(observer.events)
-        let read = NavigationConfiguration.keysRead(by: reads)
         let given = try job.configuration()
-        for key in keys where read.contains(key.name) { record.keys[key.name] = key.text(of: given) }
+        for key in NavigationConfiguration.replayedKeys { record.keys[key.name] = key.text(of: given) }
         return record
     }
 

@@ -91,7 +91,8 @@ struct FleetPlan {
             }
             let template = CheckJob(
                 name: "", path: "", tiles: resolved(tiles), config: config ?? settings.config.map(resolved),
-                overrides: settings.overrides.map(\.text) + overrides, destination: to, expect: settings.expect.map {
+                overrides: settings.overrides.map(\.text) + overrides, destination: to,
+                expect: settings.expect.map {
                     CheckJob.Line(number: $0.number, text: $0.text)
                 })
             _ = try template.configuration()
@@ -110,7 +111,8 @@ struct FleetPlan {
                     guard names.insert(job.name).inserted else {
                         throw NodeError(
                             .usage,
-                            "fleet file '\(file)', line \(line): '\(job.name)' is in two entries: give one of them a 'name'")
+                            "fleet file '\(file)', line \(line): '\(job.name)' is in two entries: give one of them a 'name'"
+                        )
                     }
                     items.append(
                         Item(job: job, tags: entry.tags, criteria: settings.criteria, tolerances: settings.tolerances))
