@@ -174,7 +174,8 @@ let package = Package(
         library(
             "NavReport",
             [
-                "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo", "NavMap",
+                "CReportPage", "NavReplay", "NavVerdict", "NavigationNode", "NavKit", "NavMessages", "NavBag", "NavGeo",
+                "NavMap",
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
 

@@ -80,7 +80,8 @@ package struct YAMLValue: Sendable {
             if let known, !known.contains(pair.key) {
                 let hint = nearestName(to: pair.key, among: known).map { "did you mean '\($0)'?" }
                 throw wrong(
-                    "unknown key '\(pair.key)': \(hint ?? "it takes \(known.joined(separator: ", "))")", line: pair.line)
+                    "unknown key '\(pair.key)': \(hint ?? "it takes \(known.joined(separator: ", "))")", line: pair.line
+                )
             }
             guard seen.insert(pair.key).inserted else { throw wrong("a second '\(pair.key)'", line: pair.line) }
         }

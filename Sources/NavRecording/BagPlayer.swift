@@ -218,7 +218,9 @@ package final class BagPlayer {
             let beginning = Pace.moment(options.start, after: first)
             if let last = reader.index.timeRange?.upperBound, beginning > last {
                 throw NodeError(
-                    .usage, "a start at \(options.start) s is past the bag's end, \(Double(last - first) / 1e9) s after its start")
+                    .usage,
+                    "a start at \(options.start) s is past the bag's end, \(Double(last - first) / 1e9) s after its start"
+                )
             }
             if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
             defer { leader?.end() }

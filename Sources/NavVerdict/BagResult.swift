@@ -64,7 +64,8 @@ package struct BagResult: Sendable, Codable, Equatable {
             switch reference {
             case .events(let events):
                 changes = EventDiff(events, record.events, tolerances: tolerances).changes.map { ChangeLine($0) }
-            case .missing: changes = [ChangeLine(sign: "+", time: 0, text: "no reference is stored: --update stores it")]
+            case .missing:
+                changes = [ChangeLine(sign: "+", time: 0, text: "no reference is stored: --update stores it")]
             case nil: break
             }
         }

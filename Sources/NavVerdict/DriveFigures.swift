@@ -190,16 +190,18 @@ package struct DriveFigures {
     /// Whether the vehicle had not even begun to leave its route before a reroute.
     private func isFalse(_ time: Double, _ truth: Truth) -> Bool {
         guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else { return false }
-        let distances = truth.times.indices.filter { truth.times[$0] <= time && truth.times[$0] >= time - 10 }.compactMap {
-            route.line.project(truth.line.coordinates[$0])?.distance
-        }
+        let distances = truth.times.indices.filter { truth.times[$0] <= time && truth.times[$0] >= time - 10 }
+            .compactMap {
+                route.line.project(truth.line.coordinates[$0])?.distance
+            }
         guard let greatest = distances.max() else { return false }
         return greatest < Self.leavingDistance
     }
 
     /// When the vehicle was at the destination in truth.
     private func arrival(_ truth: Truth) -> Double? {
-        guard arrivals > 0, let destination = routes.last(where: { !$0.line.coordinates.isEmpty })?.line.coordinates.last
+        guard arrivals > 0,
+            let destination = routes.last(where: { !$0.line.coordinates.isEmpty })?.line.coordinates.last
         else { return nil }
         return truth.times.indices.last { index in
             Geodesy.distance(truth.line.coordinates[index], destination) > Self.arrivalDistance

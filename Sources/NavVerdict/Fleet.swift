@@ -99,7 +99,13 @@ extension Fleet.Settings {
         case "config": config = try value.text(pair.key)
         case "set":
             for item in try value.pairs(pair.key, nil) {
-                let text = if case .empty = item.value.content { "" } else { try item.value.text(item.key) }
+                // A key may be set to nothing, as `destination: ""`.
+                let text =
+                    switch item.value.content {
+                    case .empty: ""
+                    case .text(let text): text
+                    default: try item.value.text(item.key)
+                    }
                 overrides.append(("\(item.key)=\(text)", item.line))
             }
         case "to":

@@ -43,7 +43,8 @@ extension FleetResult {
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
             let details =
                 bag.verdict == .passed
-                ? "" : "<details><summary>\(Self.escaped(bag.headline ?? ""))</summary><pre>"
+                ? ""
+                : "<details><summary>\(Self.escaped(bag.headline ?? ""))</summary><pre>"
                     + "\(Self.escaped(Self.details(of: bag)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(bag.verdict.rawValue))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
@@ -105,8 +106,11 @@ extension PairedComparison {
             let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
             let mark = row.isChange ? "CHANGED" : "same   "
-            let better = Metric(rawValue: row.metric)?.prefersMore.map { ($0 == (row.mean > 0)) ? ", better" : ", worse" }
-            return "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
+            let better = Metric(rawValue: row.metric)?.prefersMore.map {
+                ($0 == (row.mean > 0)) ? ", better" : ", worse"
+            }
+            return
+                "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
                 + "\(row.differing) differ, interval \(low) to \(high)" + (row.isChange ? better ?? "" : "")
         }
         lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }

@@ -51,11 +51,15 @@ package struct PairedComparison: Sendable {
             return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
         }
         let differences = Metric.allCases.map { metric in
-            (metric.rawValue, runs.compactMap { old, new -> Double? in
-                guard let before = old.record.metrics[metric.rawValue], let after = new.record.metrics[metric.rawValue]
-                else { return nil }
-                return after - before
-            })
+            (
+                metric.rawValue,
+                runs.compactMap { old, new -> Double? in
+                    guard let before = old.record.metrics[metric.rawValue],
+                        let after = new.record.metrics[metric.rawValue]
+                    else { return nil }
+                    return after - before
+                }
+            )
         }.filter { !$0.1.isEmpty }
         let share = Self.level / Double(max(differences.count, 1))
         rows = differences.map { Self.row($0.0, $0.1, level: share) }

@@ -140,7 +140,8 @@ struct BagRange: ParsableArguments {
         let first = ranges.map(\.lowerBound).min() ?? 0
         let begin = Pace.moment(start, after: first)
         if let last = ranges.map(\.upperBound).max(), begin > last {
-            let length = (Double(last - first) / 1e9).formatted(.number.precision(.fractionLength(0...1)).grouping(.never))
+            let length = (Double(last - first) / 1e9).formatted(
+                .number.precision(.fractionLength(0...1)).grouping(.never))
             throw NodeError(.usage, "--start \(start): the bag ends \(length) s after its start")
         }
         return BagQuery(topics: topics, start: begin, end: end.map { Pace.moment($0, after: first) })

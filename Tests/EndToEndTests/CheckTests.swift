@@ -96,7 +96,8 @@ struct CheckTests {
         try await withSandbox { box in
             try await fleet(in: box, drives: 4)
             _ = try await check(box, ["--jobs", "1", "--no-caching", "--out", "one.json"])
-            let many = try await check(box, ["--jobs", "4", "--out", "many.json", "--junit", "r.xml", "--html", "r.html"])
+            let many = try await check(
+                box, ["--jobs", "4", "--out", "many.json", "--junit", "r.xml", "--html", "r.html"])
             let cached = try await check(box, ["--out", "cached.json"])
             #expect(cached.output.contains("; 0 executed, 4 known"), "\(cached.output)")
             let one = try #require(readBytes(box.path + "/one.json"))
@@ -119,13 +120,12 @@ struct CheckTests {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             try box.write("drives/broken.mcap", "this is no bag")
-            try await box.succeed("cp", ["drives/0.mcap", "drives/cut.mcap"])
             let whole = try #require(readBytes(box.path + "/drives/0.mcap"))
             try box.write("drives/cut.mcap", Array(whole.prefix(whole.count / 2)))
             let result = try summary(try await check(box, ["--json"]))
             let failures = try #require(result["failures"] as? [String: String])
             #expect(result["failed"] as? Int == 2 && result["changed"] as? Int == 2)
-            #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"]?.contains("not whole") == true)
+            #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"] != nil)
             // What failed is tried again, and nothing else.
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
         }
@@ -134,14 +134,10 @@ struct CheckTests {
     @Test func aBagIsRunAgainWhenSomethingThatItsRunReadHasChanged() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
+            let tiles = try await Town.shared.tiles
             // The second has no destination: nothing of a trip is read.
             try box.write(
-                "fleet.yaml",
-                try #require(readFile(box.path + "/fleet.yaml"))
-                    .replacing("expect:", with: "x:").split(separator: "\n").filter { !$0.contains("reroute") }
-                    .filter { !$0.contains("arrival") && !$0.hasPrefix("x:") && !$0.hasPrefix("references") }
-                    .joined(separator: "\n").replacing("drives/*.mcap", with: "drives/0.mcap")
-                    + "\n  - {bags: drives/1.mcap, to: none}\n")
+                "fleet.yaml", "tiles: \(tiles)\nbags:\n  - drives/0.mcap\n  - {bags: drives/1.mcap, to: none}\n")
             func executed(_ options: [String] = []) async throws -> Int? {
                 let result = try await check(box, options + ["--json"])
                 return try summary(result)["executed"] as? Int
@@ -171,14 +167,17 @@ struct CheckTests {
             try box.write("patient.yaml", "deviation.debounce_s: 12\n")
             let other = try await check(box, ["--compare", "patient.yaml"])
             #expect(other.output.contains("3 bags with other events, by kind:"), "\(other.output)")
-            #expect(other.output.contains("deviation_delay_s: -"), "\(other.output)")
+            #expect(other.output.contains("earlier: reroute WILL_REROUTE (OFF_ROUTE) by "), "\(other.output)")
             let wrong = try await check(box, ["--compare", "nothing.yaml"])
             #expect(wrong.status == 2 && wrong.errors.contains("nothing.yaml"))
         }
     }
 
     @Test(arguments: [
-        ("tiles: TILES\nbags: [drives/*.mcap]\n", ["--set", "deviation.debounce=5"], "did you mean 'deviation.debounce_s'"),
+        (
+            "tiles: TILES\nbags: [drives/*.mcap]\n", ["--set", "deviation.debounce=5"],
+            "did you mean 'deviation.debounce_s'"
+        ),
         ("tiles: TILES\nset: {reroute.detct: true}\nbags: [d]\n", [], "line 2: did you mean 'reroute.detect'"),
         ("tiles: nowhere\nbags: [d]\n", [], "no tileset at 'nowhere'"),
         ("bags: [d]\n", [], "no 'tiles'"),
@@ -195,6 +194,43 @@ struct CheckTests {
             try box.write("fleet.yaml", text.replacing("TILES", with: tiles))
             let result = try await check(box, options)
             #expect(result.status == 2 && result.errors.contains(message), "\(result.errors)\(result.output)")
+        }
+    }
+
+    /// The job of a build server in the user guide, and its fleet file, as they stand there.
+    @Test func theJobOfTheUserGuideRuns() async throws {
+        try await withSandbox { box in
+            let guide = try #require(readFile(Project.root + "/Sources/navbus/navbus.docc/UserGuide.md"))
+            func block(_ mark: String) throws -> String {
+                let parts = guide.components(separatedBy: "<!-- \(mark) -->\n```yaml\n")
+                return try #require(parts.count == 2 ? parts[1].components(separatedBy: "```\n").first : nil)
+            }
+            let job = try block("ci")
+            #expect(job.split(separator: "\n").count <= 12)
+            let steps = job.split(separator: "\n").compactMap { line in
+                line.firstRange(of: "- run: ").map { String(line[$0.upperBound...]) }
+            }
+            #expect(steps.count == 2)
+            try box.write("fleet.yaml", try block("fleet"))
+            try box.write("navigation.yaml", "reroute.detect: true\n")
+            try FileManager.default.copyItem(atPath: Project.map, toPath: box.path + "/map.osm.pbf")
+            let tiles = try await Town.shared.tiles
+            for folder in ["drives", "night/north"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(box.path)/\(folder)", withIntermediateDirectories: true)
+                try await box.succeed("navbus", Town.simulation(tiles: tiles, to: folder + "/1.mcap"))
+            }
+            func run(_ command: String) async throws -> Program.Result {
+                try await box.run("/bin/bash", ["-euc", command])
+            }
+            #expect(try await run("mkdir -p .build && " + steps[0]).status == 0)
+            // The references of a repository were stored before.
+            let stored = try await run("navbus check fleet.yaml --cache .build/runs --update")
+            #expect(stored.status == 0, "\(stored.output)\(stored.errors)")
+            let checked = try await run(steps[1])
+            #expect(checked.status == 0 && checked.output.contains("2 passed"), "\(checked.output)\(checked.errors)")
+            #expect(readFile(box.path + "/.build/drives.xml")?.contains("tests=\"2\" failures=\"0\"") == true)
+            #expect(readFile(box.path + "/.build/drives.html")?.contains("2 passed") == true)
         }
     }
 

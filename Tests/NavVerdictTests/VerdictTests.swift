@@ -34,7 +34,8 @@ struct VerdictTests {
     @Test func aReferenceIsReadAsItWasWritten() throws {
         let events = [Self.event(0, "state GUIDANCE"), Self.event(119.4, "say: Turn left onto A  B")]
         let text = Reference.text(events, bag: "x/a.mcap")
-        #expect(text == "# Events of x/a.mcap; written by 'navbus check --update'.\n     0.0 state GUIDANCE\n"
+        #expect(
+            text == "# Events of x/a.mcap; written by 'navbus check --update'.\n     0.0 state GUIDANCE\n"
                 + "   119.4 say: Turn left onto A  B\n")
         guard case .events(let read) = try Reference(text: text) else { throw LineMistake("no events") }
         #expect(read.map(\.text) == events.map(\.text) && read.map(\.time) == [0, 119.4])
@@ -61,17 +62,21 @@ struct VerdictTests {
 
     @Test func changesAreGroupedByKindWithTheFirstOfABagFirst() throws {
         func bag(_ name: String, shift: Double) -> (bag: String, changes: [ChangeLine]) {
-            (name, [
-                ChangeLine(sign: "~", time: 100, moved: 100 + shift, text: "reroute WILL_REROUTE (OFF_ROUTE)"),
-                ChangeLine(sign: "-", time: 103, text: "route: 1.9 km, 6 min via A, B"),
-                ChangeLine(sign: "-", time: 104, text: "route: 2.1 km, 7 min via C"),
-            ])
+            (
+                name,
+                [
+                    ChangeLine(sign: "~", time: 100, moved: 100 + shift, text: "reroute WILL_REROUTE (OFF_ROUTE)"),
+                    ChangeLine(sign: "-", time: 103, text: "route: 1.9 km, 6 min via A, B"),
+                    ChangeLine(sign: "-", time: 104, text: "route: 2.1 km, 7 min via C"),
+                ]
+            )
         }
         let classes = ChangeClass.classes([bag("a", shift: 4), bag("b", shift: 6)])
         #expect(classes.map(\.kind) == ["later: reroute WILL_REROUTE (OFF_ROUTE)", "gone: route: # km, # min via …"])
         #expect(classes.map(\.bagCount) == [2, 2] && classes.map(\.firstCount) == [2, 0])
         #expect(classes[0].shift == 5 && classes[0].example.bag == "a" && classes[1].shift == nil)
-        #expect(classes[0].description.contains("later: reroute WILL_REROUTE (OFF_ROUTE) by 5.0 s in the median: 2 bags"))
+        #expect(
+            classes[0].description.contains("later: reroute WILL_REROUTE (OFF_ROUTE) by 5.0 s in the median: 2 bags"))
     }
 
     @Test func theResultFileIsReadAsItWasWritten() throws {
