@@ -99,12 +99,12 @@ extension Fleet.Settings {
         case "config": config = try value.text(pair.key)
         case "set":
             for item in try value.pairs(pair.key, nil) {
-                // A key may be set to nothing, as `destination: ""`.
+                // A key may be set to nothing, as `destination: ""`, or to a list.
                 let text =
                     switch item.value.content {
                     case .empty: ""
                     case .text(let text): text
-                    default: try item.value.text(item.key)
+                    default: try item.value.texts(item.key).map(\.text).joined(separator: ";")
                     }
                 overrides.append(("\(item.key)=\(text)", item.line))
             }

@@ -6,7 +6,7 @@ import Glibc
 /// those means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
 /// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
 /// It assumes only that chance moves a bag as often one way as the other. With a level of 1 % shared among the metrics that are compared
-/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in fewer than eight bags
+/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in fewer than eleven bags
 /// cannot be told from chance, and is not reported as a change.
 package struct PairedComparison: Sendable {
     /// The differences of a metric.
@@ -26,7 +26,7 @@ package struct PairedComparison: Sendable {
     /// The chance of any report where nothing differs.
     package static let level = 0.01
     /// The sign patterns that are drawn where all of them are too many.
-    private static let draws = 2_000
+    private static let draws = 1_000
     /// The most pairs for which signs are flipped; the mean of more is as good as normal.
     private static let mostFlipped = 200
 
@@ -99,7 +99,7 @@ package struct PairedComparison: Sendable {
         func bound(_ far: Double) -> Double {
             guard rejects(far) else { return far > mean ? .infinity : -.infinity }
             var (inside, outside) = (mean, far)
-            for _ in 0..<40 {
+            for _ in 0..<24 {
                 let middle = (inside + outside) / 2
                 if rejects(middle) { outside = middle } else { inside = middle }
             }

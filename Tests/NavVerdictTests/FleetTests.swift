@@ -39,7 +39,7 @@ struct FleetTests {
         #expect(second.name == "strict" && second.tags == ["urban", "night"])
         #expect(second.settings.destination == .given("60.1,24.9"))
         #expect(second.settings.criteria.map(\.text) == ["= 1", ">= 0.99"])
-        #expect(second.settings.expect.map(\.number) == [9, 17, 18])
+        #expect(second.settings.expect.map(\.number) == [9, 18, 19])
         #expect(second.settings.tolerances.time == 0.5 && second.settings.tolerances.distance == 5)
         #expect(second.settings.truth.positions == "{name}.csv" && second.settings.tiles == "tiles")
     }
