@@ -131,11 +131,10 @@ struct CheckTests {
         }
     }
 
-    @Test func aBagIsRunAgainWhenSomethingThatItsRunReadHasChanged() async throws {
+    @Test func aBagIsRunAgainWhenSomethingThatItDependsOnHasChanged() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             let tiles = try await Town.shared.tiles
-            // The second has no destination: nothing of a trip is read.
             try box.write(
                 "fleet.yaml", "tiles: \(tiles)\nbags:\n  - drives/0.mcap\n  - {bags: drives/1.mcap, to: none}\n")
             func executed(_ options: [String] = []) async throws -> Int? {
@@ -144,11 +143,9 @@ struct CheckTests {
             }
             #expect(try await executed() == 2)
             #expect(try await executed() == 0)
-            // Only the run with a trip reads what concerns trips; one reads what concerns every fix.
-            #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 1)
-            #expect(try await executed(["--set", "fix.max_age_s=3"]) == 2)
-            // Nobody asks the owner's policy, and a replay has no tile cache.
-            #expect(try await executed(["--set", "policy.hold_s=11", "--set", "tile_cache.deadline_s=5"]) == 0)
+            #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 2)
+            // A replay has no tile cache and no network.
+            #expect(try await executed(["--set", "tile_cache.deadline_s=5", "--set", "state.max_age_s=9"]) == 0)
             // An earlier configuration is still known.
             #expect(try await executed() == 0)
             let bytes = try #require(readBytes(box.path + "/drives/1.mcap"))
