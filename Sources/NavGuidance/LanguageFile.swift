@@ -4,7 +4,7 @@
 /// class, `[numbers]` what people say for the beginnings of road numbers, `[phrases]` the rest. A language with a `base` has all that it does
 /// not say itself from there.
 package struct LanguageFile {
-    /// What is wrong with a line.
+    /// A defect of a line, with what has to change.
     package struct Defect: Error, CustomStringConvertible {
         var line: Int
         var message: String

@@ -21,7 +21,7 @@ public struct RouteStep: Sendable, Equatable {
     public var junctions: [RouteJunction] = []
 }
 
-/// The language and the units of what is told.
+/// The language and the distance units of instructions.
 public struct Wording: Sendable, Hashable {
     /// The language, as a BCP 47 tag; English where it is none of ``PhraseTable/all``.
     public var language: String
@@ -43,7 +43,7 @@ public struct GuidanceOptions: Sendable, Hashable {
     public var timing: InstructionTiming
     /// Whether a road that merely goes on under another name and number is a maneuver.
     public var announcesNameChanges: Bool
-    /// In which units distances are given.
+    /// The units in which distances are given.
     public var units = DistanceUnits.ofCountry
 
     /// English, metric, and quiet about changing names unless told otherwise.

@@ -18,7 +18,7 @@ public struct RouteJunction: Sendable, Equatable {
     public var hasSignal = false
     /// Whether a stop sign stands there.
     public var hasStop = false
-    /// The lanes before it, from left to right; empty when unknown. Valid are those from which the route goes on.
+    /// The lanes of the approach, from left to right; empty when unknown. A lane is valid when the route can be followed from it.
     public var lanes: [Lane] = []
 }
 

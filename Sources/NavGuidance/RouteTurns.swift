@@ -75,7 +75,7 @@ struct TurnJoiner {
     /// - Parameter turns: of a leg, its start and end included.
     init(_ turns: [RouteTurn]) { self.turns = turns }
 
-    /// The turns that a driver is told of, and the lanes of all turns by the piece of the route behind each.
+    /// Returns the turns that need an instruction, and the lanes of every turn, by the index of the piece that follows it.
     static func joined(_ turns: [RouteTurn]) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
         guard turns.count > 2 else { return (turns, [:]) }
         var joiner = TurnJoiner(turns)

@@ -40,13 +40,13 @@ public struct SchemaPool: Sendable {
     /// The service of that full name.
     public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
-    /// A name in a path that no field has.
+    /// A name in a field path that the message type does not have.
     public struct UnknownField: Sendable {
         /// The full name of the message type that lacks it.
         public let type: String
         /// The name.
         public let name: String
-        /// The names of the type's fields; empty where the path goes on behind a plain value.
+        /// The names of the type's fields; empty where the name follows a scalar, which has none.
         public let known: [String]
     }
 

@@ -74,7 +74,7 @@ package struct DriveCollector {
     var topics: [String: (type: String, count: Int)] = [:]
     /// The arrival at the destination, ns.
     var arrival: Int64?
-    /// What was left out, by a word for it.
+    /// The number of items left out of the page, by their kind.
     private(set) var leftOut: [String: Int] = [:]
     private var lastSequence: [String: UInt32] = [:]
 

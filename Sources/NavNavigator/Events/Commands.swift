@@ -12,9 +12,9 @@ public struct RoutePreferences: Sendable, Hashable {
     public var allowsOnline = true
     /// Whether live traffic counts.
     public var usesTraffic = true
-    /// The language that is spoken, as a BCP 47 tag; nil for the node's.
+    /// The language of instructions, a BCP 47 tag; nil for the node's.
     public var language: String?
-    /// In which units distances are told; nil for the node's.
+    /// The units in which distances are told; nil for the node's.
     public var units: DistanceUnits?
 
     public init() {}
@@ -25,7 +25,7 @@ public struct RoutePreferences: Sendable, Hashable {
         self.allowsOnline = allowsOnline
     }
 
-    /// The language and units that are asked for; what is not asked for is the node's.
+    /// Returns the requested language and units, with the node's for what was not requested.
     public func wording(_ own: Wording) -> Wording {
         Wording(language: language ?? own.language, units: units ?? own.units)
     }

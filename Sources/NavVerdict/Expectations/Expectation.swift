@@ -114,7 +114,7 @@ package struct EventPattern {
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
+/// Returns whether a text matches a pattern in which `*` stands for anything.
 package func globMatches(_ pattern: String, _ text: String) -> Bool {
     let parts = pattern.split(separator: Character("*"), omittingEmptySubsequences: false).map(String.init)
     guard parts.count > 1 else { return pattern == text }
