@@ -296,15 +296,28 @@ let package = Package(
         tests("NavVerdictTests", ["NavVerdict", "NavConfig", "NavMessages", "NavGeo"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(
-            "NavNodesTests",
+            "NavKitTests",
+            ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavSimulation", "NavTestBus", logging]),
+        tests(
+            "NavRecordingTests",
             [
-                "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
-                "NavVerdict",
-                "NavStorage",
-                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
+                "NavRecording", "NavVerdict", "NavKit", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavTestBus",
+                "NavTestSystem", logging,
+            ]),
+        tests(
+            "TileCacheNodeTests",
+            [
+                "TileCacheNode", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavMap",
+                "NavTileCache", "NavTileStore", "NavStorage", "NavDigest", "NavTestBus", "NavTestSupport",
+                "NavTestSystem", logging,
+            ]),
+        tests(
+            "NavigationNodeTests",
+            [
+                "NavigationNode", "GNSSNode", "TileCacheNode", "NavKit", "NavWire", "NavRecording", "NavReplay",
+                "NavStorage", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
-                "NavSimulation",
-                "NavTileCache", "NavTileStore", "NavDigest", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
+                "NavSimulation", "NavTestBus", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(

@@ -2,10 +2,8 @@ import NavBag
 import NavKit
 import NavMessages
 import NavRecording
-import NavReplay
 import NavTestKit
-import NavWire
-import NavigationNode
+import NavTestSystem
 import Testing
 
 /// Messages into bags.

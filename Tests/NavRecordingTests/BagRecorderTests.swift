@@ -5,11 +5,9 @@ import NavBus
 import NavKit
 import NavMessages
 import NavRecording
-import NavReplay
 import NavTestBus
 import NavTestKit
-import NavWire
-import NavigationNode
+import NavTestSystem
 import Testing
 
 /// Recordings of a bus without sockets.
@@ -259,7 +257,7 @@ struct BagRecorderTests {
             // What follows comes into the next one, for as long as was asked for.
             let second = try snapshot(after: 2) { try run(30..<40) }
             #expect(second.path == folder + "/event_1.mcap")
-            let last = try NavNodesTests.content(of: folder + "/event_1.mcap").map(\.logTime).max()
+            let last = try NavTestSystem.content(of: folder + "/event_1.mcap").map(\.logTime).max()
             #expect(last == UInt64(Self.recorded) + 31_000_000_000)
             let stop = StopSignal([])
             stop.stop()

@@ -5,11 +5,8 @@ import NavBus
 import NavKit
 import NavMessages
 import NavRecording
-import NavReplay
 import NavTestBus
 import NavTestKit
-import NavWire
-import NavigationNode
 import Testing
 
 /// The player's options, on a bus without sockets.

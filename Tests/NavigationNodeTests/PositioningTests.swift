@@ -13,6 +13,7 @@ import NavReplay
 import NavRouting
 import NavSimulation
 import NavTestKit
+import NavTestSystem
 import NavWire
 import NavigationNode
 import Testing

@@ -11,6 +11,7 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavTestKit
+import NavTestSystem
 import NavTestSupport
 import NavWire
 import NavigationNode
@@ -73,7 +74,7 @@ struct RouteConditionsTests {
     /// What a replay of the drive writes.
     private static func replay(
         to place: Character, at start: NavGeo.Timestamp, _ keys: [String], traffic: TrafficSpeeds? = nil
-    ) throws -> [Recorded] {
+    ) throws -> [RecordedMessage] {
         let map = try town.get()
         let configuration = try configuration(map, to: place, keys)
         let snapshot = MapSnapshot(graph: map.graph, model: CostModel(profile: configuration.profile))
@@ -97,7 +98,7 @@ struct RouteConditionsTests {
     }
 
     /// The nodes of each route that came into force.
-    private static func routes(_ messages: [Recorded]) throws -> [String] {
+    private static func routes(_ messages: [RecordedMessage]) throws -> [String] {
         try messages.filter { $0.topic == "/nav/route" }.map { try NavMessages.Route(decoding: $0.data) }
             .filter { $0.geometry != nil }
             .map { route in

@@ -3,11 +3,8 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavRecording
-import NavReplay
 import NavTestKit
 import NavVerdict
-import NavWire
-import NavigationNode
 import Testing
 
 /// What two drives have not in common.

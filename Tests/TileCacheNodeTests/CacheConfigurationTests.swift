@@ -111,7 +111,7 @@ struct CacheConfigurationTests {
     }
 
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     private static func rows() throws -> [Row] {
         let article = root.appendingPathComponent("Sources/TileCacheNode/TileCacheNode.docc/TheTileCache.md")
@@ -133,7 +133,7 @@ struct CacheConfigurationTests {
     @Test func everyRowOfTheTableIsThereAndShownByATestThatExists() throws {
         let expected = (1...11).map { "I\($0)" } + (1...16).map { "J\($0)" }
         #expect(try Self.rows().map(\.name) == expected)
-        let folder = Self.root.appendingPathComponent("Tests/NavNodesTests/TileCache").path
+        let folder = Self.root.appendingPathComponent("Tests/TileCacheNodeTests").path
         var tests = ""
         for file in try FileManager.default.contentsOfDirectory(atPath: folder) where file.hasSuffix(".swift") {
             tests += try String(contentsOfFile: folder + "/" + file, encoding: .utf8)

@@ -4,11 +4,7 @@ import NavBus
 import NavGeo
 import NavKit
 import NavMessages
-import NavRecording
-import NavReplay
 import NavTestBus
-import NavWire
-import NavigationNode
 import Testing
 
 /// The README's code is that of files which are compiled; `NAVBUS_REWRITE=1` writes it anew.
@@ -17,7 +13,7 @@ struct ReadmeCodeTests {
     private static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("README.md")
 
-    @Test(arguments: ["Tests/NavNodesTests/Kit/SpeedWatch.swift"])
+    @Test(arguments: ["Tests/NavKitTests/SpeedWatch.swift"])
     func itIsThatOfTheFile(_ file: String) throws {
         let root = Self.readme.deletingLastPathComponent()
         let code = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)

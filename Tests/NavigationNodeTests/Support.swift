@@ -53,22 +53,3 @@ enum Helsinki {
         return configuration
     }
 }
-
-/// A message of a bag, decoded no further.
-struct Recorded: Equatable {
-    var topic: String
-    var logTime: UInt64
-    var data: [UInt8]
-}
-
-/// Everything in a bag.
-func content(of path: String) throws -> [Recorded] {
-    let reader = try BagReader(path: path)
-    var cursor = reader.messages()
-    var messages: [Recorded] = []
-    while let message = try cursor.next() {
-        let channel = reader.index.channels.first { $0.id == message.channelID }
-        messages.append(Recorded(topic: channel?.topic ?? "?", logTime: message.logTime, data: Array(message.data)))
-    }
-    return messages
-}
