@@ -567,6 +567,12 @@ class MapView {
     span.textContent = length >= 1000 ? length / 1000 + " km" : length >= 1 ? length + " m" : Math.round(length * 100) + " cm";
   }
 
+  setMap(map) {
+    Object.assign(this, readRoads(map));
+    $("attribution").textContent = map ? map.attribution : "";
+    this.changed0();
+  }
+
   /** Takes the colours of the page's theme. */
   restyle() {
     const style = getComputedStyle(document.documentElement);
