@@ -331,7 +331,9 @@ let package = Package(
         tests("NavReportTests", ["NavReport", "NavMessages", "NavBag", "NavGeo"]),
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
-        tests("EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"], exclude: ["foxglove_client.py"]),
+        tests(
+            "EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"],
+            exclude: ["foxglove_client.py", "web_abuse.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

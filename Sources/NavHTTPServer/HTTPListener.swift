@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import NIOPosix
 package import NavKit
 import Synchronization

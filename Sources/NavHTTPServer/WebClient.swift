@@ -35,7 +35,9 @@ package final class WebClient: Sendable, Hashable {
     /// - Returns: whether there was.
     package func offer(_ message: [UInt8]) -> Bool {
         if offer(message, .binary) { return true }
-        if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed) + UInt64(Self.patience.nanoseconds) {
+        if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed)
+            + UInt64(Self.patience.nanoseconds)
+        {
             channel.close(promise: nil)
         }
         return false

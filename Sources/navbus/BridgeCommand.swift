@@ -2,6 +2,7 @@ import ArgumentParser
 import NavBag
 import NavBagFormats
 import NavBus
+import NavGeo
 import NavHTTPServer
 import NavKit
 import NavMessages
@@ -120,7 +121,7 @@ private struct BridgedTopics {
                     schemaData: set)
             case .failure(let error):
                 refused[topic.name] = type
-                Console.note("\(topic.name) is not offered: \(error.message)")
+                Console.note("\(topic.name) is not offered: \(error)")
             }
         }
         guard let channel else { return }

@@ -109,7 +109,8 @@ final class FoxgloveBridge: WebService {
             let text = Self.text(Unadvertise(channelIds: [id]))
             for client in Array(state.clients.keys) {
                 client.send(text)
-                state.clients[client]?.subscriptions = state.clients[client]?.subscriptions.filter { $0.value != id } ?? [:]
+                state.clients[client]?.subscriptions =
+                    state.clients[client]?.subscriptions.filter { $0.value != id } ?? [:]
             }
         }
     }

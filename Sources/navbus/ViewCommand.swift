@@ -34,7 +34,8 @@ struct ViewCommand: ParsableCommand {
         defer { tool.close() }
         try tool.subscribe(
             TopicCatalogue.all.filter {
-                DriveCollector.shown.contains($0.type.fullName) && $0.name != Topics.preview.name && !$0.name.contains("<")
+                DriveCollector.shown.contains($0.type.fullName) && $0.name != Topics.preview.name
+                    && !$0.name.contains("<")
             }.map { $0.name } + [Topics.health(of: "*").name], depth: 1_000)
         let view = LiveView()
         let server = try WebServer(listen, allowsRemote: allowRemote, view)
@@ -81,7 +82,7 @@ private struct RoadsAround {
     private static let reach = 700.0
 
     let directory: TilesetDirectory?
-    private var places: [Coordinate] = []
+    private var places: [NavGeo.Coordinate] = []
     private var routeCount = 0
 
     init(directory: TilesetDirectory?) { self.directory = directory }
@@ -95,7 +96,7 @@ private struct RoadsAround {
         do throws(NodeError) {
             return try MapExtract(directory, around: places)
         } catch {
-            Console.note("no roads here: \(error.message)")
+            Console.note("no roads here: \(error)")
             return nil
         }
     }
