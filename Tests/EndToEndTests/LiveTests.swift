@@ -159,7 +159,7 @@ struct LiveTests {
                 #expect(result.output.contains("bad requests are refused"))
                 #expect(path.isEmpty || result.output.contains("a mute client is disconnected"), "\(result.output)")
                 server.send(SIGTERM)
-                #expect(try await server.wait().status == 0, "\(server.transcript)")
+                #expect(try await server.wait().status == 0, "\(server.errors)")
             }
         }
     }

@@ -12,7 +12,7 @@ struct LiveDriveTests {
         var drive = LiveDrive(sequence: 7)
         // The route in force is latched, and older than the viewer.
         #expect(!add(Route(routeId: 1, geometry: line), "/nav/route", at: -900, to: &drive))
-        #expect(!add(NavigationState(phase: .guiding), "/nav/state", at: -900, to: &drive))
+        #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -900, to: &drive))
         #expect(try drive.batch(nil) == nil)
         #expect(add(position(0), "/nav/position", at: 0, to: &drive))
         // That of a node that is found later as well.
@@ -47,7 +47,7 @@ struct LiveDriveTests {
         }
         #expect(try rows(["run": run(of: drive)]) == 30)
         // A playback that starts again: its latched values come first.
-        #expect(!add(NavigationState(phase: .guiding), "/nav/state", at: -500, to: &drive))
+        #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -500, to: &drive))
         let begun = (0..<8).map { add(position($0), "/nav/position", at: $0 - 500, to: &drive) }
         #expect(begun == [false, false, false, false, true, false, false, false])
         let run = try run(of: drive)
@@ -63,7 +63,7 @@ struct LiveDriveTests {
             _ = drive.add(NavigationState.fullName, topic: "/nav/state", sequence: 0, stamp: stamp, [0xFF])
         }
         let health = NodeHealth(
-            node: "n", cpuLoad: .nan, uptimeS: .infinity, topics: [TopicHealth(topic: "/x", rateHz: .nan)])
+            node: "n", topics: [TopicHealth(topic: "/x", rateHz: .nan)], cpuLoad: .nan, uptimeS: .infinity)
         let batch = try drive.batch([LiveDrive.Node(name: "n", health), LiveDrive.Node(name: "m", nil)])
         #expect(String(decoding: batch ?? [], as: UTF8.self).contains("\"/x\""))
         #expect(try !drive.page(name: "</script>", version: "1").isEmpty)
