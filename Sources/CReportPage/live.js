@@ -9,6 +9,7 @@ class Live {
     this.interval = 400;
     $("play").setAttribute("aria-label", "Go to the present");
     $("play").title = "Go to the present (space)";
+    $("play").querySelector("path").setAttribute("d", "M6 4.5v15l10-7.5ZM16.5 4.5h3v15h-3Z");
     $("rate").hidden = true;
     this.connect();
   }

@@ -186,10 +186,10 @@ class Page {
     const out = [];
     for (const node of this.nodes || []) {
       const facts = [node.cpu === undefined ? null : (node.cpu * 100).toFixed(0) + " % of a core", node.memory === undefined ? null : Math.round(node.memory / 1048576) + " MB", node.uptime === undefined ? null : "up " + durationText(node.uptime)].filter(Boolean);
-      const table = make("table", { class: "topics", "data-node": node.name }, make("caption", {}, make("i", { class: "dot state" + node.state }), node.name + " ", make("small", {}, [HEALTH[node.state] || "", ...facts].join(" · "))));
+      const table = make("table", { class: "topics", "data-node": node.name }, make("caption", {}, make("i", { class: "dot state" + node.state }), node.name + " ", make("small", {}, [HEALTH[node.state] || "", ...facts].map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · "))));
       if (node.reason) table.append(make("tr", {}, make("td", { colspan: 2 }, node.reason)));
       for (const topic of node.topics.filter((t) => t.publishes || t.lost)) {
-        table.append(make("tr", {}, make("th", { scope: "row" }, topic.topic), make("td", { class: "number" }, (topic.rate ? topic.rate.toFixed(1) + " Hz" : String(topic.count)) + (topic.lost ? ", " + topic.lost + " lost" : ""))));
+        table.append(make("tr", {}, make("th", { scope: "row" }, topic.topic, topic.publishes ? "" : make("small", {}, " received")), make("td", { class: "number" }, (topic.rate ? topic.rate.toFixed(1) + " Hz" : String(topic.count)) + (topic.lost ? ", " + topic.lost + " lost" : ""))));
       }
       out.push(table);
     }
