@@ -19,6 +19,8 @@ static const char script[] = {
     ,
 #embed "plots.js"
     ,
+#embed "live.js"
+    ,
 #embed "page.js"
     , 0};
 

@@ -301,9 +301,11 @@ class MapView {
     }
     if (box[0] > box[2]) return;
     const padX = Math.min(70, this.width * 0.1), padY = Math.min(80, this.height * 0.12);
-    this.view.scale = Math.min((this.width - 2 * padX) / Math.max(box[2] - box[0], 60), (this.height - 2 * padY) / Math.max(box[3] - box[1], 60));
+    // On a small map the readout would cover the drive.
+    const top = this.width < 500 ? Math.max(padY, Math.min($("readout").offsetHeight + 30, this.height / 2)) : padY;
+    this.view.scale = Math.min((this.width - 2 * padX) / Math.max(box[2] - box[0], 60), (this.height - top - padY) / Math.max(box[3] - box[1], 60));
     this.view.x = (box[0] + box[2]) / 2;
-    this.view.y = (box[1] + box[3]) / 2;
+    this.view.y = (box[1] + box[3]) / 2 - (top - padY) / 2 / this.view.scale;
     this.changed();
     this.isFitted = true;
   }
@@ -565,6 +567,12 @@ class MapView {
     const span = $("scale").firstElementChild;
     span.style.width = length * this.view.scale + "px";
     span.textContent = length >= 1000 ? length / 1000 + " km" : length >= 1 ? length + " m" : Math.round(length * 100) + " cm";
+  }
+
+  setMap(map) {
+    Object.assign(this, readRoads(map));
+    $("attribution").textContent = map ? map.attribution : "";
+    this.changed0();
   }
 
   /** Takes the colours of the page's theme. */

@@ -48,6 +48,10 @@ class Page {
     this.tabs();
     this.listen();
     this.seek(this.t);
+    if (this.live) {
+      this.following = new Live(this);
+      this.seek(this.duration);
+    }
     document.documentElement.dataset.ready = "true";
   }
 
@@ -76,14 +80,17 @@ class Page {
 
   // Lists.
 
-  tabs() {
-    const run = this.runs[0], lists = [];
+  /** Makes the lists; where there are the same ones as before, only the open one is filled again. */
+  tabs(isAgain) {
+    const lists = [];
     if (this.changes.length || this.runs.length > 1) lists.push(["differences", "Differences", () => this.differences()]);
     for (const r of this.runs) if (r.instructions.length) lists.push(["instructions" + r.letter, "Instructions" + (this.runs.length > 1 ? " " + r.letter : ""), () => this.instructions(r)]);
     for (const r of this.runs) if (r.events.length) lists.push(["events" + r.letter, "Events" + (this.runs.length > 1 ? " " + r.letter : ""), () => this.events(r)]);
     if (this.live) lists.push(["nodes", "Nodes", () => this.nodeList()]);
-    lists.push(["recording", this.live ? "Topics" : "Recording", () => this.recording()]);
+    lists.push(["recording", this.live ? "Drive" : "Recording", () => this.recording()]);
+    const isSame = isAgain && this.lists.map((list) => list[0]).join() === lists.map((list) => list[0]).join();
     this.lists = lists;
+    if (isSame) return this.refreshList();
     const tabs = $("tabs");
     tabs.replaceChildren();
     for (const [id, label] of lists) {
@@ -113,6 +120,20 @@ class Page {
     this.rows = [];
     $("list").replaceChildren(...this.lists.find((list) => list[0] === id)[2]());
     $("list").scrollTop = 0;
+    this.active = null;
+    this.mark();
+  }
+
+  /** Fills the open list again; its place and the focus stay. */
+  refreshList() {
+    const list = $("list"), top = list.scrollTop, rows = this.rows, focus = rows.findIndex((row) => row.button === document.activeElement);
+    this.rows = [];
+    const content = this.lists.find((entry) => entry[0] === this.list)[2]();
+    // Rows are only added: as many as before are the same.
+    if (rows.length && rows.length === this.rows.length) { this.rows = rows; return; }
+    list.replaceChildren(...content);
+    list.scrollTop = top;
+    if (focus >= 0 && this.rows[focus]) this.rows[focus].button.focus({ preventScroll: true });
     this.active = null;
     this.mark();
   }
@@ -160,6 +181,21 @@ class Page {
     return out;
   }
 
+  /** The nodes of the bus with their health and the rates of their topics. */
+  nodeList() {
+    const out = [];
+    for (const node of this.nodes || []) {
+      const facts = [node.cpu === undefined ? null : (node.cpu * 100).toFixed(0) + " % of a core", node.memory === undefined ? null : Math.round(node.memory / 1048576) + " MB", node.uptime === undefined ? null : "up " + durationText(node.uptime)].filter(Boolean);
+      const table = make("table", { class: "topics", "data-node": node.name }, make("caption", {}, make("i", { class: "dot state" + node.state }), node.name + " ", make("small", {}, [HEALTH[node.state] || "", ...facts].map((fact) => fact.replaceAll(" ", "\u00a0")).join(" · "))));
+      if (node.reason) table.append(make("tr", {}, make("td", { colspan: 2 }, node.reason)));
+      for (const topic of node.topics.filter((t) => t.publishes || t.lost)) {
+        table.append(make("tr", {}, make("th", { scope: "row" }, topic.topic, topic.publishes ? "" : make("small", {}, " received")), make("td", { class: "number" }, (topic.rate ? topic.rate.toFixed(1) + " Hz" : String(topic.count)) + (topic.lost ? ", " + topic.lost + " lost" : ""))));
+      }
+      out.push(table);
+    }
+    return out.length ? out : [make("p", { class: "note" }, "No node has been heard yet.")];
+  }
+
   recording() {
     const out = [];
     for (const run of this.runs) {
@@ -189,6 +225,7 @@ class Page {
   // The moment.
 
   seek(t, isPlaying) {
+    if (this.following && !isPlaying) this.following.isAtEnd = t >= this.duration - 200;
     this.t = Math.max(0, Math.min(this.duration, t));
     this.view.seek(this.t, isPlaying);
     this.plots.seek(this.t, isPlaying);
@@ -240,6 +277,8 @@ class Page {
   // Playing.
 
   play(on = !this.isPlaying) {
+    // A live drive plays itself.
+    if (this.following) return this.seek(this.duration);
     this.isPlaying = on;
     $("play").setAttribute("aria-label", on ? "Pause" : "Play");
     $("play").querySelector("path").setAttribute("d", on ? "M6.5 4.5h4v15h-4ZM13.5 4.5h4v15h-4Z" : "M7 4.5v15l12-7.5Z");

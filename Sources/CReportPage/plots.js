@@ -186,6 +186,14 @@ class PlotBoard {
   }
 
   build() {
+    const specs = plotSpecs(this.page);
+    if (this.plots && this.plots.map((plot) => plot.spec.name).join() === specs.map((spec) => spec.name).join()) {
+      this.plots.forEach((plot, i) => {
+        plot.spec = specs[i];
+        plot.svg.setAttribute("aria-label", plot.describe());
+      });
+      return;
+    }
     const clip = make("svg", { class: "defs", width: 0, height: 0, "aria-hidden": "true" });
     clip.innerHTML = '<defs><clipPath id="plotclip"><rect x="40" y="4" width="4000" height="400"/></clipPath></defs>';
     const bar = make("div", { class: "plotbar" }, make("span", { id: "span" }));
@@ -194,7 +202,7 @@ class PlotBoard {
       button.addEventListener("click", action);
       bar.append(button);
     }
-    this.plots = plotSpecs(this.page).map((spec) => new Plot(spec, this));
+    this.plots = specs.map((spec) => new Plot(spec, this));
     this.element.replaceChildren(clip, bar, ...this.plots.map((plot) => plot.element));
     if (!this.plots.length) this.element.append(make("p", { class: "empty" }, "This recording has nothing to plot."));
   }

@@ -6,10 +6,7 @@ import NavMessages
 package struct FoxgloveRecords: RecordSource {
     package private(set) var base: any RecordSource
     private var ready: Record?
-    private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
-    private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)
-    private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
-    private var route: Polyline?
+    private var drawing = FoxgloveDrawing()
 
     package init(_ base: any RecordSource) { self.base = base }
 
@@ -23,11 +20,22 @@ package struct FoxgloveRecords: RecordSource {
             return record
         }
         guard let record = try base.next() else { return nil }
-        ready = drawn(record)
+        ready = drawing.drawn(record)
         return record
     }
+}
 
-    private mutating func drawn(_ record: Record) -> Record? {
+/// What map panels draw for messages of navbus.
+package struct FoxgloveDrawing {
+    private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
+    private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)
+    private let routes = RecordChannel.protobuf("/foxglove/route", FoxgloveGeoJSON.self)
+    private var route: Polyline?
+
+    package init() {}
+
+    /// The message that is drawn for one; nil where nothing is.
+    package mutating func drawn(_ record: Record) -> Record? {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
         case GnssFix.fullName:

@@ -139,9 +139,16 @@ package struct ROSImport: RecordSource {
 
 extension RecordChannel {
     static func protobuf(_ topic: String, _ type: any Message.Type, metadata: [String: String] = [:]) -> RecordChannel {
+        protobuf(topic, named: type.fullName, metadata: metadata)
+    }
+
+    /// A channel of messages of navbus with their schema.
+    package static func protobuf(
+        _ topic: String, named type: String, metadata: [String: String] = [:]
+    ) -> RecordChannel {
         RecordChannel(
-            topic: topic, messageEncoding: "protobuf", schemaName: type.fullName, schemaEncoding: "protobuf",
-            schemaData: Schema.fileDescriptorSet(for: type.fullName) ?? [], metadata: metadata)
+            topic: topic, messageEncoding: "protobuf", schemaName: type, schemaEncoding: "protobuf",
+            schemaData: Schema.fileDescriptorSet(for: type) ?? [], metadata: metadata)
     }
 }
 

@@ -90,7 +90,7 @@ package struct DriveReport {
         var map: MapDocument?
         var runs: [RunDocument]
         var changes: [ChangeDocument]
-        var live: Int?
+        var live: Int64?
     }
 
     struct MapDocument: Encodable {
@@ -190,8 +190,14 @@ package struct DriveReport {
         var text: String
     }
 
-    func document(live: Int? = nil) -> Document {
-        let spans = runs.map { Self.span(of: $0.content) }
+    /// The content of the page.
+    ///
+    /// - Parameters:
+    ///   - live: the number of the last batch of a drive that is not over.
+    ///   - start: the start of such a drive, ns.
+    func document(live: Int64? = nil, start: Int64? = nil) -> Document {
+        var spans = runs.map { Self.span(of: $0.content) }
+        if let start { spans = [start...max(start, spans[0].upperBound)] }
         // The same recording twice has one time; other drives begin at the same place of the page.
         var starts = spans.map(\.lowerBound)
         if spans.count == 2, spans[0].overlaps(spans[1]) {
@@ -284,7 +290,7 @@ package struct DriveReport {
             arrival: content.arrival.flatMap { span.contains($0) ? time($0) : nil }, notes: notes)
     }
 
-    private static func document(_ map: MapExtract) -> MapDocument {
+    static func document(_ map: MapExtract) -> MapDocument {
         let line = Line.packed(map.roads.map(\.line))
         return MapDocument(
             attribution: map.attribution, source: map.source, tolerance: map.tolerance, names: map.names,

@@ -1,6 +1,7 @@
 import Foundation
 package import NavConfig
 package import NavGeo
+import NavHTTPServer
 package import NavTileCache
 import NavTileStore
 
@@ -120,7 +121,7 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
             .text(
                 "http.listen", \.listen, range: "HOST:PORT, such as 127.0.0.1:8090, or empty",
                 "Where tiles are served to web maps, as /{tileset}/{z}/{x}/{y}; empty for nowhere.",
-                parse: { $0.isEmpty || TileServerAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
+                parse: { $0.isEmpty || ListenAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
             .flag(
                 "http.allow_remote", \.allowsRemote,
                 "Whether the endpoint may listen on other addresses than this machine's own."),

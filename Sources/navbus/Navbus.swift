@@ -10,7 +10,8 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.full,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
-            ReplayCommand.self, CheckCommand.self, BagCommand.self, ReportCommand.self, LaunchCommand.self,
+            ReplayCommand.self, CheckCommand.self, BagCommand.self, ReportCommand.self, ViewCommand.self,
+            BridgeCommand.self, LaunchCommand.self,
             TopicCommand.self, ServiceCommand.self, NodeCommand.self, RegionCommand.self, DoctorCommand.self,
             KeygenCommand.self,
         ])

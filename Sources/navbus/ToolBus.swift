@@ -125,8 +125,19 @@ final class ToolBus {
 
     // MARK: Schemas
 
-    /// The schema of a type (or service) as a node hands it out; nil with the reason when it does not.
+    /// The schema of a type (or service) as a node hands it out; the reason when it does not.
     func schema(of name: String, from node: Announcement) throws -> Result<SchemaPool, NodeError> {
+        try descriptors(of: name, from: node).flatMap { set in
+            do {
+                return .success(try SchemaPool(fileDescriptorSet: set))
+            } catch {
+                return .failure(NodeError(.invalid, "node '\(node.node)' gave a schema that cannot be read: \(error)"))
+            }
+        }
+    }
+
+    /// The same as a FileDescriptorSet, which is not read.
+    func descriptors(of name: String, from node: Announcement) throws -> Result<[UInt8], NodeError> {
         guard node.services.contains(where: { $0.name == Self.nodeService }) else {
             return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(Self.nodeService)"))
         }
@@ -136,16 +147,12 @@ final class ToolBus {
         case .failure(let status):
             return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(status.text)"))
         case .success(let bytes):
-            do {
-                let response = try GetSchemaResponse(decoding: bytes)
-                guard let set = response.fileDescriptorSet, !set.isEmpty else {
-                    let reason = response.error?.message ?? "the answer is empty"
-                    return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(reason)"))
-                }
-                return .success(try SchemaPool(fileDescriptorSet: set))
-            } catch {
-                return .failure(NodeError(.invalid, "node '\(node.node)' gave a schema that cannot be read: \(error)"))
+            let response = try? GetSchemaResponse(decoding: bytes)
+            guard let set = response?.fileDescriptorSet, !set.isEmpty else {
+                let reason = response.map { $0.error?.message ?? "the answer is empty" } ?? "the answer cannot be read"
+                return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(reason)"))
             }
+            return .success(set)
         }
     }
 

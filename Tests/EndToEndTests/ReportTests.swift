@@ -40,7 +40,7 @@ struct ReportTests {
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "needs Chromium (Debian's package chromium): the page is not looked at"))
+    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
     func aBrowserShowsTheDrive() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
@@ -65,7 +65,7 @@ struct ReportTests {
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "needs Chromium (Debian's package chromium): the page is not looked at"))
+    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
     func aBrowserShowsWhatDiffers() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles

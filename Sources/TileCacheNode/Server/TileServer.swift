@@ -1,7 +1,7 @@
 import Dispatch
 import NIOCore
 import NIOHTTP1
-import NIOPosix
+import NavHTTPServer
 import NavKit
 import Synchronization
 
@@ -10,87 +10,38 @@ import Synchronization
 /// One thread, a bounded number of connections; a client that sends or takes nothing for a while is cut, and so is one
 /// that does either drop by drop.
 final class TileServer: Sendable {
-    /// The address that it listens on, HOST:PORT.
-    let address: String
-    private let group: MultiThreadedEventLoopGroup
-    private let channel: any Channel
-    private let tally: TileServerTally
+    private let listener: HTTPListener
+    private let tally = TileServerTally()
 
+    /// The address that it listens on, HOST:PORT.
+    var address: String { listener.address }
     /// Requests answered since the start.
     var requestCount: Int { tally.requests.load(ordering: .relaxed) }
     /// Connections closed at once because there were too many.
-    var refusedCount: Int { tally.refused.load(ordering: .relaxed) }
+    var refusedCount: Int { listener.refusedCount }
 
     init(_ keys: TileServerKeys, lookup: TileLookup) throws(NodeError) {
-        guard let address = TileServerAddress(text: keys.listen) else {
-            throw NodeError(.usage, "http.listen '\(keys.listen)' is not HOST:PORT, such as 127.0.0.1:8090")
-        }
-        guard address.isLoopback || keys.allowsRemote else {
-            throw NodeError(
-                .usage,
-                "http.listen '\(keys.listen)' can be reached by other machines: take 127.0.0.1, or allow it with "
-                    + "http.allow_remote=true")
-        }
-        let tally = TileServerTally()
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let answers = TileAnswers(lookup: lookup, patience: Int64(keys.idle * 1e9))
-        let bootstrap = ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 64)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelInitializer { channel in
-                guard tally.enter(channel, limit: keys.connections) else { return channel.close() }
-                let number = ObjectIdentifier(channel)
-                channel.closeFuture.whenComplete { _ in tally.leave(number) }
-                return channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(TileConnection(answers, keys, tally))
-                }
-            }
-        do {
-            channel = try bootstrap.bind(host: address.host, port: address.port).wait()
-        } catch {
-            try? group.syncShutdownGracefully()
-            throw NodeError(.system, "cannot listen on \(keys.listen): \(error); is another program there?")
+        let tally = tally
+        listener = try HTTPListener(
+            keys.listen, allowsRemote: keys.allowsRemote, connections: keys.connections,
+            HTTPListener.Settings(address: "http.listen", permission: "http.allow_remote=true")
+        ) { channel in
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+            try pipeline.addHandler(TileConnection(answers, keys, tally))
         }
-        self.group = group
-        self.tally = tally
-        let host = address.host.contains(":") ? "[\(address.host)]" : address.host
-        self.address = "\(host):\(channel.localAddress?.port ?? address.port)"
     }
 
     /// Closes all connections and ends the thread. Answers that are being looked for are taken back, and waited for: they
     /// would else come to a thread that is no more.
-    func stop() {
-        try? channel.close().wait()
-        for connection in tally.connections { try? connection.close().wait() }
-        tally.answers.wait()
-        try? group.syncShutdownGracefully()
-    }
+    func stop() { listener.stop { tally.answers.wait() } }
 }
 
 final class TileServerTally: Sendable {
     let requests = Atomic<Int>(0)
-    let refused = Atomic<Int>(0)
     /// Answers that are being looked for.
     let answers = DispatchGroup()
-    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
-
-    var connections: [any Channel] { open.withLock { Array($0.values) } }
-
-    /// Takes a connection in; false when there are too many.
-    func enter(_ connection: any Channel, limit: Int) -> Bool {
-        let isTaken = open.withLock { open in
-            guard open.count < limit else { return false }
-            open[ObjectIdentifier(connection)] = connection
-            return true
-        }
-        if !isTaken { refused.add(1, ordering: .relaxed) }
-        return isTaken
-    }
-
-    func leave(_ number: ObjectIdentifier) { open.withLock { $0[number] = nil } }
 }
 
 /// One connection: a request, its answer, the next request.

@@ -34,6 +34,9 @@ final class Program: Sendable {
     /// The exit status, 128 and more for a signal; nil while the process runs.
     var exitStatus: Int32? { process.exitStatus }
 
+    /// The number of the process.
+    var id: Int32 { process.id }
+
     func send(_ signal: Int32) { process.send(signal) }
 
     /// Lets the process open no more files, or as many as is usual.

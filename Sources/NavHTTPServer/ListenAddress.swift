@@ -1,14 +1,14 @@
 import Glibc
 
-/// The address of the endpoint for web maps.
-struct TileServerAddress: Sendable, Equatable {
+/// An address that a server listens on.
+package struct ListenAddress: Sendable, Equatable {
     /// A name or an address; of an IPv6 address without brackets.
-    var host: String
+    package var host: String
     /// The port; 0 for any that is free.
-    var port: Int
+    package var port: Int
 
     /// An address from `HOST:PORT` or `[ADDRESS]:PORT`; nil for anything else.
-    init?(text: String) {
+    package init?(text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
         else { return nil }
@@ -24,7 +24,10 @@ struct TileServerAddress: Sendable, Equatable {
     }
 
     /// Whether only this machine can reach it.
-    var isLoopback: Bool {
+    package var isLoopback: Bool { Self.isLoopback(host) }
+
+    /// Whether a host is this machine's own and no other machine's.
+    static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }
         var address = in_addr()
         guard inet_pton(AF_INET, host, &address) == 1 else { return false }

@@ -1,0 +1,58 @@
+import Glibc
+import NIOHTTP1
+
+/// The rule of which requests are answered, by Host and Origin.
+///
+/// A browser sends requests of any page anywhere. Its Origin names the page's site; its Host names this server, and is another
+/// site's own name where that site has let its name lead to this machine (DNS rebinding). So a request is answered when Host is an
+/// address or the name of this machine, and Origin is absent (a program), the same host, one that is trusted, or, on a server
+/// for this machine alone, a page of this machine.
+struct RequestRule: Sendable {
+    var isLoopback: Bool
+    /// Origins that are trusted besides.
+    var origins: Set<String>
+
+    /// The reason for which a request is refused; nil when it is not.
+    func refusal(of head: HTTPRequestHead) -> String? {
+        let hosts = head.headers["host"]
+        guard hosts.count == 1, let host = Self.host(hosts[0]) else { return "one Host header is needed" }
+        guard isOwn(host) else {
+            return "'\(host.prefix(80))' is not known as this machine: ask for "
+                + (isLoopback ? "localhost" : "its IP address")
+        }
+        let given = head.headers["origin"]
+        guard let origin = given.first else { return nil }
+        if given.count == 1, origins.contains(origin) { return nil }
+        guard given.count == 1, let scheme = origin.firstRange(of: "://"),
+            let from = Self.host(String(origin[scheme.upperBound...])),
+            from == host || (isLoopback && ListenAddress.isLoopback(from))
+        else { return "a page of '\(origin.prefix(80))' may not ask here" }
+        return nil
+    }
+
+    private func isOwn(_ host: String) -> Bool {
+        if ListenAddress.isLoopback(host) { return true }
+        guard !isLoopback else { return false }
+        var address = in6_addr()
+        if inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1 { return true }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, 255) == 0 else { return false }
+        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).lowercased()
+        return !name.isEmpty && (host == name || host == name + ".local")
+    }
+
+    /// The host of HOST or HOST:PORT in lower case, of an IPv6 address without brackets; nil for anything else.
+    static func host(_ text: String) -> String? {
+        let text = text.lowercased()
+        var name = Substring(text)
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            name = text[..<end].dropFirst()
+        } else if let colon = text.firstIndex(of: ":") {
+            name = text[..<colon]
+        }
+        return name.isEmpty ? nil : String(name)
+    }
+}

@@ -1,0 +1,64 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+import Synchronization
+
+/// A client of a ``WebServer`` that is sent messages: over server-sent events, or over a WebSocket.
+///
+/// The messages that wait for it are bounded. It is disconnected when one that must arrive finds no room, and when it has taken
+/// nothing for half a minute while others were dropped.
+package final class WebClient: Sendable, Hashable {
+    /// Most bytes that wait for one client, unless a single message is longer.
+    package static let longestQueue = 4 << 20
+    private static let patience = TimeAmount.seconds(30)
+
+    private let channel: any Channel
+    private let isSocket: Bool
+    private let waiting = Atomic<Int>(0)
+    /// When the client took something, or had nothing to take; ns of NIO's clock.
+    private let lastProgress = Atomic<UInt64>(0)
+
+    init(_ channel: any Channel, isSocket: Bool) { (self.channel, self.isSocket) = (channel, isSocket) }
+
+    package static func == (left: WebClient, right: WebClient) -> Bool { left === right }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Sends a text that must arrive: lines of server-sent events, or a WebSocket's text message.
+    package func send(_ text: [UInt8]) { send(text, .text) }
+
+    func send(_ bytes: [UInt8], _ opcode: WebSocketOpcode) {
+        if !offer(bytes, opcode) { channel.close(promise: nil) }
+    }
+
+    /// Sends a binary message of a WebSocket if there is room for it.
+    ///
+    /// - Returns: whether there was.
+    package func offer(_ message: [UInt8]) -> Bool {
+        if offer(message, .binary) { return true }
+        if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed)
+            + UInt64(Self.patience.nanoseconds)
+        {
+            channel.close(promise: nil)
+        }
+        return false
+    }
+
+    private func offer(_ bytes: [UInt8], _ opcode: WebSocketOpcode) -> Bool {
+        let queued = waiting.load(ordering: .relaxed)
+        guard queued == 0 || queued + bytes.count <= Self.longestQueue else { return false }
+        if queued == 0 { noteProgress() }
+        waiting.add(bytes.count, ordering: .relaxed)
+        let buffer = channel.allocator.buffer(bytes: bytes)
+        let written =
+            isSocket
+            ? channel.writeAndFlush(WebSocketFrame(fin: true, opcode: opcode, data: buffer))
+            : channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(buffer)))
+        written.whenComplete { [self] _ in
+            waiting.subtract(bytes.count, ordering: .relaxed)
+            noteProgress()
+        }
+        return true
+    }
+
+    private func noteProgress() { lastProgress.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+}

@@ -1,0 +1,198 @@
+import Foundation
+package import NavGeo
+package import NavMessages
+
+/// A drive that is not over: the whole of it for pages that open, and batches of what is new for those that are open.
+///
+/// The first fix or position begins it, and so do several in a row of another time, as when a playback starts again. Messages
+/// that came before it, such as the route in force, belong to its start.
+package struct LiveDrive {
+    /// A node with its health.
+    package struct Node: Encodable, Sendable {
+        package struct Topic: Encodable, Sendable {
+            var topic: String
+            var publishes: Bool
+            var count: UInt64
+            var rate: Double?
+            var lost: UInt64
+        }
+
+        var name: String
+        var state: Int32
+        var reason: String
+        var cpu: Double?
+        var memory: UInt64?
+        var uptime: Double?
+        var topics: [Topic]
+
+        /// A node by its health; by its name alone where it has published none.
+        package init(name: String, _ health: NodeHealth?) {
+            self.name = name
+            state = health?.state?.rawValue ?? 0
+            reason = (health?.reasons ?? []).map { $0.message ?? $0.code ?? "?" }.joined(separator: "; ")
+            cpu = health?.cpuLoad.flatMap { $0.isFinite ? $0 : nil }
+            memory = health?.residentBytes
+            uptime = health?.uptimeS.flatMap { $0.isFinite ? $0 : nil }
+            topics = (health?.topics ?? []).prefix(100).map {
+                Topic(
+                    topic: $0.topic ?? "?", publishes: $0.isPublisher == true, count: $0.messageCount ?? 0,
+                    rate: $0.rateHz.flatMap { $0.isFinite ? $0 : nil }, lost: $0.lostCount ?? 0)
+            }
+        }
+    }
+
+    private struct Batch: Encodable {
+        var sequence: Int64
+        var run: DriveReport.RunDocument?
+        var nodes: [Node]?
+        var map: Int
+    }
+
+    private struct Message {
+        var type: String
+        var topic: String
+        var sequence: UInt32
+        var stamp: Int64
+        var bytes: [UInt8]
+
+        var isPlace: Bool { type == GnssFix.fullName || type == MatchedPosition.fullName }
+        /// About what it takes in memory.
+        var size: Int { bytes.count + 200 }
+    }
+
+    /// A stamp that is so much before the last place, or after it, is of another drive, ns.
+    private static let backwards: Int64 = 10_000_000_000
+    private static let forwards: Int64 = 3_600_000_000_000
+    /// Places of another time, with none of this drive's time between them, that begin a drive.
+    private static let placesOfNewDrive = 5
+    /// Most bytes of messages that may be of the next drive.
+    private static let mostPending = 8 << 20
+
+    private var whole = DriveCollector()
+    private var news = DriveCollector()
+    private var hasNews = false
+    /// The stamp of the first place and of the last, ns; nil before the first.
+    private var start: Int64?
+    private var lastPlace: Int64 = 0
+    /// The latest stamp of any message.
+    private var latest: Int64 = 0
+    /// Messages since the last place that may be of the next drive, the oldest first.
+    private var pending: [Message] = []
+    private var map: MapExtract?
+    private var mapVersion = 0
+    /// The number of the last batch.
+    package private(set) var sequence: Int64
+
+    /// A drive without a message.
+    ///
+    /// - Parameter sequence: the number of its last batch. One that grows from process to process, as the time in ms, lets a page
+    ///   of an earlier process be recognised.
+    package init(sequence: Int64) { self.sequence = sequence }
+
+    /// Takes a message.
+    ///
+    /// - Returns: whether a drive has begun, so that pages have to be loaded again.
+    package mutating func add(
+        _ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
+    ) -> Bool {
+        guard DriveCollector.shown.contains(type) else { return false }
+        let message = Message(type: type, topic: topic, sequence: sequence, stamp: stamp, bytes: bytes)
+        guard start != nil else {
+            hold(message)
+            if message.isPlace { begin(at: stamp) }
+            return message.isPlace
+        }
+        let (step, overflow) = stamp.subtractingReportingOverflow(lastPlace)
+        let isOther = overflow || step < -Self.backwards || step > Self.forwards
+        if isOther { hold(message) }
+        if message.isPlace {
+            guard isOther else {
+                pending = []
+                lastPlace = stamp
+                collect(message)
+                return false
+            }
+            let places = pending.filter(\.isPlace)
+            guard places.count >= Self.placesOfNewDrive else { return false }
+            begin(at: places.map(\.stamp).min() ?? stamp)
+            return true
+        }
+        // An old value that is latched is still in force; what is of the future is not yet.
+        if !overflow, step <= Self.forwards { collect(message) }
+        return false
+    }
+
+    private mutating func hold(_ message: Message) {
+        pending.append(message)
+        var size = pending.reduce(0) { $0 + $1.size }
+        while size > Self.mostPending, pending.count > 1 { size -= pending.removeFirst().size }
+    }
+
+    private mutating func begin(at stamp: Int64) {
+        (whole, news, hasNews) = (DriveCollector(), DriveCollector(), false)
+        (start, lastPlace, latest) = (stamp, stamp, stamp)
+        let messages = pending
+        pending = []
+        for message in messages {
+            collect(message)
+            if message.isPlace { lastPlace = message.stamp }
+        }
+    }
+
+    private mutating func collect(_ message: Message) {
+        // A stamp of another clock, or from before the drive, counts as its start.
+        let stamp = max(message.stamp, start ?? message.stamp)
+        if stamp - latest < Self.forwards { latest = max(latest, stamp) }
+        whole.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
+        news.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
+        hasNews = true
+    }
+
+    /// The places of the drive, for the roads around them.
+    package var places: [NavGeo.Coordinate] { DriveReport.places(of: whole) }
+    /// The place of the vehicle.
+    package var place: NavGeo.Coordinate? {
+        let table = whole.positions.stamps.isEmpty ? whole.fixes : whole.positions
+        guard let latitude = table.values("lat").last, let longitude = table.values("lon").last else { return nil }
+        return NavGeo.Coordinate(latitude: Double(latitude) * 1e-6, longitude: Double(longitude) * 1e-6)
+    }
+    /// The number of routes so far.
+    package var routeCount: Int { whole.routes.count }
+
+    /// Sets the roads.
+    package mutating func set(_ map: MapExtract) {
+        self.map = map
+        mapVersion += 1
+    }
+
+    /// Returns the news since the last batch as JSON on one line; nil when there are none.
+    package mutating func batch(_ nodes: [Node]?) throws -> [UInt8]? {
+        guard hasNews || nodes != nil else { return nil }
+        sequence += 1
+        var run: DriveReport.RunDocument?
+        if hasNews, let start {
+            run = DriveReport.document(
+                DriveReport.Run(name: "", content: news), start: start, span: start...max(start, latest))
+        }
+        (news, hasNews) = (DriveCollector(), false)
+        return try Self.encoded(Batch(sequence: sequence, run: run, nodes: nodes, map: mapVersion))
+    }
+
+    /// Returns the page of the drive so far, which asks for the batches that follow. All news have to be in a batch.
+    package func page(name: String, version: String) throws -> [UInt8] {
+        let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
+        return DriveReport.page(
+            title: name, data: try Self.encoded(report.document(live: sequence, start: start)))
+    }
+
+    /// Returns the roads as JSON.
+    package func mapDocument() throws -> [UInt8] {
+        try Self.encoded(map.map(DriveReport.document))
+    }
+
+    private static func encoded(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import NavTestSystem
+import Testing
+
+/// `navbus view` and `navbus bridge foxglove`: the bus in a browser, and in Foxglove.
+struct LiveTests {
+    private static let canSpeak = Python.has("google.protobuf, websockets")
+
+    /// Starts a command that prints its address.
+    private func serve(_ arguments: [String], in box: Sandbox) async throws -> (server: Program, address: String) {
+        let server = try box.start("navbus", arguments + ["--listen", "127.0.0.1:0"])
+        try await server.says("://127.0.0.1:")
+        return (server, try #require(server.output.split(separator: "\n").first.map(String.init)))
+    }
+
+    /// Starts a node that drives through the town.
+    @discardableResult
+    private func drive(in box: Sandbox) async throws -> Program {
+        let node = try await navigate(in: box)
+        try box.start(
+            "navbus", ["bag", "play", try await Town.shared.drive, "--rate", "5", "--clock", "--subscribers", "1"])
+        return node
+    }
+
+    private func navigate(in box: Sandbox) async throws -> Program {
+        let node = try box.start(
+            "navigation-node",
+            [
+                "--set", "tiles=\(try await Town.shared.tiles)", "--set", "destination=\(Town.to)", "--set",
+                "sim_time=true",
+            ])
+        try await box.announces("/nav/position", node: "navigation-node")
+        return node
+    }
+
+    private func client(_ name: String, _ arguments: [String], in box: Sandbox) throws -> Program {
+        try box.start(Project.python, ["\(Project.root)/Tests/EndToEndTests/\(name)"] + arguments)
+    }
+
+    @Test func thePageIsForThisMachineAlone() async throws {
+        try await withSandbox { box in
+            let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
+            try await drive(in: box)
+            let answers = [
+                ([], "200"), (["-H", "Host: evil.example"], "403"), (["-H", "Host: 192.0.2.7"], "403"),
+                (["-H", "Host: localhost:1"], "200"), (["-H", "Host: 127.3.4.5"], "200"),
+                (["-H", "Host: [::1]:2"], "200"),
+                (["-H", "Host:"], "403"), (["-H", "Origin: http://evil.example"], "403"),
+                (["-H", "Origin: null"], "403"), (["-H", "Origin: http://localhost:3000"], "200"),
+                (["-H", "Origin: http://localhost.evil.example"], "403"), (["-X", "POST"], "405"), (["-I"], "200"),
+            ]
+            for (options, status) in answers {
+                let answer = try await box.succeed(
+                    "/usr/bin/curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + options + [address])
+                #expect(answer.output == status, "\(options)")
+            }
+            // A page that missed too much, or is of an earlier process, is told to load again; others get the news.
+            for known in ["0", "999999", "99999999999999", "x"] {
+                let stale = try await box.run(
+                    "/usr/bin/curl", ["-sN", "--max-time", "2", address + "news?after=\(known)"])
+                #expect(stale.output.hasPrefix("event: reset"), "\(known)")
+            }
+            let page = try await box.succeed("/usr/bin/curl", ["-s", address]).output
+            let number = try #require(page.firstMatch(of: #/"live":(\d+)/#)?.1)
+            let news = try await box.run("/usr/bin/curl", ["-sN", "--max-time", "5", address + "news?after=\(number)"])
+            #expect(news.output.contains("\"positions\"") && news.output.contains("navigation-node"))
+            server.send(SIGTERM)
+            #expect(try await server.wait().status == 0)
+            let open = try await box.run("navbus", ["view", "--listen", "0.0.0.0:0"])
+            #expect(open.status == 2 && open.errors.contains("--allow-remote"), "\(open.errors)")
+            let wrong = try await box.run("navbus", ["view", "--listen", "8800"])
+            #expect(wrong.status == 2 && wrong.errors.contains("HOST:PORT"), "\(wrong.errors)")
+        }
+    }
+
+    @Test func whoeverMayReachThePageUsesItsAddress() async throws {
+        try await withSandbox { box in
+            let server = try box.start("navbus", ["view", "--listen", "0.0.0.0:0", "--allow-remote"])
+            try await server.says("://0.0.0.0:")
+            let port = try #require(server.output.firstMatch(of: #/:(\d+)/#)?.1)
+            // A name of another site that leads here is none of this machine's.
+            for (host, status) in [("192.0.2.7", "200"), ("[2001:db8::1]", "200"), ("evil.example", "403")] {
+                let answer = try await box.succeed(
+                    "/usr/bin/curl",
+                    [
+                        "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: \(host):\(port)", "-H",
+                        "Origin: http://\(host):\(port)", "http://127.0.0.1:\(port)/",
+                    ])
+                #expect(answer.output == status, "\(host)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
+    func aBrowserFollowsTheDrive() async throws {
+        try await withSandbox { box in
+            let (_, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
+            // The page is open before there is anything to see.
+            async let opened = Browser.open(address, in: box, seconds: 25)
+            try await drive(in: box)
+            let page = try await opened
+            #expect(page.console.isEmpty, "\(page.console)")
+            let dom = page.document
+            #expect(dom.contains("data-live=\"live\"") && dom.contains("data-ready=\"true\""))
+            #expect(dom.contains("class=\"route ") && dom.contains("class=\"trace runA measured\""))
+            for plot in ["speed", "offset", "deviation", "health"] {
+                #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")
+            }
+            #expect(dom.contains(">Nodes</button>") && dom.contains("class=\"vehicle runA\""))
+            #expect(dom.contains("aria-label=\"Go to the present\""))
+        }
+    }
+
+    @Test(.enabled(if: canSpeak, "SKIPPED: needs Python with google.protobuf and websockets"))
+    func aClientOfFoxglovesProtocolReadsTheDrive() async throws {
+        try await withSandbox { box in
+            let (server, address) = try await serve(["bridge", "foxglove"], in: box)
+            let client = try client("foxglove_client.py", [address], in: box)
+            let node = try await drive(in: box)
+            try await client.says("reads the drive")
+            node.send(SIGTERM)
+            try await client.says("/nav/position is withdrawn")
+            _ = try await navigate(in: box)
+            try await client.says("refuses a stranger's page")
+            server.send(SIGTERM)
+            #expect(try await server.wait().status == 0)
+            let result = try await client.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            for line in [
+                "/gnss/fix navbus.v1.GnssFix", "/nav/position navbus.v1.MatchedPosition",
+                "/foxglove/fix foxglove.LocationFix", "/foxglove/route foxglove.GeoJSON", "answers pings",
+                "refuses to publish", "/nav/position is back", "closes with 1001",
+            ] {
+                #expect(result.output.contains(line), "\(line) in \(result.output)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: canSpeak && Python.has("foxglove"), "SKIPPED: needs Python with foxglove-sdk and websockets"))
+    func theSameClientReadsFromFoxglovesOwnServer() async throws {
+        try await withSandbox { box in
+            let result = try await client("foxglove_client.py", ["--reference"], in: box).wait()
+            #expect(result.status == 0 && result.output.contains("own server"), "\(result.errors)")
+        }
+    }
+
+    @Test(.enabled(if: canSpeak, "SKIPPED: needs Python with google.protobuf and websockets"))
+    func clientsThatMisbehaveHarmNobody() async throws {
+        try await withSandbox { box in
+            let (bridge, socket) = try await serve(["bridge", "foxglove"], in: box)
+            let text = String(repeating: "x", count: 4_000)
+            try box.write("line.json", String(repeating: "{\"node\":\"a\",\"text\":\"\(text)\"}\n", count: 100_000))
+            try box.start("navbus", ["topic", "pub", "/log", "--file", "line.json", "--rate", "2000"])
+            let (view, page) = try await serve(["view"], in: box)
+            for (server, address, path) in [(view, page, ""), (bridge, socket, "ws")] {
+                let address = address.drop { $0 != "/" }.filter { $0 != "/" }
+                let result = try await client("web_abuse.py", [address, path, "\(server.id)"], in: box).wait()
+                #expect(result.status == 0, "\(result.output)\(result.errors)")
+                #expect(result.output.contains("bad requests are refused"))
+                #expect(path.isEmpty || result.output.contains("a mute client is disconnected"), "\(result.output)")
+                server.send(SIGTERM)
+                #expect(try await server.wait().status == 0, "\(server.errors)")
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import NavMessages
+import NavReport
+import Testing
+
+/// A second of recorded time, ns.
+private let second: Int64 = 1_000_000_000
+private let start: Int64 = 1_767_258_000 * second
+
+struct LiveDriveTests {
+    @Test func whatCameBeforeTheFirstPlaceBelongsToItsStart() throws {
+        var drive = LiveDrive(sequence: 7)
+        // The route in force is latched, and older than the viewer.
+        #expect(!add(Route(routeId: 1, geometry: line), "/nav/route", at: -900, to: &drive))
+        #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -900, to: &drive))
+        #expect(try drive.batch(nil) == nil)
+        #expect(add(position(0), "/nav/position", at: 0, to: &drive))
+        // That of a node that is found later as well.
+        #expect(!add(ReceiverSelection(receiver: "roof"), "/nav/receiver", at: -400, to: &drive))
+        _ = try drive.batch(nil)
+        let run = try run(of: drive)
+        #expect((run["routes"] as? [[String: Any]])?.map { $0["t"] as? Int } == [0])
+        #expect((run["events"] as? [[String: Any]])?.allSatisfy { $0["t"] as? Int == 0 } == true)
+        #expect(run["start"] as? Int == Int(start / 1_000_000))
+    }
+
+    @Test func aPageAndTheBatchesBehindItTellEachPlaceOnce() throws {
+        var drive = LiveDrive(sequence: 7)
+        for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
+        let first = try #require(try batch(of: &drive))
+        #expect(first["sequence"] as? Int == 8 && rows(first) == 10)
+        #expect(try rows(["run": run(of: drive)]) == 10)
+        #expect(try batch(of: &drive) == nil)
+        for index in 10..<12 { add(position(index), "/nav/position", at: index, to: &drive) }
+        let second = try #require(try batch(of: &drive))
+        #expect(second["sequence"] as? Int == 9 && rows(second) == 2)
+        #expect(try rows(["run": run(of: drive)]) == 12)
+    }
+
+    @Test func aDriveBeginsAgainWithSeveralPlacesOfAnotherTime() throws {
+        var drive = LiveDrive(sequence: 7)
+        for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
+        // A receiver that lives by another clock, between positions of the drive, begins none.
+        for index in 10..<30 {
+            #expect(!add(GnssFix(latitude: 1, longitude: 1), "/gnss/fix", at: 86_400 + index, to: &drive))
+            #expect(!add(position(index), "/nav/position", at: index, to: &drive))
+        }
+        #expect(try rows(["run": run(of: drive)]) == 30)
+        // A playback that starts again: its latched values come first.
+        #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -500, to: &drive))
+        let begun = (0..<8).map { add(position($0), "/nav/position", at: $0 - 500, to: &drive) }
+        #expect(begun == [false, false, false, false, true, false, false, false])
+        let run = try run(of: drive)
+        #expect(rows(["run": run]) == 8 && (run["events"] as? [Any])?.count == 1)
+        #expect(run["start"] as? Int == Int(start / 1_000_000) - 500_000)
+    }
+
+    @Test func noStampAndNoNumberStopsIt() throws {
+        var drive = LiveDrive(sequence: 7)
+        for stamp in [Int64.min, .max, 0, start, .min, .max] {
+            _ = drive.add(
+                MatchedPosition.fullName, topic: "/nav/position", sequence: 0, stamp: stamp, position(1).encoded())
+            _ = drive.add(NavigationState.fullName, topic: "/nav/state", sequence: 0, stamp: stamp, [0xFF])
+        }
+        let health = NodeHealth(
+            node: "n", topics: [TopicHealth(topic: "/x", rateHz: .nan)], cpuLoad: .nan, uptimeS: .infinity)
+        let batch = try drive.batch([LiveDrive.Node(name: "n", health), LiveDrive.Node(name: "m", nil)])
+        #expect(String(decoding: batch ?? [], as: UTF8.self).contains("\"/x\""))
+        #expect(try !drive.page(name: "</script>", version: "1").isEmpty)
+    }
+
+    // MARK: Support
+
+    private var line: Polyline { Polyline([(latitude: 60.1, longitude: 24.9), (latitude: 60.2, longitude: 24.9)]) }
+
+    private func position(_ index: Int) -> MatchedPosition {
+        let pose = Pose(latitude: 60.1 + Double(index) * 1e-4, longitude: 24.9, course: 0, speedMps: 11)
+        return MatchedPosition(raw: pose, matched: pose, isOnRoad: true, source: .measured)
+    }
+
+    @discardableResult
+    private func add(_ message: some Message, _ topic: String, at seconds: Int, to drive: inout LiveDrive) -> Bool {
+        drive.add(
+            type(of: message).fullName, topic: topic, sequence: 0, stamp: start + Int64(seconds) * second,
+            message.encoded())
+    }
+
+    private func batch(of drive: inout LiveDrive) throws -> [String: Any]? {
+        try drive.batch(nil).map { try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]) }
+    }
+
+    private func rows(_ batch: [String: Any]) -> Int? {
+        ((batch["run"] as? [String: Any])?["positions"] as? [String: Any])?["rows"] as? Int
+    }
+
+    private func run(of drive: LiveDrive) throws -> [String: Any] {
+        let page = String(decoding: try drive.page(name: "Live", version: "1"), as: UTF8.self)
+        let begin = try #require(page.firstRange(of: "id=\"data\">")).upperBound
+        let end = try #require(page[begin...].firstRange(of: "</script>")).lowerBound
+        let data = try JSONSerialization.jsonObject(with: Data(page[begin..<end].utf8)) as? [String: Any]
+        return try #require((data?["runs"] as? [[String: Any]])?.first)
+    }
+}
