@@ -73,9 +73,9 @@ struct InstructionTriggerTests {
         let told = drive(try longTown(speed: 30).guidance("ABC"), speed: 30, from: 100).spoken
         #expect(
             told.prefix(4).map(\.text) == [
-                "Continue on High Street for 3 kilometres",
+                "Continue on High Street for 2.9 kilometres",
                 "In 2.5 kilometres, turn right onto Mill Lane",
-                "In 1 kilometre, turn right onto Mill Lane",
+                "In 1.2 kilometres, turn right onto Mill Lane",
                 "In 450 metres, turn right onto Mill Lane",
             ])
     }
