@@ -287,9 +287,7 @@ struct InstructionTriggerTests {
             (.metric, .metric, "In 200 metres", "In 200 metres"),
             (.imperial, .imperial, "In 200 yards", "In 700 feet"),
         ] {
-            var options = GuidanceOptions()
-            options.units = units
-            let guidance = try town.guidance("ABC", options: options)
+            let guidance = try town.guidance("ABC", options: GuidanceOptions(Wording(units: units)))
             #expect(guidance.units == inForce)
             let told = drive(guidance, speed: 14).spoken.map(\.text)
             #expect(told.contains("\(turn), turn right onto Mill Lane"), "\(told)")

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NavConfig
 import NavKit
+import NavLaunch
 import NavVerdict
 import NavigationNode
 import Synchronization
@@ -242,10 +243,7 @@ struct CheckCommand: ParsableCommand {
         var words = ["navbus", "check", fleet ?? "", "--only", name]
         if let config { words += ["--config", config] }
         for override in set { words += ["--set", override] }
-        return words.map { word in
-            let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=,:".contains($0) }
-            return isPlain ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
-        }.joined(separator: " ")
+        return words.map(shellQuoted).joined(separator: " ")
     }
 
     private func write(_ text: String, to path: String) throws {
