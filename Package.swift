@@ -163,7 +163,7 @@ let package = Package(
                 "NavStorage", "NavHTTP", "NavHTTPServer", "NavDigest", argumentParser, nioCore, nioHTTP,
             ]),
         // Verdicts on recorded drives: what is expected, criteria against truth, references, comparisons. No IO.
-        library("NavVerdict", ["NavConfig", "NavMessages", "NavWire", "NavGeo"]),
+        library("NavVerdict", ["NavConfig", "NavBus", "NavMessages", "NavWire", "NavGeo"]),
         // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
         library(
             "NavReplay",

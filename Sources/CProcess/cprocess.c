@@ -164,6 +164,8 @@ void cprocess_hold_standard_streams(void) {
     }
 }
 
+void cprocess_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
 const char *cprocess_commit(void) { return NAVBUS_COMMIT; }
 
 int cprocess_flush_output(void) {

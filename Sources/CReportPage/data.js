@@ -160,7 +160,8 @@ function durationText(s) {
   const size = Math.abs(s);
   if (size < 100) return s.toFixed(0) + " s";
   if (size < 5400) return (s / 60).toFixed(size < 600 ? 1 : 0) + " min";
-  return Math.floor(size / 3600) * Math.sign(s) + " h " + two(Math.round(size % 3600 / 60)) + " min";
+  const minutes = Math.round(size / 60);
+  return Math.floor(minutes / 60) * Math.sign(s) + " h " + two(minutes % 60) + " min";
 }
 const plain = (text) => text.replace(/\b[A-Z][A-Z_]{2,}\b/g, (w) => (["GNSS", "ETA", "GPS", "UTC"].includes(w) ? w : w.toLowerCase().replaceAll("_", " ")));
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);

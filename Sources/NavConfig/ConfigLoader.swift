@@ -106,7 +106,7 @@ public enum ConfigLoader {
         }
         let node: Node?
         do {
-            node = try Yams.compose(yaml: text)
+            node = try YAMLText.root(of: text)
         } catch {
             let message = "\(error)".split(separator: "\n").first ?? ""
             throw ConfigError("configuration file '\(file)' is not YAML: \(message)")

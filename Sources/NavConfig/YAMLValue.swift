@@ -39,7 +39,7 @@ package struct YAMLValue: Sendable {
     package init(yaml text: String, source: String) throws(ConfigError) {
         let node: Node?
         do {
-            node = try Yams.compose(yaml: text)
+            node = try YAMLText.root(of: text)
         } catch {
             let message = "\(error)".split(separator: "\n").first ?? ""
             throw ConfigError("\(source) is not YAML: \(message)")

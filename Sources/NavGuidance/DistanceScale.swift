@@ -46,7 +46,9 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         spoken: [
             Band(below: 95, unit: "metre", metres: 1, step: 10), Band(below: 475, unit: "metre", metres: 1, step: 50),
             Band(below: 950, unit: "metre", metres: 1, step: 100),
-            Band(below: 2_750, unit: "kilometre", metres: 1_000, step: 0.5),
+            // Coarser, "1 kilometre" would be said at 1.2.
+            Band(below: 2_950, unit: "kilometre", metres: 1_000, step: 0.1),
+            Band(below: 9_750, unit: "kilometre", metres: 1_000, step: 0.5),
             Band(below: .greatestFiniteMagnitude, unit: "kilometre", metres: 1_000, step: 1),
         ],
         displayed: [
@@ -82,8 +84,8 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         let long = Band(below: .greatestFiniteMagnitude, unit: "mile", metres: mile, step: 1)
         return DistanceScale(
             spoken: spoken + [
-                Band(below: 0.95 * mile, unit: "mile", metres: mile, step: 0.1),
-                Band(below: 2.75 * mile, unit: "mile", metres: mile, step: 0.5), long,
+                Band(below: 2.95 * mile, unit: "mile", metres: mile, step: 0.1),
+                Band(below: 9.75 * mile, unit: "mile", metres: mile, step: 0.5), long,
             ],
             displayed: displayed + [Band(below: 9.95 * mile, unit: "mile", metres: mile, step: 0.1), long])
     }

@@ -36,7 +36,6 @@ public struct InstructionTrigger: Sendable, Equatable {
 
         static let opening: Given = [.depart, .continue]
         static let early: Given = [.depart, .continue, .far, .prepare]
-        static let beforeNow: Given = [.depart, .continue, .far, .prepare, .near]
     }
 
     /// A departure further behind than this is not announced, metres.

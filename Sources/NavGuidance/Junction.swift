@@ -131,19 +131,6 @@ extension RoadLabel {
         }
         return text.isEmpty ? [] : text.split(separator: ";").map { String(trimmed($0)) }.filter { !$0.isEmpty }
     }
-
-    /// Whether both carry the same name, or the same number where neither has a name or both go by their number.
-    func sharesName(with other: RoadLabel) -> Bool {
-        if prefersReference, other.prefersReference, !references.isEmpty, !other.references.isEmpty {
-            return sharesReference(with: other)
-        }
-        if !name.isEmpty || !other.name.isEmpty { return name == other.name }
-        return sharesReference(with: other)
-    }
-
-    private func sharesReference(with other: RoadLabel) -> Bool {
-        references.contains { other.references.contains($0) }
-    }
 }
 
 /// The turn from one direction (radians) to another in degrees, clockwise positive, −180 ... 180.

@@ -96,11 +96,16 @@ extension PhraseTable {
         return tables.sorted { $0.language < $1.language }
     }()
 
+    /// The longest tag that is looked up, bytes; those of the registry have at most 35 characters (RFC 5646, 4.4.1).
+    private static let longestTag = 100
+
     /// English of no country.
     public static let english = all.first { $0.language == "en" } ?? PhraseTable(language: "en")
 
     /// Returns the language that fits a BCP 47 tag best, by shortening the tag from its end (RFC 4647, lookup); nil when there is none.
     public static func named(_ tag: String) -> PhraseTable? {
+        // A tag comes from a caller: a long one would be shortened for hours.
+        guard tag.utf8.count <= longestTag else { return nil }
         var parts = tag.lowercased().split(separator: "-", omittingEmptySubsequences: false)
         while !parts.isEmpty {
             let wanted = parts.joined(separator: "-")

@@ -37,31 +37,20 @@ public struct Wording: Sendable, Hashable {
 
 /// The options of a route's announcements.
 public struct GuidanceOptions: Sendable, Hashable {
-    /// Language and units.
-    public var text: InstructionText
-    /// When announcements are due.
-    public var timing: InstructionTiming
-    /// Whether a road that merely goes on under another name and number is a maneuver.
-    public var announcesNameChanges: Bool
+    /// The words of the language, and the units of roads whose country is not known.
+    public let text: InstructionText
     /// The units in which distances are given.
-    public var units = DistanceUnits.ofCountry
+    public let units: DistanceUnits
+    /// When announcements are due.
+    public var timing = InstructionTiming()
+    /// Whether a road that merely goes on under another name and number is a maneuver.
+    public let announcesNameChanges: Bool
 
-    /// English, metric, and quiet about changing names unless told otherwise.
-    public init(
-        text: InstructionText = InstructionText(), timing: InstructionTiming = InstructionTiming(),
-        announcesNameChanges: Bool = false
-    ) {
-        self.text = text
-        self.timing = timing
-        self.announcesNameChanges = announcesNameChanges
-    }
-
-    /// Options with a wording.
-    public init(_ wording: Wording, announcesNameChanges: Bool = false) {
-        self.init(
-            text: InstructionText(phrases: PhraseTable.named(wording.language) ?? .english),
-            announcesNameChanges: announcesNameChanges)
+    /// Quiet about changing names unless told otherwise.
+    public init(_ wording: Wording = Wording(), announcesNameChanges: Bool = false) {
+        text = InstructionText(phrases: PhraseTable.named(wording.language) ?? .english)
         units = wording.units
+        self.announcesNameChanges = announcesNameChanges
     }
 }
 

@@ -1,3 +1,5 @@
+internal import NavGeo
+
 /// A sentence in pieces, so that one text serves the eye and the voice.
 struct Sentence: Sendable, Hashable {
     /// A stretch of text.
@@ -49,31 +51,12 @@ struct Sentence: Sendable, Hashable {
     /// quantities.
     func ssml(language: String) -> String {
         var result = "<speak version=\"1.1\" xmlns=\"http://www.w3.org/2001/10/synthesis\" xml:lang=\""
-        result += Sentence.escaped(language) + "\">"
+        result += escapedForMarkup(language) + "\">"
         for piece in pieces {
-            let text = Sentence.escaped(piece.text)
+            let text = escapedForMarkup(piece.text)
             let hasDigits = piece.text.utf8.contains { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
             result += piece.isName && hasDigits ? "<say-as interpret-as=\"address\">\(text)</say-as>" : text
         }
         return result + "</speak>"
-    }
-
-    /// `text` with XML's five special characters escaped and characters that XML forbids left out.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&apos;"
-            case "\t", "\n", "\r": result += " "
-            default:
-                let isForbidden = scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff
-                if !isForbidden { result.unicodeScalars.append(scalar) }
-            }
-        }
-        return result
     }
 }

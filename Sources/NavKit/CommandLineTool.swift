@@ -22,6 +22,9 @@ extension ParsableCommand {
         }
     }
 
+    /// Has this process killed when its parent ends: a worker is of no use to anybody else, and its work may take long.
+    package static func endWithParent() { cprocess_die_with_parent() }
+
     private static func end(_ error: any Error) -> Never {
         switch error {
         case let error as NodeError:

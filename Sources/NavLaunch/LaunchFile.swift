@@ -171,7 +171,8 @@ public struct LaunchFile: Sendable, Equatable {
     }
 }
 
-private func shellQuoted(_ word: String) -> String {
+/// Returns a word as a shell takes it.
+package func shellQuoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -96,7 +96,7 @@ struct LaunchFileReader {
             problems.add(message, at: Place(file: path, line: mark?.line, column: mark?.column))
         }
         do {
-            if let root = try Yams.compose(yaml: text) { return root }
+            if let root = try YAMLText.root(of: text) { return root }
             if let emptyMessage { report(emptyMessage, nil) }
         } catch let error as YamlError {
             switch error {

@@ -78,3 +78,15 @@ public struct Tileset: Sendable, Codable, Equatable {
         self.tiles = tiles
     }
 }
+
+extension Tileset {
+    /// Returns what an error of decoding a tileset says.
+    package static func explain(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
+        default: "it is not JSON"
+        }
+    }
+}

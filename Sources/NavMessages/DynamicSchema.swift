@@ -53,22 +53,53 @@ public struct SchemaPool: Sendable {
     /// Returns the first name of a path that the type, or one inside it, does not have; nil when a message of the type can
     /// have a value there, and for a type that is not known.
     public func unknownField(in path: FieldPath, of fullName: String) -> UnknownField? {
-        guard var message = message(named: fullName) else { return nil }
+        if case .unknown(let field) = resolve(path, of: fullName) { field } else { nil }
+    }
+
+    /// Returns the names that the value at a path can have; nil where it is no enum.
+    package func valueNames(at path: FieldPath, of fullName: String) -> [String]? {
+        guard case .field(let field) = resolve(path, of: fullName), case .enumeration(let index) = field.kind else {
+            return nil
+        }
+        if field.label == .repeated, case .member = path.steps.last { return nil }
+        return enums[index].values.map(\.name)
+    }
+
+    /// Returns the enums of a type's fields and of those of the messages in it, `depth` deep.
+    package func enums(of fullName: String, depth: Int = 1) -> [EnumDeclaration] {
+        message(named: fullName)?.fields.flatMap { field -> [EnumDeclaration] in
+            switch field.kind {
+            case .enumeration(let index): [enums[index]]
+            case .message(let index) where depth > 0: enums(of: messages[index].fullName, depth: depth - 1)
+            default: []
+            }
+        } ?? []
+    }
+
+    private enum Resolution {
+        case field(FieldDeclaration)
+        case unknown(UnknownField)
+        /// In a type that is not known, or a map, whose keys are not.
+        case any
+    }
+
+    private func resolve(_ path: FieldPath, of fullName: String) -> Resolution {
+        guard var message = message(named: fullName) else { return .any }
         var field: FieldDeclaration?
         for case .member(let name) in path.steps {
             if let field {
                 guard case .message(let index) = field.kind else {
-                    return UnknownField(type: message.fullName + "." + field.name, name: name, known: [])
+                    return .unknown(UnknownField(type: message.fullName + "." + field.name, name: name, known: []))
                 }
                 message = messages[index]
-                if message.isMapEntry { return nil }
+                if message.isMapEntry { return .any }
             }
             field = message.fields.first { $0.name == name || $0.jsonName == name }
             if field == nil {
-                return UnknownField(type: message.fullName, name: name, known: message.fields.map(\.name))
+                return .unknown(UnknownField(type: message.fullName, name: name, known: message.fields.map(\.name)))
             }
         }
-        return nil
+        return field.map { .field($0) } ?? .any
     }
 
     /// Returns a field's type as a .proto file writes it: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.

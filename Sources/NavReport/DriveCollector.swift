@@ -163,7 +163,6 @@ package struct DriveCollector {
         }
         var flags: Int32 = position.isOnRoad == true ? 1 : 0
         if position.source == .predicted { flags |= 2 }
-
         if position.isTeleport == true { flags |= 8 }
         if position.inTunnel == true { flags |= 16 }
         if position.speedUnlimited == true { flags |= 32 }
@@ -221,11 +220,13 @@ package struct DriveCollector {
         guard nodes[node] != nil || nodes.count < Self.mostNodes else { return leave("nodes") }
         let reasons = Self.cut(health.reasons.map { $0.message ?? $0.code ?? "?" }.joined(separator: "; "))
         let state = NodeState(time: stamp, state: health.state?.rawValue ?? 0, reason: reasons)
-        if let last = nodes[node]?.last, last.state == state.state, last.reason == reasons {
-        } else if nodes[node]?.count ?? 0 < Self.mostStates {
-            nodes[node, default: []].append(state)
-        } else {
-            leave("changes of a node's health")
+        let last = nodes[node]?.last
+        if last == nil || last?.state != state.state || last?.reason != reasons {
+            if nodes[node]?.count ?? 0 < Self.mostStates {
+                nodes[node, default: []].append(state)
+            } else {
+                leave("changes of a node's health")
+            }
         }
         for latency in health.latencies {
             let name = "\(node) \(Self.cut(latency.name ?? "?"))"
@@ -267,6 +268,8 @@ package struct DriveCollector {
         guard route.geometry != lastGeometry else { return }
         lastGeometry = route.geometry
         guard let geometry = route.geometry, geometry.count > 1 else { return }
+        // Simplifying takes time with the square of the points at worst.
+        guard geometry.count <= Self.mostRoutePoints else { return leave("routes") }
         guard routes.count < Self.mostRoutes, routePoints < Self.mostRoutePoints else { return leave("routes") }
         let line = Line.simplified(
             geometry.coordinates().compactMap { Self.place($0.latitude, $0.longitude) }, tolerance: 0.5)

@@ -57,7 +57,7 @@ package struct DriveReport {
         var page: [UInt8] = []
         var rest = Substring(String(cString: creportpage_html()))
         for (mark, text) in [
-            ("@TITLE@", Array(escaped(title).utf8)), ("@CSS@", Array(String(cString: creportpage_css()).utf8)),
+            ("@TITLE@", Array(escapedForMarkup(title).utf8)), ("@CSS@", Array(String(cString: creportpage_css()).utf8)),
             ("@DATA@", escaped(data)), ("@SCRIPT@", Array(String(cString: creportpage_script()).utf8)),
         ] {
             guard let place = rest.firstRange(of: mark) else { continue }
@@ -66,11 +66,6 @@ package struct DriveReport {
             rest = rest[place.upperBound...]
         }
         return page + Array(rest.utf8)
-    }
-
-    /// Text in HTML.
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 
     /// JSON in a script element: what could end the element, or begin a comment, stands only in strings.

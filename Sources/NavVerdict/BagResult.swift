@@ -7,6 +7,9 @@ package struct DriveRecord: Sendable, Codable, Equatable {
     package var metrics: [String: Double] = [:]
     /// The expected lines that do not hold.
     package var unexpected: [String] = []
+    /// Metrics that have no value although the bag has the truth for them: no position was published, for example. Nil in files of
+    /// earlier versions.
+    package var unmeasured: [String]?
     package var fixes = 0
     /// The configuration keys that the run read, with their values.
     package var keys: [String: String] = [:]
@@ -34,7 +37,7 @@ package struct BagResult: Sendable, Codable, Equatable {
     package var failures: [String] = []
     /// The differences from the stored reference, a line each.
     package var changes: [ChangeLine] = []
-    /// Criteria for which the bag has no truth.
+    /// Criteria for which the bag has no truth, or the drive no occasion, as a deviation.
     package var unjudged: [String] = []
     /// The command that gives this verdict again.
     package var command: String
@@ -57,6 +60,10 @@ package struct BagResult: Sendable, Codable, Equatable {
                 if let value = record.metrics[name] {
                     guard !criterion.holds(value) else { continue }
                     failures.append("\(name) is \(plainNumber(value)), expected \(criterion.text)")
+                } else if record.unmeasured?.contains(name) == true {
+                    failures.append(
+                        "\(name) has no value, expected \(criterion.text): nothing was published at the times of the truth"
+                    )
                 } else {
                     unjudged.append(name)
                 }
@@ -118,7 +125,10 @@ package enum Reference: Sendable, Equatable {
     /// - Throws: ``LineMistake`` with the first line that is none.
     package init(text: String) throws(LineMistake) {
         var events: [EventDiff.Event] = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // A checkout may have other line ends than those that were written.
+        for (number, line) in text.split(
+            omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }
+        ).enumerated() {
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let time = Double(parts[0]), time.isFinite else {

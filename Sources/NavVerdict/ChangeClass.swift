@@ -1,3 +1,5 @@
+import NavGeo
+
 /// Changes of one kind over a fleet, with an example.
 package struct ChangeClass: Sendable, Equatable {
     /// The kind, such as `later: reroute WILL_REROUTE (OFF_ROUTE)`.

@@ -143,6 +143,21 @@ package struct DriveFigures {
             uniqueKeysWithValues: metrics.map { ($0.key.rawValue, ($0.value * 10_000).rounded() / 10_000) })
     }
 
+    /// Returns the metrics for which there is a truth, and nothing of the drive at its times.
+    ///
+    /// - Parameter hasDestination: whether the drive has one, and so a route.
+    package func unmeasured(hasDestination: Bool) -> [String] {
+        var missing: [Metric] = []
+        if truth?.segments != nil, measuredCount == 0 { missing.append(.rightRoad) }
+        if truth?.hasPositions == true {
+            if crossTrack.isEmpty { missing.append(.crossTrack) }
+            if hasDestination, routes.isEmpty {
+                missing += [.missedDeviations, .falseReroutes, .deviationDelay, .etaError]
+            }
+        }
+        return missing.map(\.rawValue)
+    }
+
     /// The route in force at a moment; nil without one.
     private func route(at time: Double) -> (time: Double, line: NavGeo.Polyline)? {
         routes.last { $0.time <= time }.flatMap { $0.line.coordinates.count > 1 ? $0 : nil }
@@ -207,14 +222,4 @@ package struct DriveFigures {
             Geodesy.distance(truth.line.coordinates[index], destination) > Self.arrivalDistance
         }.map { truth.times[$0] }
     }
-}
-
-/// The quantile of some values by linear interpolation; 0 for none.
-package func quantile(_ values: [Double], _ share: Double) -> Double {
-    guard !values.isEmpty else { return 0 }
-    let sorted = values.sorted()
-    let place = share * Double(sorted.count - 1)
-    let low = Int(place.rounded(.down))
-    let high = min(low + 1, sorted.count - 1)
-    return sorted[low] + (sorted[high] - sorted[low]) * (place - Double(low))
 }

@@ -39,36 +39,43 @@ package struct EventDiff: Sendable {
     /// Events that both have, at whatever time.
     package let commonCount: Int
 
+    /// Events of each list that are compared at once: time and memory of a comparison grow with the square of their number, and lists that
+    /// have nothing in common, such as drives in two languages, would take gigabytes.
+    private static let window = 1_000
+
     /// Compares two drives.
     package init(_ before: [Event], _ after: [Event], tolerances: Tolerances = Tolerances()) {
         var changes: [Change] = []
         var common = 0
         var (old, new) = (0, 0)
-        let difference = after.difference(from: before) {
-            tolerances.areEqual($0.text, $1.text)
-        }
-        var removed = Set<Int>()
-        var inserted = Set<Int>()
-        for change in difference {
-            switch change {
-            case .remove(let offset, _, _): removed.insert(offset)
-            case .insert(let offset, _, _): inserted.insert(offset)
-            }
-        }
         while old < before.count || new < after.count {
-            if old < before.count, removed.contains(old) {
-                changes.append(.removed(before[old]))
-                old += 1
-            } else if new < after.count, inserted.contains(new) {
-                changes.append(.added(after[new]))
-                new += 1
-            } else {
-                if abs(before[old].time - after[new].time) > tolerances.time {
-                    changes.append(.moved(before[old], to: after[new].time))
+            let first = before[old..<min(old + Self.window, before.count)]
+            let second = after[new..<min(new + Self.window, after.count)]
+            var (removed, inserted) = (Set<Int>(), Set<Int>())
+            for change in second.difference(from: first, by: { tolerances.areEqual($0.text, $1.text) }) {
+                switch change {
+                case .remove(let offset, _, _): removed.insert(first.startIndex + offset)
+                case .insert(let offset, _, _): inserted.insert(second.startIndex + offset)
                 }
-                common += 1
-                old += 1
-                new += 1
+            }
+            // Near its end a window may lack the partner of an event: the next one begins where half of this one has been read.
+            let isLast = first.endIndex == before.count && second.endIndex == after.count
+            let (oldEnd, newEnd) = (old + Self.window / 2, new + Self.window / 2)
+            while isLast ? old < first.endIndex || new < second.endIndex : old < oldEnd && new < newEnd {
+                if removed.contains(old) {
+                    changes.append(.removed(before[old]))
+                    old += 1
+                } else if inserted.contains(new) {
+                    changes.append(.added(after[new]))
+                    new += 1
+                } else {
+                    if abs(before[old].time - after[new].time) > tolerances.time {
+                        changes.append(.moved(before[old], to: after[new].time))
+                    }
+                    common += 1
+                    old += 1
+                    new += 1
+                }
             }
         }
         self.changes = changes

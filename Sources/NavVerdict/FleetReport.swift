@@ -1,19 +1,21 @@
+import NavGeo
+
 extension FleetResult {
     /// The results as JUnit XML, which build servers read. A changed bag is a failure of type `changed`.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
-            let head = "  <testcase classname=\"\(Self.escaped(name))\" name=\"\(Self.escaped(bag.bag))\""
+            let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
             guard bag.verdict != .passed else { return head + "/>" }
-            let message = Self.escaped(bag.headline ?? "")
+            let message = escapedForMarkup(bag.headline ?? "")
             return """
                 \(head)>
-                    <failure type="\(bag.verdict.rawValue)" message="\(message)">\(Self.escaped(Self.details(of: bag)))</failure>
+                    <failure type="\(bag.verdict.rawValue)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</failure>
                   </testcase>
                 """
         }
         return """
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuite name="\(Self.escaped(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed))">
+            <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed))" errors="0" skipped="0">
             \(cases.joined(separator: "\n"))
             </testsuite>
 
@@ -38,27 +40,27 @@ extension FleetResult {
         let metrics = Metric.allCases.map(\.rawValue).filter { metric in
             bags.contains { $0.record.metrics[metric] != nil }
         }
-        func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(Self.escaped(text))</\(kind)>" }
+        func cell(_ text: String, _ kind: String = "td") -> String { "<\(kind)>\(escapedForMarkup(text))</\(kind)>" }
         let rows = bags.map { bag in
             let figures = metrics.map { cell(bag.record.metrics[$0].map(plainNumber) ?? "") }.joined()
             let details =
                 bag.verdict == .passed
                 ? ""
-                : "<details><summary>\(Self.escaped(bag.headline ?? ""))</summary><pre>"
-                    + "\(Self.escaped(Self.details(of: bag)))</pre></details>"
+                : "<details><summary>\(escapedForMarkup(bag.headline ?? ""))</summary><pre>"
+                    + "\(escapedForMarkup(Self.details(of: bag)))</pre></details>"
             return "<tr class=\"\(bag.verdict.rawValue)\">\(cell(bag.bag, "th"))\(cell(bag.verdict.rawValue))"
                 + "\(cell(bag.tags.joined(separator: ", ")))\(figures)<td>\(details)</td></tr>"
         }
-        let kinds = classes.map { "<li>\(Self.escaped($0.description))</li>" }
+        let kinds = classes.map { "<li>\(escapedForMarkup($0.description))</li>" }
         var compared = ""
         if let comparison {
             compared =
-                "<h2>Comparison</h2><pre>" + Self.escaped(comparison.lines.joined(separator: "\n")) + "</pre>"
+                "<h2>Comparison</h2><pre>" + escapedForMarkup(comparison.lines.joined(separator: "\n")) + "</pre>"
         }
         return """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-            <title>\(Self.escaped(name)): \(summary)</title>
+            <title>\(escapedForMarkup(name)): \(summary)</title>
             <style>
             :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
             body { margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
@@ -68,8 +70,8 @@ extension FleetResult {
             .changed td:nth-child(2) { color: #a60; font-weight: 600; }
             pre { overflow-x: auto; white-space: pre-wrap; }
             </style></head><body>
-            <h1>\(Self.escaped(name))</h1>
-            <p>\(summary). Build \(Self.escaped(build)).</p>
+            <h1>\(escapedForMarkup(name))</h1>
+            <p>\(summary). Build \(escapedForMarkup(build)).</p>
             \(kinds.isEmpty ? "" : "<h2>Classes of changes</h2><ul>\(kinds.joined())</ul>")
             \(compared)
             <h2>Bags</h2>
@@ -79,23 +81,6 @@ extension FleetResult {
             </tbody></table></body></html>
 
             """
-    }
-
-    /// Text in XML and HTML. Characters that no XML can hold are replaced.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case _ where scalar.value < 0x20 && scalar != "\n" && scalar != "\t", "\u{fffe}", "\u{ffff}":
-                result += "\u{fffd}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }
 

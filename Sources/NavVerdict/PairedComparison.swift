@@ -6,8 +6,8 @@ import Glibc
 /// those means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
 /// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
 /// It assumes only that chance moves a bag as often one way as the other. With a level of 1 % shared among the metrics that are compared
-/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in fewer than eleven bags
-/// cannot be told from chance, and is not reported as a change.
+/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in few bags, fewer than eight for
+/// one metric and fewer than eleven for all of them, cannot be told from chance and is not reported as a change.
 package struct PairedComparison: Sendable {
     /// The differences of a metric.
     package struct Row: Sendable, Equatable {
@@ -38,8 +38,15 @@ package struct PairedComparison: Sendable {
     /// Bags that only one of the two has.
     package let unpaired: [String]
 
+    /// The greatest difference of a metric that is compared: a result file may hold any number.
+    private static let greatestDifference = 1e12
+
     /// Compares results. Bags without a run on either side are not compared by metrics.
-    package init(_ before: FleetResult, _ after: FleetResult, tolerances: EventDiff.Tolerances) {
+    ///
+    /// - Parameter tolerances: those of a bag by its name.
+    package init(
+        _ before: FleetResult, _ after: FleetResult, tolerances: (String) -> EventDiff.Tolerances
+    ) {
         let old = Dictionary(before.bags.map { ($0.bag, $0) }, uniquingKeysWith: { first, _ in first })
         let new = Set(after.bags.map(\.bag))
         let pairs = after.bags.compactMap { bag in old[bag.bag].map { ($0, bag) } }
@@ -47,7 +54,7 @@ package struct PairedComparison: Sendable {
         verdicts = pairs.filter { $0.0.verdict != $0.1.verdict }.map { ($0.0.bag, $0.0.verdict, $0.1.verdict) }
         let runs = pairs.filter { $0.0.record.failure == nil && $0.1.record.failure == nil }
         changes = runs.compactMap { old, new in
-            let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances).changes
+            let lines = EventDiff(old.record.events, new.record.events, tolerances: tolerances(new.bag)).changes
             return lines.isEmpty ? nil : (new.bag, lines.map { ChangeLine($0) })
         }
         let differences = Metric.allCases.map { metric in
@@ -55,7 +62,8 @@ package struct PairedComparison: Sendable {
                 metric.rawValue,
                 runs.compactMap { old, new -> Double? in
                     guard let before = old.record.metrics[metric.rawValue],
-                        let after = new.record.metrics[metric.rawValue]
+                        let after = new.record.metrics[metric.rawValue],
+                        (after - before).magnitude < Self.greatestDifference
                     else { return nil }
                     return after - before
                 }

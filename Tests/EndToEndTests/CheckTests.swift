@@ -154,6 +154,80 @@ struct CheckTests {
         }
     }
 
+    @Test func eachDestinationOfABagIsARunOfItsOwn() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 1)
+            let tiles = try await Town.shared.tiles
+            try box.write(
+                "fleet.yaml",
+                """
+                tiles: \(tiles)
+                bags:
+                  - {bags: drives/0.mcap, name: here, to: "60.1699,24.9384"}
+                  - {bags: drives/0.mcap, name: there, to: "60.1719,24.9414"}
+
+                """)
+            #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
+            let again = try summary(try await check(box, ["--json"]))
+            #expect(again["executed"] as? Int == 0)
+            // Nothing is expected of these runs, and that is told.
+            #expect(again["unchecked"] as? Int == 2 && again["passed"] as? Int == 2)
+        }
+    }
+
+    @Test func aFolderOfTheUserIsNoCache() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 1)
+            let old = Date(timeIntervalSinceNow: -400 * 86_400)
+            try FileManager.default.createDirectory(atPath: box.path + "/cache/ab", withIntermediateDirectories: true)
+            let own = "ab/" + String(repeating: "0f", count: 31) + ".json"
+            for name in ["notes.json", "ab/notes.json", own] {
+                try box.write("cache/" + name, "{}")
+                try FileManager.default.setAttributes(
+                    [.modificationDate: old], ofItemAtPath: "\(box.path)/cache/\(name)")
+            }
+            _ = try await check(box)
+            let kept = try files(below: box.path + "/cache")
+            #expect(kept["notes.json"] != nil && kept["ab/notes.json"] != nil && kept[own] == nil)
+            // A home that cannot be written is no reason not to check.
+            let homeless = try await box.run(
+                "navbus", ["check", "fleet.yaml"], environment: ["XDG_CACHE_HOME": "/dev/null"])
+            #expect(homeless.status == 1 && homeless.errors.contains("runs are not kept"), "\(homeless.errors)")
+            let refused = try await box.run("navbus", ["check", "fleet.yaml", "--cache", "/dev/null/runs"])
+            #expect(refused.status == 2 && refused.errors.contains("cannot be made"))
+            let unwritable = try await check(box, ["--out", "nowhere/result.json"])
+            #expect(unwritable.status == 2 && unwritable.errors.contains("cannot be written"), "\(unwritable.errors)")
+        }
+    }
+
+    @Test func anUnreadableReferenceStopsNoOtherBag() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 2)
+            _ = try await check(box, ["--update"])
+            try box.write("stored/drives/0.mcap.txt", "soon say: Turn left\n")
+            let result = try summary(try await check(box, ["--json"]))
+            #expect(result["failed"] as? Int == 1 && result["passed"] as? Int == 1, "\(result)")
+            let failures = try #require(result["failures"] as? [String: String])
+            #expect(failures["drives/0.mcap"]?.contains("line 1 is no event") == true)
+        }
+    }
+
+    @Test func workersEndWithTheProgram() async throws {
+        try await withSandbox { box in
+            try await fleet(in: box, drives: 2)
+            let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "1"])
+            var worker: Int32?
+            try await eventually("a worker runs", detail: { program.errors }) {
+                worker = try Self.processes(with: "--worker", of: box).first
+                return worker != nil || program.exitStatus != nil
+            }
+            // It does not see that nobody waits for its answer.
+            kill(try #require(worker), SIGSTOP)
+            program.send(SIGKILL)
+            try await eventually("the worker has ended") { try Self.processes(with: "--worker", of: box).isEmpty }
+        }
+    }
+
     @Test func configurationsAreComparedBagByBag() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 3)
@@ -181,7 +255,11 @@ struct CheckTests {
         ("tiles: TILES\nto: here\nbags: [d]\n", [], "'to: here' is neither"),
         ("tiles: TILES\nbags: ['*.bag']\n", [], "line 2: no file is named as '*.bag'"),
         ("tiles: TILES\nbags: [fleet.yaml, fleet.yaml]\n", [], "is in two entries"),
-        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--only", "b*"], "no bag has such a tag or name"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--only", "b*"], "no bag is named as 'b*'"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--only", "f*", "--only", "b*"], "no bag is named as 'b*'"),
+        ("tiles: TILES\nbags: [{bags: fleet.yaml, tags: a}]\n", ["--tag", "a", "--tag", "b"], "has the tag 'b'"),
+        ("tiles: TILES\nbags: [fleet.yaml]\n", ["--merge", "x", "--update"], "--merge judges"),
+        ("tiles: TILES\nbags: ['loop/**/*.yaml', fleet.yaml]\n", [], "no file is named as 'loop/**/*.yaml'"),
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--shard", "3/2"], "--shard"),
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--update"], "no 'references: FOLDER'"),
     ])
@@ -189,6 +267,12 @@ struct CheckTests {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try box.write("fleet.yaml", text.replacing("TILES", with: tiles))
+            // Folders that lead back to themselves by many ways.
+            try FileManager.default.createDirectory(atPath: box.path + "/loop", withIntermediateDirectories: true)
+            for name in ["a", "b", "c"] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: "\(box.path)/loop/\(name)", withDestinationPath: box.path + "/loop")
+            }
             let result = try await check(box, options)
             #expect(result.status == 2 && result.errors.contains(message), "\(result.errors)\(result.output)")
         }
@@ -246,7 +330,7 @@ struct CheckTests {
                 ], environment: ["RAY_TMPDIR": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"])
             var killed: Int32?
             try await eventually("a worker of the cluster runs a shard", detail: { driver.errors }) {
-                killed = try Self.processes(titled: "ray::run_shard", of: box).first
+                killed = try Self.processes(with: "ray::run_shard", of: box).first
                 return killed != nil || driver.exitStatus != nil
             }
             let worker = try #require(killed, "no worker was seen: \(driver.errors)")
@@ -257,11 +341,11 @@ struct CheckTests {
         }
     }
 
-    /// Processes of this sandbox by the beginning of their command line.
-    private static func processes(titled title: String, of box: Sandbox) throws -> [Int32] {
+    /// Processes of this sandbox by a text of their command line.
+    private static func processes(with text: String, of box: Sandbox) throws -> [Int32] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { process in
-            let words = (readBytes("/proc/\(process)/cmdline") ?? []).prefix { $0 != 0 }
-            guard String(decoding: words, as: UTF8.self).hasPrefix(title) else { return false }
+            let words = readBytes("/proc/\(process)/cmdline") ?? []
+            guard String(decoding: words, as: UTF8.self).contains(text) else { return false }
             let variables = String(decoding: readBytes("/proc/\(process)/environ") ?? [], as: UTF8.self)
             return variables.contains(box.path + "/b")
         }

@@ -71,6 +71,20 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(try #require(failure(nil, [], ["SAMPLE_SET_NOPE": "1"])).contains("SAMPLE_SET_NOPE"))
     }
 
+    @Test func aliasesOfAliasesAreRefused() throws {
+        var lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+        for level in 1...9 {
+            let items = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
+            lines.append("a\(level): &a\(level) [\(items)]")
+        }
+        let text = lines.joined(separator: "\n")
+        #expect(try #require(failure(try file(text))).contains("aliases stand for more than"))
+        let error = #expect(throws: ConfigError.self) { try YAMLValue(yaml: text, source: "it") }
+        #expect(error?.description.contains("aliases stand for more than") == true)
+        let honest = try YAMLValue(yaml: "a: &x [1, 2]\nb: *x", source: "it").pairs("it", ["a", "b"])
+        #expect(try honest[1].value.texts("b").map(\.text) == ["1", "2"])
+    }
+
     @Test func theDescriptionCanBeReadBack() throws {
         var sample = Sample()
         sample.cooldown = 12.5

@@ -73,9 +73,9 @@ struct InstructionTriggerTests {
         let told = drive(try longTown(speed: 30).guidance("ABC"), speed: 30, from: 100).spoken
         #expect(
             told.prefix(4).map(\.text) == [
-                "Continue on High Street for 3 kilometres",
+                "Continue on High Street for 2.9 kilometres",
                 "In 2.5 kilometres, turn right onto Mill Lane",
-                "In 1 kilometre, turn right onto Mill Lane",
+                "In 1.2 kilometres, turn right onto Mill Lane",
                 "In 450 metres, turn right onto Mill Lane",
             ])
     }
@@ -287,9 +287,7 @@ struct InstructionTriggerTests {
             (.metric, .metric, "In 200 metres", "In 200 metres"),
             (.imperial, .imperial, "In 200 yards", "In 700 feet"),
         ] {
-            var options = GuidanceOptions()
-            options.units = units
-            let guidance = try town.guidance("ABC", options: options)
+            let guidance = try town.guidance("ABC", options: GuidanceOptions(Wording(units: units)))
             #expect(guidance.units == inForce)
             let told = drive(guidance, speed: 14).spoken.map(\.text)
             #expect(told.contains("\(turn), turn right onto Mill Lane"), "\(told)")

@@ -88,6 +88,7 @@ struct LanguageTests {
         arguments: [
             ("de", "de"), ("de-AT", "de"), ("EN-us", "en-US"), ("en-AU", "en"), ("zh", "zh-Hans"), ("zh-CN", "zh-Hans"),
             ("zh-Hans-SG", "zh-Hans"), ("zh-Hant", nil), ("zh-TW", nil), ("sv", nil), ("", nil), ("-", nil), ("e", nil),
+            (String(repeating: "a-", count: 1 << 20), nil), ("en" + String(repeating: "-a", count: 20), "en"),
         ])
     func lookup(tag: String, language: String?) {
         #expect(PhraseTable.named(tag)?.language == language)
@@ -115,7 +116,7 @@ struct LanguageTests {
             ("de", "Alter Markt", "Links auf den Alten Markt abbiegen"),
             ("de", "Lange Straße", "Links in die Lange Straße abbiegen"),
             ("de", "Berliner Ring", "Links auf den Berliner Ring abbiegen"),
-            ("de", "Am Markt", "Links auf Am Markt abbiegen"), ("de", "#A 7", "Links auf die A 7 abbiegen"),
+            ("de", "Am Markt", "Links in die Straße Am Markt abbiegen"), ("de", "#A 7", "Links auf die A 7 abbiegen"),
             ("fr", "Rue de la Paix", "Tournez à gauche dans la rue de la Paix"),
             ("fr", "Avenue Foch", "Tournez à gauche sur l'avenue Foch"),
             ("fr", "Boulevard Voltaire", "Tournez à gauche sur le boulevard Voltaire"),
@@ -127,6 +128,9 @@ struct LanguageTests {
             ("fi", "Bulevardi", "Käänny vasemmalle Bulevardille"), ("fi", "#4", "Käänny vasemmalle tielle 4"),
             ("zh-Hans", "人民路", "左转进入人民路"), ("en-US", "#SR 12", "Turn left onto State Route 12"),
             ("en-US", "#I 95", "Turn left onto Interstate 95"), ("en", "#A 7", "Turn left onto A 7"),
+            ("en-GB", "#A7", "Turn left onto the A7"), ("en-GB", "High Street", "Turn left onto High Street"),
+            ("es", "Gran Vía", "Gire a la izquierda en la Gran Vía"),
+            ("fr", "Grande Rue", "Tournez à gauche dans la Grande Rue"),
         ])
     func names(language: String, name: String, sentence: String) throws {
         let isReference = name.first == "#"
@@ -142,7 +146,17 @@ struct LanguageTests {
         #expect(
             spanish.instruction(try Self.maneuver(.merge, .straight, RoadLabel(name: "Paseo del Prado")))
                 == "Incorpórese al paseo del Prado")
+        #expect(
+            spanish.instruction(try Self.maneuver(.offRamp, .slightRight, RoadLabel(name: "Calle Mayor")))
+                == "Tome la salida hacia la calle Mayor")
+        let finnish = InstructionText(phrases: try #require(PhraseTable.named("fi")))
+        #expect(
+            finnish.instruction(try Self.maneuver(.continue, .straight, RoadLabel(name: "Mannerheimintie")))
+                == "Jatka suoraan Mannerheimintietä")
         let german = InstructionText(phrases: try #require(PhraseTable.named("de")))
+        #expect(
+            german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Am Markt")))
+                == "Links abbiegen und der Straße Am Markt folgen")
         #expect(
             german.instruction(try Self.maneuver(.continue, .left, RoadLabel(name: "Alter Markt")))
                 == "Links abbiegen und dem Alten Markt folgen")

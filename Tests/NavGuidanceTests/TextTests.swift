@@ -50,7 +50,8 @@ struct TextTests {
         arguments: [
             (3.0, "10 metres"), (47, "50 metres"), (94, "90 metres"), (96, "100 metres"), (224, "200 metres"),
             (330, "350 metres"), (560, "600 metres"), (960, "1 kilometre"), (1_490, "1.5 kilometres"),
-            (2_740, "2.5 kilometres"), (4_600, "5 kilometres"), (120_400, "120 kilometres"), (.nan, "10 metres"),
+            (1_240, "1.2 kilometres"), (2_740, "2.7 kilometres"), (4_600, "4.5 kilometres"), (9_800, "10 kilometres"),
+            (120_400, "120 kilometres"), (.nan, "10 metres"),
             (-.infinity, "10 metres"),
         ])
     func spoken(metres: Double, words: String) {
@@ -71,7 +72,8 @@ struct TextTests {
         "Countries that measure roads in miles are told in miles",
         arguments: [
             ("US", 25.0, "80 feet", "80 ft"), ("US", 200, "650 feet", "650 ft"), ("US", 300, "0.2 miles", "0.2 mi"),
-            ("US", 1_609.344, "1 mile", "1 mi"), ("US", 8_000, "5 miles", "5 mi"), ("GB", 30, "30 yards", "30 yd"),
+            ("US", 1_609.344, "1 mile", "1 mi"), ("US", 1_980, "1.2 miles", "1.2 mi"), ("US", 8_000, "5 miles", "5 mi"),
+            ("GB", 30, "30 yards", "30 yd"),
             ("GB", 182.88, "200 yards", "200 yd"), ("GB", 804.672, "half a mile", "0.5 mi"),
             ("IE", 200, "200 metres", "200 m"), ("CA", 2_000, "2 kilometres", "2 km"),
         ])

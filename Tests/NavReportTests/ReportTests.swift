@@ -81,6 +81,16 @@ struct ReportTests {
                     "/nav/position", MatchedPosition(raw: good, matched: good, alongSigmaM: value, crossSigmaM: value),
                     stamp: start))
             drive.add(event("/nav/progress", RouteProgress(etaNs: .min, distanceToRouteM: value), stamp: .max))
+            let summary = RouteSummary(distanceM: value, durationS: value)
+            drive.add(event("/nav/route", Route(summary: summary), stamp: start))
+            drive.add(
+                event("/nav/arrival", ArrivalEvent(phase: .arrived, distanceRemainingM: value), stamp: start))
+            drive.add(event("/nav/faster", FasterRoute(phase: .detected, gainS: value), stamp: start))
+            drive.add(event("/nav/refresh", RouteRefresh(phase: .refreshed, etaDeltaS: value), stamp: start))
+            drive.add(
+                event(
+                    "/nav/alternatives", Alternatives(alternatives: [Alternative(durationDeltaS: value)]), stamp: start)
+            )
         }
         #expect(try DriveReport([.init(name: "a", content: drive)], map: nil, version: "1").page().count > 10_000)
         #expect(try DriveReport([.init(name: "", content: DriveCollector())], map: nil, version: "1").page().count > 0)

@@ -16,7 +16,7 @@ struct ComparisonTests {
     }
 
     private static func compare(_ before: [Double], _ after: [Double]) -> PairedComparison {
-        PairedComparison(fleet(before), fleet(after), tolerances: EventDiff.Tolerances())
+        PairedComparison(fleet(before), fleet(after)) { _ in EventDiff.Tolerances() }
     }
 
     /// Values that look like chance, the same each time.
@@ -67,10 +67,33 @@ struct ComparisonTests {
         after.bags[1].verdict = .failed
         after.bags[1].record.events = [EventDiff.Event(time: 3, topic: "", text: "say: Turn left")]
         after.bags.append(Self.fleet([1, 2, 3]).bags[2])
-        let comparison = PairedComparison(before, after, tolerances: EventDiff.Tolerances())
+        let comparison = PairedComparison(before, after) { _ in EventDiff.Tolerances() }
         #expect(comparison.isChange && comparison.verdicts.map(\.bag) == ["bag1"] && comparison.unpaired == ["bag2"])
         #expect(comparison.changes.map(\.bag) == ["bag1"])
         #expect(comparison.lines.contains("bag1: passed before, failed now"))
         #expect(comparison.lines.contains { $0.contains("new: say: Turn left") })
+    }
+
+    @Test func eachBagHasItsOwnTolerances() {
+        func drive(_ time: Double) -> FleetResult {
+            var result = Self.fleet([1, 1])
+            for index in result.bags.indices {
+                result.bags[index].record.events = [EventDiff.Event(time: time, topic: "", text: "say: Turn left")]
+            }
+            return result
+        }
+        var generous = EventDiff.Tolerances()
+        generous.time = 5
+        let comparison = PairedComparison(drive(10), drive(12)) { $0 == "bag1" ? generous : EventDiff.Tolerances() }
+        #expect(comparison.changes.map(\.bag) == ["bag0"])
+    }
+
+    @Test func aResultFileMayHoldAnyNumber() {
+        for (before, after) in [(-1e308, 1e308), (0, 1e300), (1e300, -1)] {
+            let comparison = Self.compare([1, 2, before], [1, 2, after])
+            #expect(comparison.rows.allSatisfy { $0.mean.isFinite } && !comparison.isChange)
+        }
+        let far = ChangeLine(sign: "~", time: 1e300, moved: -1e300, text: "say: Turn left")
+        #expect(ChangeClass.classes([("a", [far])]).map(\.description).count == 1)
     }
 }

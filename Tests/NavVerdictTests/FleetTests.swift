@@ -48,6 +48,22 @@ struct FleetTests {
         ("tiels: x\nbags: [a]", "line 1: unknown key 'tiels': did you mean 'tiles'?"),
         ("bags:\n  - bags: a\n    expct: [never say]", "line 3: unknown key 'expct': did you mean 'expect'?"),
         ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is no topic"),
+        (
+            "bags: [a]\nexpect: [never reroute WILL_REROTE]",
+            "line 2: 'WILL_REROTE' is no word of 'reroute': did you mean 'WILL_REROUTE'?"
+        ),
+        ("bags: [a]\nexpect: [never say Turn left]", "line 2: 'Turn' is no word of 'say': write the text in quotes"),
+        (
+            "bags: [a]\nexpect: [never progress where deviaton = x]",
+            "has no field 'deviaton', did you mean 'deviation'?"
+        ),
+        (
+            "bags: [a]\nexpect: [never progress where deviation = OFF_ROUTE]",
+            "did you mean 'DEVIATION_STATE_OFF_ROUTE'?"
+        ),
+        ("bags: [a]\nexpect: [count arrival where leg_index.x = 1 = 0]", "has no field 'x'"),
+        ("bags: [a]\nexpect: ['never say \"a\" \"b\"']", "is a second text"),
+        ("bags: [a]\nexpect: [only]", "'only' names no topic"),
         ("bags: [a]\nexpect: [never request]", "line 2: 'request' is not published"),
         ("bags: [a]\ncriteria: {right_raod: '> 1'}", "line 2: unknown key 'right_raod': did you mean 'right_road'?"),
         ("bags: [a]\ncriteria:\n  right_road: 0.9", "line 3: '0.9' is no limit"),
@@ -67,5 +83,16 @@ struct FleetTests {
     @Test func numbersArePlain() {
         #expect(plainNumber(0) == "0" && plainNumber(-0.05) == "-0.05" && plainNumber(12.5) == "12.5")
         #expect(plainNumber(3) == "3" && plainNumber(0.00001) == "0" && plainNumber(-7.25) == "-7.25")
+    }
+
+    @Test(arguments: [
+        "never reroute FAILED * NO_ROUTE", "route * STARTED via A", "never progress * PREDICTED",
+        "always progress where deviation = *ON_ROUTE", "receiver front FALLBACK", "show none",
+        "alternatives REMOVED FORK_PASSED where alternatives.count = 0", "preview 2 active 0",
+        "state GUIDANCE TRACKING HELD where gnss.reasons[0] = *SPOOFING", "policy * YES by CLIENT",
+        "alternatives ADDED where fork.latitude != unknown",
+    ])
+    func wordsAndFieldsOfMessagesAreKnown(line: String) throws {
+        #expect(try Self.fleet("bags: [a]\nexpect: ['\(line)']").entries[0].settings.expect.count == 1)
     }
 }

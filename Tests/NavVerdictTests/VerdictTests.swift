@@ -1,3 +1,5 @@
+import NavGeo
+import NavMessages
 import NavVerdict
 import Testing
 
@@ -92,5 +94,69 @@ struct VerdictTests {
         #expect(junit.contains("<failure type=\"failed\" message=\"gone\">gone\nnavbus check f --only a</failure>"))
         let page = result.html(name: "f<1>", comparison: nil)
         #expect(page.contains("<h1>f&lt;1&gt;</h1>") && page.contains("gone") && !page.contains("<script"))
+    }
+
+    @Test func aTruthWithNothingToCompareFails() throws {
+        let right = try #require(Criterion(.rightRoad, ">= 0.9"))
+        var record = DriveRecord()
+        record.unmeasured = ["right_road"]
+        let result = BagResult(
+            bag: "a", tags: [], command: "", record: record, criteria: [right], tolerances: EventDiff.Tolerances(),
+            reference: nil)
+        #expect(result.verdict == .failed && result.headline?.hasPrefix("right_road has no value") == true)
+
+        let line = (0..<9).map { second in
+            (time: Double(second), coordinate: NavGeo.Coordinate(latitude: 60, longitude: 24.9 + Double(second) / 1e4))
+        }
+        let truth = Truth(line, segments: [Truth.Segment(from: 1, to: 2)])
+        #expect(DriveFigures(truth: nil).unmeasured(hasDestination: true).isEmpty)
+        #expect(DriveFigures(truth: truth).unmeasured(hasDestination: false) == ["right_road", "cross_track_p95_m"])
+        #expect(DriveFigures(truth: truth).unmeasured(hasDestination: true).contains("missed_deviations"))
+        var figures = DriveFigures(truth: truth)
+        let pose = Pose(latitude: 60, longitude: 24.9)
+        figures.take(MatchedPosition(matched: pose, source: .measured), at: 1, start: 0)
+        #expect(figures.unmeasured(hasDestination: false).isEmpty)
+    }
+
+    @Test func aReferenceMayHaveOtherLineEndsAndAnyTime() throws {
+        let events = [Self.event(1, "state GUIDANCE"), Self.event(2, "say: Turn left")]
+        let text = Reference.text(events, bag: "a").replacing("\n", with: "\r\n")
+        #expect(Self.result(events: events, reference: try Reference(text: text)).verdict == .passed)
+        let far = Self.result(events: events, reference: try Reference(text: "1e300 state GUIDANCE\n"))
+        #expect(far.verdict == .changed && far.headline?.contains("1e+300") == true)
+        #expect(tenths(-0.5) == "-0.5" && tenths(-12.34) == "-12.3" && tenths(0.04) == "0.0")
+    }
+
+    /// Long lists are compared in parts.
+    @Test(arguments: [0, 3, 700])
+    func aDifferenceLeadsFromOneListToTheOther(period: Int) {
+        let before = (0..<4_000).map { Self.event(Double($0), "say: \($0 % 97)") }
+        var after = before
+        for index in stride(from: 3_990, to: 0, by: -max(period, 1)) where period > 0 {
+            if index % 2 == 0 { after.remove(at: index) } else { after[index].text = "show: \(index)" }
+        }
+        let diff = EventDiff(before, after)
+        #expect(period > 0 || diff.changes.isEmpty && diff.commonCount == 4_000)
+        var (removed, added): ([String], [String]) = ([], [])
+        for change in diff.changes {
+            switch change {
+            case .removed(let event): removed.append(event.text)
+            case .added(let event): added.append(event.text)
+            case .moved: break
+            }
+        }
+        #expect(before.count - removed.count == diff.commonCount && after.count - added.count == diff.commonCount)
+        func counted(_ texts: [String]) -> [String: Int] { Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +) }
+        #expect(counted(before.map(\.text) + added) == counted(after.map(\.text) + removed))
+        // Nothing in common, as a drive in another language: square in the events, gigabytes were taken.
+        let other = before.map { Self.event($0.time, "dire : " + $0.text) }
+        #expect(EventDiff(before, other).changes.count == 8_000)
+    }
+
+    @Test func markupIsEscapedAndControlsAreLeftOut() throws {
+        let result = FleetResult(build: "b", bags: [Self.result("a\u{1b}[2J'\"", failure: "<\u{0}&>")])
+        let junit = result.junit(name: "f")
+        #expect(junit.contains("name=\"a[2J&apos;&quot;\"") && junit.contains("message=\"&lt;&amp;&gt;\""))
+        #expect(junit.contains("errors=\"0\" skipped=\"0\""))
     }
 }

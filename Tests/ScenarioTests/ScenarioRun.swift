@@ -220,10 +220,10 @@ final class ScenarioRun {
         let patience = request.deadline.seconds(since: request.stamp)
         let answer: NavNavigator.PolicyAnswer
         switch policy.answer {
-        case _ where policy.answer == .silent || policy.after > patience:
+        case .silent,
+            _ where policy.after > patience:
             let late = PolicyAnswer(verdict: nil, decider: .timeout, latency: patience)
             return plan(.decision(request, late), at: now + patience)
-        case .silent: return
         case .yes: answer = PolicyAnswer(verdict: true, hold: policy.hold)
         case .no: answer = PolicyAnswer(verdict: false, hold: policy.hold)
         case .dead, .garbage: answer = PolicyAnswer(verdict: nil, decider: .unavailable)

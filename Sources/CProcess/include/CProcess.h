@@ -17,6 +17,9 @@ void cprocess_report_crashes(void);
 /// before anybody looks. A later call takes over from an earlier one. Returns the descriptor, or -1 with errno.
 int cprocess_watch_signals(const int *signals, int count);
 
+/// Has the process killed when the thread that started it ends, and with it its parent.
+void cprocess_die_with_parent(void);
+
 /// Makes sure that descriptors 0, 1 and 2 are taken, so that no file that is opened later becomes one of them. What was closed fails
 /// with EBADF on use, as before.
 void cprocess_hold_standard_streams(void);

@@ -16,16 +16,16 @@ enum LanguageFiles {
         characters per second = 14
         compass = Norden, Nordosten, Osten, Südosten, Süden, Südwesten, Westen, Nordwesten
         ordinals = erste, zweite, dritte, vierte, fünfte, sechste, siebte, achte, neunte, zehnte
-        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün
+        adjectives = alt, neu, groß, klein, lang, kurz, hoh, breit, schmal, ober, unter, mittler, äußer, inner, schwarz, weiß, rot, grün, gelb, blau, braun, golden, krumm, gerad, tief, nieder, vorder, hinter
         adjective endings = er, es, e
 
-        # Wer „Am Markt“ heißt, hat seinen Artikel schon.
+        # „Am Markt“ hat seinen Artikel schon: man biegt in die Straße Am Markt ab.
         [names]
-        first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, vor, unterm, zwischen = plain
+        first: am, an, auf, im, in, zum, zur, beim, bei, hinter, hinterm, neben, vom, vor, unterm, zwischen = plain
         first: unter, über = plain
         reference = number
         ending: brücke, chaussee, promenade, tangente, autobahn, umgehung, schnellstraße, bundesstraße = on f
-        ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg = on m
+        ending: platz, markt, ring, damm, wall, kreisel, bogen, deich, zubringer, schnellweg, berg, anger = on m
         ending: ufer, feld, tor, kreuz, dreieck, eck = on n
         ending: straße, strasse, str., gasse, allee, zeile, twiete, rampe = in f
         ending: weg, steig, pfad, stieg, kamp, graben, hof, tunnel = in m
@@ -33,6 +33,7 @@ enum LanguageFiles {
         # onto: wohin; on: worauf; along: dem gefolgt wird.
         [forms]
         onto = auf {}
+        onto.plain = in die Straße {}
         onto.number = auf die {}
         onto.on f = auf die {adjective:e}
         onto.on m = auf den {adjective:en}
@@ -40,13 +41,14 @@ enum LanguageFiles {
         onto.in f = in die {adjective:e}
         onto.in m = in den {adjective:en}
         on = auf {}
+        on.plain = auf der Straße {}
         on.number = auf der {}
         on.on f = auf der {adjective:en}
         on.on m = auf dem {adjective:en}
         on.on n = auf dem {adjective:en}
         on.in f = auf der {adjective:en}
         on.in m = auf dem {adjective:en}
-        along = {}
+        along = der Straße {}
         along.number = der {}
         along.on f = der {adjective:en}
         along.on m = dem {adjective:en}
@@ -58,7 +60,7 @@ enum LanguageFiles {
         sentence.distance = in {distance:dative} {instruction}
         sentence.then = {instruction}, dann {next}
         sentence.continue = {distance} geradeaus weiterfahren
-        sentence.continue.name = {distance} {name:along} folgen
+        sentence.continue.name = {name:along} {distance} folgen
 
         distance.metre.one = {number} Meter
         distance.metre.other = {number} Meter
@@ -92,10 +94,10 @@ enum LanguageFiles {
 
         turn.left = links abbiegen
         turn.left.name = links {name:onto} abbiegen
-        turn.left.destination = links abbiegen Richtung {destination}
+        turn.left.destination = links Richtung {destination} abbiegen
         turn.right = rechts abbiegen
         turn.right.name = rechts {name:onto} abbiegen
-        turn.right.destination = rechts abbiegen Richtung {destination}
+        turn.right.destination = rechts Richtung {destination} abbiegen
         turn.slight left = leicht links abbiegen
         turn.slight left.name = leicht links {name:onto} abbiegen
         turn.slight right = leicht rechts abbiegen
@@ -137,7 +139,7 @@ enum LanguageFiles {
         fork.straight = an der Gabelung geradeaus fahren
         fork.straight.name = geradeaus {name:onto} fahren
         fork.straight.stay = geradeaus fahren und {name:on} bleiben
-        fork.straight.destination = geradeaus fahren Richtung {destination}
+        fork.straight.destination = geradeaus Richtung {destination} fahren
         end of road.left = am Ende der Straße links abbiegen
         end of road.left.name = am Ende der Straße links {name:onto} abbiegen
         end of road.right = am Ende der Straße rechts abbiegen
@@ -203,53 +205,59 @@ enum LanguageFiles {
         notification.leaves ferry.name = die Fähre verlassen und {name:on} weiterfahren
 
         arrive = Ankunft am Ziel
-        arrive.left = Ziel auf der linken Seite
-        arrive.right = Ziel auf der rechten Seite
-        arrive.waypoint = Ankunft am Ziel {waypoint}
-        arrive.left.waypoint = {waypoint} auf der linken Seite
-        arrive.right.waypoint = {waypoint} auf der rechten Seite
-        arrive.stop = Ankunft am nächsten Halt
-        arrive.left.stop = nächster Halt auf der linken Seite
-        arrive.right.stop = nächster Halt auf der rechten Seite
+        arrive.left = Ankunft am Ziel auf der linken Seite
+        arrive.right = Ankunft am Ziel auf der rechten Seite
+        arrive.waypoint = Ankunft bei {waypoint}
+        arrive.left.waypoint = Ankunft bei {waypoint} auf der linken Seite
+        arrive.right.waypoint = Ankunft bei {waypoint} auf der rechten Seite
+        arrive.stop = Ankunft am Zwischenziel
+        arrive.left.stop = Ankunft am Zwischenziel auf der linken Seite
+        arrive.right.stop = Ankunft am Zwischenziel auf der rechten Seite
         arrived = Sie haben Ihr Ziel erreicht
         arrived.left = Sie haben Ihr Ziel erreicht, es liegt links
         arrived.right = Sie haben Ihr Ziel erreicht, es liegt rechts
         arrived.waypoint = Sie haben {waypoint} erreicht
         arrived.left.waypoint = Sie haben {waypoint} erreicht, auf der linken Seite
         arrived.right.waypoint = Sie haben {waypoint} erreicht, auf der rechten Seite
-        arrived.stop = Sie haben Ihren Halt erreicht
-        arrived.left.stop = Sie haben Ihren Halt erreicht, er liegt links
-        arrived.right.stop = Sie haben Ihren Halt erreicht, er liegt rechts
+        arrived.stop = Sie haben Ihr Zwischenziel erreicht
+        arrived.left.stop = Sie haben Ihr Zwischenziel erreicht, es liegt links
+        arrived.right.stop = Sie haben Ihr Zwischenziel erreicht, es liegt rechts
 
         banner.exit = Ausfahrt
         banner.towards = Richtung {destination}
         """##,
         ##"""
-        # British English: slip roads, junction numbers.
+        # British English: slip roads, junction numbers, the A7.
 
         [language]
         tag = en-GB
         base = en
+
+        [names]
+        reference = number
+
+        [forms]
+        the.number = the {}
 
         [phrases]
         on ramp.slight left = take the slip road on the left
         on ramp.left = take the slip road on the left
         on ramp.sharp left = take the slip road on the left
         on ramp = take the slip road on the right
-        on ramp.slight left.name = take the slip road on the left onto {name}
-        on ramp.left.name = take the slip road on the left onto {name}
-        on ramp.sharp left.name = take the slip road on the left onto {name}
-        on ramp.name = take the slip road onto {name}
+        on ramp.slight left.name = take the slip road on the left onto {name:the}
+        on ramp.left.name = take the slip road on the left onto {name:the}
+        on ramp.sharp left.name = take the slip road on the left onto {name:the}
+        on ramp.name = take the slip road onto {name:the}
         on ramp.destination = take the slip road towards {destination}
         on ramp.slight left.destination = take the slip road on the left towards {destination}
         on ramp.left.destination = take the slip road on the left towards {destination}
         off ramp.exit = at junction {exit}, take the exit
-        off ramp.exit.name = at junction {exit}, take the exit onto {name}
+        off ramp.exit.name = at junction {exit}, take the exit onto {name:the}
         off ramp.exit.destination = at junction {exit}, take the exit towards {destination}
         off ramp.slight left.exit = at junction {exit}, take the exit on the left
         off ramp.slight left.exit.destination = at junction {exit}, take the exit on the left towards {destination}
         exit roundabout = leave the roundabout
-        exit roundabout.name = leave the roundabout onto {name}
+        exit roundabout.name = leave the roundabout onto {name:the}
         arrived.stop = you have reached your stop
         arrived.left.stop = you have reached your stop, on the left
         arrived.right.stop = you have reached your stop, on the right
@@ -314,7 +322,7 @@ enum LanguageFiles {
         sentence.distance = in {distance}, {instruction}
         sentence.then = {instruction}, then {next}
         sentence.continue = continue for {distance}
-        sentence.continue.name = continue on {name} for {distance}
+        sentence.continue.name = continue on {name:the} for {distance}
 
         # Distances: spoken, then displayed.
         distance.metre.one = {number} metre
@@ -336,125 +344,125 @@ enum LanguageFiles {
 
         # Starting out.
         depart = head {direction}
-        depart.name = head {direction} on {name}
+        depart.name = head {direction} on {name:the}
 
         # Turns.
         turn.left = turn left
-        turn.left.name = turn left onto {name}
+        turn.left.name = turn left onto {name:the}
         turn.left.destination = turn left towards {destination}
         turn.right = turn right
-        turn.right.name = turn right onto {name}
+        turn.right.name = turn right onto {name:the}
         turn.right.destination = turn right towards {destination}
         turn.slight left = turn slightly left
-        turn.slight left.name = turn slightly left onto {name}
+        turn.slight left.name = turn slightly left onto {name:the}
         turn.slight right = turn slightly right
-        turn.slight right.name = turn slightly right onto {name}
+        turn.slight right.name = turn slightly right onto {name:the}
         turn.sharp left = make a sharp left
-        turn.sharp left.name = make a sharp left onto {name}
+        turn.sharp left.name = make a sharp left onto {name:the}
         turn.sharp right = make a sharp right
-        turn.sharp right.name = make a sharp right onto {name}
+        turn.sharp right.name = make a sharp right onto {name:the}
         turn.straight = go straight
-        turn.straight.name = go straight onto {name}
+        turn.straight.name = go straight onto {name:the}
         turn.uturn = make a U-turn
-        turn.uturn.name = make a U-turn onto {name}
+        turn.uturn.name = make a U-turn onto {name:the}
         turn.ferry = take the ferry
         turn.ferry.name = take the {name} ferry
 
         # Staying on a road.
-        continue.left.name = turn left to stay on {name}
-        continue.right.name = turn right to stay on {name}
+        continue.left.name = turn left to stay on {name:the}
+        continue.right.name = turn right to stay on {name:the}
         continue.slight left = bear left
-        continue.slight left.name = bear left to stay on {name}
+        continue.slight left.name = bear left to stay on {name:the}
         continue.slight right = bear right
-        continue.slight right.name = bear right to stay on {name}
-        continue.sharp left.name = make a sharp left to stay on {name}
-        continue.sharp right.name = make a sharp right to stay on {name}
+        continue.slight right.name = bear right to stay on {name:the}
+        continue.sharp left.name = make a sharp left to stay on {name:the}
+        continue.sharp right.name = make a sharp right to stay on {name:the}
         continue.straight = continue straight
-        continue.straight.name = continue straight on {name}
+        continue.straight.name = continue straight on {name:the}
         continue.uturn = make a U-turn
-        continue.uturn.name = make a U-turn and continue on {name}
+        continue.uturn.name = make a U-turn and continue on {name:the}
         new name = continue straight
-        new name.name = continue onto {name}
+        new name.name = continue onto {name:the}
 
         # Forks and ends of roads.
         fork.slight left = keep left at the fork
-        fork.slight left.name = keep left onto {name}
-        fork.slight left.stay = keep left to stay on {name}
+        fork.slight left.name = keep left onto {name:the}
+        fork.slight left.stay = keep left to stay on {name:the}
         fork.slight left.destination = keep left towards {destination}
         fork.slight right = keep right at the fork
-        fork.slight right.name = keep right onto {name}
-        fork.slight right.stay = keep right to stay on {name}
+        fork.slight right.name = keep right onto {name:the}
+        fork.slight right.stay = keep right to stay on {name:the}
         fork.slight right.destination = keep right towards {destination}
         fork.straight = go straight at the fork
-        fork.straight.name = go straight onto {name}
-        fork.straight.stay = go straight to stay on {name}
+        fork.straight.name = go straight onto {name:the}
+        fork.straight.stay = go straight to stay on {name:the}
         fork.straight.destination = go straight towards {destination}
         end of road.left = turn left at the end of the road
-        end of road.left.name = at the end of the road, turn left onto {name}
+        end of road.left.name = at the end of the road, turn left onto {name:the}
         end of road.right = turn right at the end of the road
-        end of road.right.name = at the end of the road, turn right onto {name}
+        end of road.right.name = at the end of the road, turn right onto {name:the}
 
         # Ramps.
         on ramp.slight left = take the ramp on the left
         on ramp.left = take the ramp on the left
         on ramp.sharp left = take the ramp on the left
         on ramp = take the ramp on the right
-        on ramp.slight left.name = take the ramp on the left onto {name}
-        on ramp.left.name = take the ramp on the left onto {name}
-        on ramp.sharp left.name = take the ramp on the left onto {name}
-        on ramp.name = take the ramp onto {name}
+        on ramp.slight left.name = take the ramp on the left onto {name:the}
+        on ramp.left.name = take the ramp on the left onto {name:the}
+        on ramp.sharp left.name = take the ramp on the left onto {name:the}
+        on ramp.name = take the ramp onto {name:the}
         on ramp.destination = take the ramp towards {destination}
         on ramp.slight left.destination = take the ramp on the left towards {destination}
         on ramp.left.destination = take the ramp on the left towards {destination}
         off ramp.slight left = take the exit on the left
         off ramp.left = take the exit on the left
         off ramp = take the exit
-        off ramp.name = take the exit onto {name}
-        off ramp.slight left.name = take the exit on the left onto {name}
-        off ramp.left.name = take the exit on the left onto {name}
+        off ramp.name = take the exit onto {name:the}
+        off ramp.slight left.name = take the exit on the left onto {name:the}
+        off ramp.left.name = take the exit on the left onto {name:the}
         off ramp.destination = take the exit towards {destination}
         off ramp.slight left.destination = take the exit on the left towards {destination}
         off ramp.left.destination = take the exit on the left towards {destination}
         off ramp.exit = take exit {exit}
-        off ramp.exit.name = take exit {exit} onto {name}
+        off ramp.exit.name = take exit {exit} onto {name:the}
         off ramp.exit.destination = take exit {exit} towards {destination}
         off ramp.slight left.exit = take exit {exit} on the left
         off ramp.slight left.exit.destination = take exit {exit} on the left towards {destination}
         merge = merge
         merge.slight left = merge left
         merge.slight right = merge right
-        merge.name = merge onto {name}
-        merge.slight left.name = merge left onto {name}
-        merge.slight right.name = merge right onto {name}
+        merge.name = merge onto {name:the}
+        merge.slight left.name = merge left onto {name:the}
+        merge.slight right.name = merge right onto {name:the}
 
         # Roundabouts.
         roundabout = enter the roundabout
-        roundabout.name = at the roundabout, take the exit onto {name}
+        roundabout.name = at the roundabout, take the exit onto {name:the}
         roundabout.nth = at the roundabout, take the {nth} exit
-        roundabout.nth.name = at the roundabout, take the {nth} exit onto {name}
+        roundabout.nth.name = at the roundabout, take the {nth} exit onto {name:the}
         roundabout.nth.destination = at the roundabout, take the {nth} exit towards {destination}
         rotary = enter {rotary}
-        rotary.name = at {rotary}, take the exit onto {name}
+        rotary.name = at {rotary}, take the exit onto {name:the}
         rotary.nth = at {rotary}, take the {nth} exit
-        rotary.nth.name = at {rotary}, take the {nth} exit onto {name}
+        rotary.nth.name = at {rotary}, take the {nth} exit onto {name:the}
         rotary.nth.destination = at {rotary}, take the {nth} exit towards {destination}
         roundabout turn.left = at the roundabout, turn left
-        roundabout turn.left.name = at the roundabout, turn left onto {name}
+        roundabout turn.left.name = at the roundabout, turn left onto {name:the}
         roundabout turn.right = at the roundabout, turn right
-        roundabout turn.right.name = at the roundabout, turn right onto {name}
+        roundabout turn.right.name = at the roundabout, turn right onto {name:the}
         roundabout turn.straight = at the roundabout, go straight
-        roundabout turn.straight.name = at the roundabout, go straight onto {name}
+        roundabout turn.straight.name = at the roundabout, go straight onto {name:the}
         roundabout turn.uturn = make a U-turn at the roundabout
         exit roundabout = exit the roundabout
-        exit roundabout.name = exit the roundabout onto {name}
-        ordinal.other = number {number}
+        exit roundabout.name = exit the roundabout onto {name:the}
+        ordinal.other = {number}th
 
         # Notices.
         notification.ferry = take the ferry
         notification.ferry.name = take the {name} ferry
         notification = continue
         notification.leaves ferry = leave the ferry
-        notification.leaves ferry.name = leave the ferry and continue on {name}
+        notification.leaves ferry.name = leave the ferry and continue on {name:the}
 
         # Arriving: still ahead, then there.
         arrive = you will arrive at your destination
@@ -496,7 +504,8 @@ enum LanguageFiles {
         [names]
         reference = number
         first: calle, avenida, carretera, plaza, autopista, autovía, ronda, vía, travesía, glorieta, rambla, cuesta, alameda = f
-        first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, gran, urbanización = f
+        first: carrera, calzada, costanilla, senda, circunvalación, variante, avinguda, plaça, rúa, urbanización = f
+        first: gran = f name
         first: camino, paseo, bulevar, callejón, pasaje, puente, parque, túnel, viaducto, acceso, muelle, sendero = m
         first: carrer, passeig, camí, polígono, campo = m
 
@@ -504,10 +513,12 @@ enum LanguageFiles {
         [forms]
         the.number = la {}
         the.f = la {lower}
+        the.f name = la {}
         the.m = el {lower}
         to = a {}
         to.number = a la {}
         to.f = a la {lower}
+        to.f name = a la {}
         to.m = al {lower}
 
         [phrases]
@@ -549,10 +560,10 @@ enum LanguageFiles {
         turn.slight left.name = gire ligeramente a la izquierda en {name:the}
         turn.slight right = gire ligeramente a la derecha
         turn.slight right.name = gire ligeramente a la derecha en {name:the}
-        turn.sharp left = gire cerrado a la izquierda
-        turn.sharp left.name = gire cerrado a la izquierda en {name:the}
-        turn.sharp right = gire cerrado a la derecha
-        turn.sharp right.name = gire cerrado a la derecha en {name:the}
+        turn.sharp left = haga un giro cerrado a la izquierda
+        turn.sharp left.name = haga un giro cerrado a la izquierda en {name:the}
+        turn.sharp right = haga un giro cerrado a la derecha
+        turn.sharp right.name = haga un giro cerrado a la derecha en {name:the}
         turn.straight = siga recto
         turn.straight.name = siga recto por {name:the}
         turn.uturn = cambie de sentido
@@ -566,8 +577,8 @@ enum LanguageFiles {
         continue.slight left.name = manténgase a la izquierda para seguir por {name:the}
         continue.slight right = manténgase a la derecha
         continue.slight right.name = manténgase a la derecha para seguir por {name:the}
-        continue.sharp left.name = gire cerrado a la izquierda para seguir por {name:the}
-        continue.sharp right.name = gire cerrado a la derecha para seguir por {name:the}
+        continue.sharp left.name = haga un giro cerrado a la izquierda para seguir por {name:the}
+        continue.sharp right.name = haga un giro cerrado a la derecha para seguir por {name:the}
         continue.straight = continúe recto
         continue.straight.name = continúe recto por {name:the}
         continue.uturn = cambie de sentido
@@ -576,11 +587,11 @@ enum LanguageFiles {
         new name.name = continúe por {name:the}
 
         fork.slight left = manténgase a la izquierda en la bifurcación
-        fork.slight left.name = manténgase a la izquierda por {name:the}
+        fork.slight left.name = manténgase a la izquierda para tomar {name:the}
         fork.slight left.stay = manténgase a la izquierda para seguir por {name:the}
         fork.slight left.destination = manténgase a la izquierda hacia {destination}
         fork.slight right = manténgase a la derecha en la bifurcación
-        fork.slight right.name = manténgase a la derecha por {name:the}
+        fork.slight right.name = manténgase a la derecha para tomar {name:the}
         fork.slight right.stay = manténgase a la derecha para seguir por {name:the}
         fork.slight right.destination = manténgase a la derecha hacia {destination}
         fork.straight = siga recto en la bifurcación
@@ -606,14 +617,14 @@ enum LanguageFiles {
         off ramp.slight left = tome la salida de la izquierda
         off ramp.left = tome la salida de la izquierda
         off ramp = tome la salida
-        off ramp.name = tome la salida {name:to}
-        off ramp.slight left.name = tome la salida de la izquierda {name:to}
-        off ramp.left.name = tome la salida de la izquierda {name:to}
+        off ramp.name = tome la salida hacia {name:the}
+        off ramp.slight left.name = tome la salida de la izquierda hacia {name:the}
+        off ramp.left.name = tome la salida de la izquierda hacia {name:the}
         off ramp.destination = tome la salida hacia {destination}
         off ramp.slight left.destination = tome la salida de la izquierda hacia {destination}
         off ramp.left.destination = tome la salida de la izquierda hacia {destination}
         off ramp.exit = tome la salida {exit}
-        off ramp.exit.name = tome la salida {exit} {name:to}
+        off ramp.exit.name = tome la salida {exit} hacia {name:the}
         off ramp.exit.destination = tome la salida {exit} hacia {destination}
         off ramp.slight left.exit = tome la salida {exit} a la izquierda
         off ramp.slight left.exit.destination = tome la salida {exit} a la izquierda hacia {destination}
@@ -625,14 +636,14 @@ enum LanguageFiles {
         merge.slight right.name = incorpórese por la derecha {name:to}
 
         roundabout = entre en la rotonda
-        roundabout.name = en la rotonda, tome la salida {name:to}
+        roundabout.name = en la rotonda, tome la salida hacia {name:the}
         roundabout.nth = en la rotonda, tome la {nth} salida
-        roundabout.nth.name = en la rotonda, tome la {nth} salida {name:to}
+        roundabout.nth.name = en la rotonda, tome la {nth} salida hacia {name:the}
         roundabout.nth.destination = en la rotonda, tome la {nth} salida hacia {destination}
         rotary = entre en {rotary:the}
-        rotary.name = en {rotary:the}, tome la salida {name:to}
+        rotary.name = en {rotary:the}, tome la salida hacia {name:the}
         rotary.nth = en {rotary:the}, tome la {nth} salida
-        rotary.nth.name = en {rotary:the}, tome la {nth} salida {name:to}
+        rotary.nth.name = en {rotary:the}, tome la {nth} salida hacia {name:the}
         rotary.nth.destination = en {rotary:the}, tome la {nth} salida hacia {destination}
         roundabout turn.left = en la rotonda, gire a la izquierda
         roundabout turn.left.name = en la rotonda, gire a la izquierda en {name:the}
@@ -642,7 +653,7 @@ enum LanguageFiles {
         roundabout turn.straight.name = en la rotonda, siga recto por {name:the}
         roundabout turn.uturn = cambie de sentido en la rotonda
         exit roundabout = salga de la rotonda
-        exit roundabout.name = salga de la rotonda {name:to}
+        exit roundabout.name = salga de la rotonda hacia {name:the}
         ordinal.other = {number}.ª
 
         notification.ferry = tome el ferry
@@ -711,7 +722,7 @@ enum LanguageFiles {
         ending: harju = harju
         ending: niitty = niitty
 
-        # onto: mihin; on: missä.
+        # onto: mihin; on: missä; along: mitä pitkin.
         [forms]
         onto = tielle {}
         onto.number = tielle {}
@@ -761,12 +772,36 @@ enum LanguageFiles {
         on.laita = {stem}laidalla
         on.harju = {stem}harjulla
         on.niitty = {stem}niityllä
+        along = tietä {}
+        along.number = tietä {}
+        along.i = {}a
+        along.katu = {stem}katua
+        along.tie = {stem}tietä
+        along.kuja = {stem}kujaa
+        along.polku = {stem}polkua
+        along.väylä = {stem}väylää
+        along.ranta = {stem}rantaa
+        along.tori = {stem}toria
+        along.aukio = {stem}aukiota
+        along.kaari = {stem}kaarta
+        along.silta = {stem}siltaa
+        along.rinne = {stem}rinnettä
+        along.raitti = {stem}raittia
+        along.mäki = {stem}mäkeä
+        along.puistikko = {stem}puistikkoa
+        along.reitti = {stem}reittiä
+        along.portti = {stem}porttia
+        along.penger = {stem}pengertä
+        along.ura = {stem}uraa
+        along.laita = {stem}laitaa
+        along.harju = {stem}harjua
+        along.niitty = {stem}niittyä
 
         [phrases]
         sentence.distance = {distance:genitive} päästä {instruction}
         sentence.then = {instruction}, sitten {next}
         sentence.continue = jatka {distance}
-        sentence.continue.name = jatka {name:on} {distance}
+        sentence.continue.name = jatka {name:along} {distance}
 
         distance.metre.one = {number} metri
         distance.metre.other = {number} metriä
@@ -801,7 +836,7 @@ enum LanguageFiles {
         display.mile = {number} mailia
 
         depart = aja {direction}
-        depart.name = aja {name:on} {direction}
+        depart.name = aja {name:along} {direction}
 
         turn.left = käänny vasemmalle
         turn.left.name = käänny vasemmalle {name:onto}
@@ -827,25 +862,25 @@ enum LanguageFiles {
         continue.left.name = käänny vasemmalle ja pysy {name:on}
         continue.right.name = käänny oikealle ja pysy {name:on}
         continue.slight left = pysy vasemmalla
-        continue.slight left.name = pidä vasemmalle ja pysy {name:on}
+        continue.slight left.name = pysy vasemmalla ja jatka {name:along}
         continue.slight right = pysy oikealla
-        continue.slight right.name = pidä oikealle ja pysy {name:on}
+        continue.slight right.name = pysy oikealla ja jatka {name:along}
         continue.sharp left.name = käänny jyrkästi vasemmalle ja pysy {name:on}
         continue.sharp right.name = käänny jyrkästi oikealle ja pysy {name:on}
         continue.straight = jatka suoraan
-        continue.straight.name = jatka suoraan {name:on}
+        continue.straight.name = jatka suoraan {name:along}
         continue.uturn = tee U-käännös
-        continue.uturn.name = tee U-käännös ja jatka {name:on}
+        continue.uturn.name = tee U-käännös ja jatka {name:along}
         new name = jatka suoraan
         new name.name = jatka {name:onto}
 
         fork.slight left = pysy vasemmalla tienhaarassa
         fork.slight left.name = jatka vasemmalle {name:onto}
-        fork.slight left.stay = pidä vasemmalle ja pysy {name:on}
+        fork.slight left.stay = pysy vasemmalla ja jatka {name:along}
         fork.slight left.destination = pysy vasemmalla, suuntana {destination}
         fork.slight right = pysy oikealla tienhaarassa
         fork.slight right.name = jatka oikealle {name:onto}
-        fork.slight right.stay = pidä oikealle ja pysy {name:on}
+        fork.slight right.stay = pysy oikealla ja jatka {name:along}
         fork.slight right.destination = pysy oikealla, suuntana {destination}
         fork.straight = aja tienhaarassa suoraan
         fork.straight.name = aja suoraan {name:onto}
@@ -913,7 +948,7 @@ enum LanguageFiles {
         notification.ferry.name = aja lautalle {name}
         notification = jatka
         notification.leaves ferry = poistu lautalta
-        notification.leaves ferry.name = poistu lautalta ja jatka {name:on}
+        notification.leaves ferry.name = poistu lautalta ja jatka {name:along}
 
         arrive = saavut määränpäähän
         arrive.left = määränpää on vasemmalla
@@ -953,11 +988,12 @@ enum LanguageFiles {
         [names]
         reference: A, E = number vowel
         reference = number
-        first: rue, ruelle, venelle, cour = dans la
-        first: place, route, voie, rocade, promenade, chaussée, montée, côte, rampe, rive, levée, nationale, départementale = la
+        first: rue, grand-rue, ruelle, venelle, cour, cité, résidence, traverse, sente = dans la
+        first: grande = dans la name
+        first: place, route, voie, rocade, promenade, chaussée, montée, côte, rampe, rive, levée, bretelle, nationale, départementale = la
         first: avenue, autoroute, esplanade = vowel
         first: allée, impasse = dans vowel
-        first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart = le
+        first: boulevard, quai, pont, cours, mail, rond-point, périphérique, tunnel, viaduc, faubourg, rempart, carrefour, giratoire = le
         first: chemin, passage, sentier, square, clos, lotissement, hameau, parvis = dans le
 
         # onto : où l'on tourne ; the : avec l'article.
@@ -969,6 +1005,7 @@ enum LanguageFiles {
         onto.la = sur la {lower}
         onto.le = sur le {lower}
         onto.dans la = dans la {lower}
+        onto.dans la name = dans la {}
         onto.dans le = dans le {lower}
         onto.dans vowel = dans l'{lower}
         the = {}
@@ -978,6 +1015,7 @@ enum LanguageFiles {
         the.la = la {lower}
         the.le = le {lower}
         the.dans la = la {lower}
+        the.dans la name = la {}
         the.dans le = le {lower}
         the.dans vowel = l'{lower}
 
@@ -1125,7 +1163,7 @@ enum LanguageFiles {
         arrive = vous arriverez à destination
         arrive.left = votre destination sera sur la gauche
         arrive.right = votre destination sera sur la droite
-        arrive.waypoint = vous arriverez à l'étape {waypoint}
+        arrive.waypoint = vous arriverez à {waypoint}
         arrive.left.waypoint = {waypoint} sera sur la gauche
         arrive.right.waypoint = {waypoint} sera sur la droite
         arrive.stop = vous arriverez à la prochaine étape
@@ -1134,9 +1172,9 @@ enum LanguageFiles {
         arrived = vous êtes arrivé à destination
         arrived.left = vous êtes arrivé à destination, sur la gauche
         arrived.right = vous êtes arrivé à destination, sur la droite
-        arrived.waypoint = vous êtes arrivé à l'étape {waypoint}
-        arrived.left.waypoint = vous êtes arrivé à l'étape {waypoint}, sur la gauche
-        arrived.right.waypoint = vous êtes arrivé à l'étape {waypoint}, sur la droite
+        arrived.waypoint = vous êtes arrivé à {waypoint}
+        arrived.left.waypoint = vous êtes arrivé à {waypoint}, sur la gauche
+        arrived.right.waypoint = vous êtes arrivé à {waypoint}, sur la droite
         arrived.stop = vous êtes arrivé à votre étape
         arrived.left.stop = vous êtes arrivé à votre étape, sur la gauche
         arrived.right.stop = vous êtes arrivé à votre étape, sur la droite
@@ -1198,7 +1236,7 @@ enum LanguageFiles {
         turn.straight.name = 直行进入{name}
         turn.uturn = 掉头
         turn.uturn.name = 掉头进入{name}
-        turn.ferry = 乘渡轮
+        turn.ferry = 乘坐渡轮
         turn.ferry.name = 乘坐{name}渡轮
 
         continue.left.name = 左转，继续沿{name}行驶
@@ -1253,11 +1291,11 @@ enum LanguageFiles {
         off ramp.destination = 从出口驶出，往{destination}方向
         off ramp.slight left.destination = 从左侧出口驶出，往{destination}方向
         off ramp.left.destination = 从左侧出口驶出，往{destination}方向
-        off ramp.exit = 从{exit}出口驶出
-        off ramp.exit.name = 从{exit}出口驶出，进入{name}
-        off ramp.exit.destination = 从{exit}出口驶出，往{destination}方向
-        off ramp.slight left.exit = 从左侧{exit}出口驶出
-        off ramp.slight left.exit.destination = 从左侧{exit}出口驶出，往{destination}方向
+        off ramp.exit = 从{exit}号出口驶出
+        off ramp.exit.name = 从{exit}号出口驶出，进入{name}
+        off ramp.exit.destination = 从{exit}号出口驶出，往{destination}方向
+        off ramp.slight left.exit = 从左侧{exit}号出口驶出
+        off ramp.slight left.exit.destination = 从左侧{exit}号出口驶出，往{destination}方向
         merge = 汇入车流
         merge.slight left = 向左汇入车流
         merge.slight right = 向右汇入车流
@@ -1286,11 +1324,11 @@ enum LanguageFiles {
         exit roundabout.name = 驶出环岛，进入{name}
         ordinal.other = 第{number}个
 
-        notification.ferry = 乘渡轮
+        notification.ferry = 乘坐渡轮
         notification.ferry.name = 乘坐{name}渡轮
         notification = 继续行驶
-        notification.leaves ferry = 下渡轮
-        notification.leaves ferry.name = 下渡轮，继续沿{name}行驶
+        notification.leaves ferry = 驶离渡轮
+        notification.leaves ferry.name = 驶离渡轮，继续沿{name}行驶
 
         arrive = 到达目的地
         arrive.left = 目的地在左侧

@@ -58,13 +58,7 @@ public struct CalibrationTable: Sendable {
     }
 
     /// A quantile of the filter's errors, metres; 0 without errors.
-    public func error(quantile: Double) -> Double { CalibrationTable.quantile(filtered, quantile) }
+    public func error(quantile: Double) -> Double { NavGeo.quantile(filtered, quantile) }
     /// A quantile of the fixes' own errors, metres; 0 without errors.
-    public func rawError(quantile: Double) -> Double { CalibrationTable.quantile(raw, quantile) }
-
-    private static func quantile(_ values: [Double], _ share: Double) -> Double {
-        let sorted = values.sorted()
-        guard !sorted.isEmpty, share.isFinite else { return 0 }
-        return sorted[min(max(Int(Double(sorted.count) * share), 0), sorted.count - 1)]
-    }
+    public func rawError(quantile: Double) -> Double { NavGeo.quantile(raw, quantile) }
 }

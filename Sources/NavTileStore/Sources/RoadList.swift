@@ -19,7 +19,7 @@ package struct RoadList: Sendable {
         do {
             tileset = try JSONDecoder().decode(Tileset.self, from: Data(document))
         } catch {
-            throw TileSourceError(.malformed, "'\(place)' is no list of road tiles: \(Self.explain(error))")
+            throw TileSourceError(.malformed, "'\(place)' is no list of road tiles: \(Tileset.explain(error))")
         }
         guard tileset.formatVersion == Tileset.formatVersion else {
             throw TileSourceError(
@@ -68,15 +68,6 @@ package struct RoadList: Sendable {
         }
         guard (1...64).contains(text.utf8.count), let first = text.utf8.first, isLetter(first) else { return false }
         return text.utf8.allSatisfy { isLetter($0) || [0x2d, 0x2e, 0x5f].contains($0) }
-    }
-
-    private static func explain(_ error: any Error) -> String {
-        switch error {
-        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
-        default: "it is not JSON"
-        }
     }
 }
 

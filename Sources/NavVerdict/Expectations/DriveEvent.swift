@@ -62,8 +62,9 @@ package struct DriveEvent {
 
 /// A number with one digit behind the point.
 package func tenths(_ value: Double) -> String {
+    guard value.magnitude < 1e15 else { return "\(value)" }
     let number = Int((value * 10).rounded())
-    return "\(number / 10).\(abs(number % 10))"
+    return (number < 0 ? "-" : "") + "\(abs(number) / 10).\(abs(number) % 10)"
 }
 
 extension DriveEvent {

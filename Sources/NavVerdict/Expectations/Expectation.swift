@@ -1,3 +1,5 @@
+import NavBus
+
 /// The events that a line of `expect` means: by topic, first words, text, fields and time.
 package struct EventPattern {
     /// A comparison of a field of the message.
@@ -60,11 +62,18 @@ package struct EventPattern {
                 text = names.joined(separator: " ")
             } else {
                 _ = words.take(word)
-                if word.hasPrefix("\"") { text = word.filter { $0 != "\"" } } else { self.words.append(word) }
+                if word.hasPrefix("\"") {
+                    guard text == nil else { throw LineMistake("\(word) is a second text: a line takes one") }
+                    text = word.filter { $0 != "\"" }
+                } else {
+                    self.words.append(word)
+                }
             }
         }
-        guard words.take("where") else { return }
-        repeat { conditions.append(try EventPattern.condition(&words)) } while words.take("and")
+        if words.take("where") {
+            repeat { conditions.append(try EventPattern.condition(&words)) } while words.take("and")
+        }
+        try ExpectationNames.check(self)
     }
 
     private static func window(_ text: String) throws(LineMistake) -> ClosedRange<Double> {
@@ -114,20 +123,6 @@ package struct EventPattern {
     }
 }
 
-/// Returns whether a text matches a pattern in which `*` stands for anything.
-package func globMatches(_ pattern: String, _ text: String) -> Bool {
-    let parts = pattern.split(separator: Character("*"), omittingEmptySubsequences: false).map(String.init)
-    guard parts.count > 1 else { return pattern == text }
-    var rest = text[...]
-    guard rest.hasPrefix(parts[0]) else { return false }
-    rest = rest.dropFirst(parts[0].count)
-    for part in parts[1..<(parts.count - 1)] where !part.isEmpty {
-        guard let range = rest.firstRange(of: part) else { return false }
-        rest = rest[range.upperBound...]
-    }
-    return rest.hasSuffix(parts[parts.count - 1])
-}
-
 /// One line of `expect`: an event that comes, never comes, is always so, or comes a number of times.
 package struct Expectation {
     package enum Kind {
@@ -157,6 +152,7 @@ package struct Expectation {
                 }
                 topics.append(topic)
             }
+            guard !topics.isEmpty else { throw LineMistake("'only' names no topic: write for example only reroute") }
             kind = .only(topics)
         } else if words.take("never") {
             kind = .never(try EventPattern(&words, line))

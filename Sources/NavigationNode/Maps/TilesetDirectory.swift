@@ -29,7 +29,7 @@ package struct TilesetDirectory: Sendable {
             tileset = try JSONDecoder().decode(Tileset.self, from: Data(bytes))
         } catch {
             throw NodeError(
-                .invalid, "'\(file)' is not a tileset: \(Self.explain(error)); rebuild it with 'navbus map build'")
+                .invalid, "'\(file)' is not a tileset: \(Tileset.explain(error)); rebuild it with 'navbus map build'")
         }
         guard tileset.formatVersion == Tileset.formatVersion else {
             throw NodeError(
@@ -139,15 +139,6 @@ package struct TilesetDirectory: Sendable {
         case sha256: return storage
         case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")
         default: throw Self.damaged(file, "its content is not the one that the tileset names")
-        }
-    }
-
-    private static func explain(_ error: any Error) -> String {
-        switch error {
-        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
-        default: "it is not JSON"
         }
     }
 }

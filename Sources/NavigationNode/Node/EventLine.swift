@@ -21,7 +21,7 @@ package enum EventLine {
                 + (event.byDriving == true ? " by driving onto it" : "")
         case let event as NavMessages.FasterRoute:
             "faster route \(word(event.phase?.description, "FASTER_ROUTE_PHASE_"))"
-                + (event.gainS.map { ": \(Int($0.rounded())) s sooner" } ?? "")
+                + (event.gainS.map { ": \(whole($0)) s sooner" } ?? "")
         case let event as NavMessages.RouteRefresh: refresh(event)
         // Usual values are left out.
         case let decision as NavMessages.PolicyDecision where decision.decidedBy != .default:
@@ -48,7 +48,7 @@ package enum EventLine {
         let ways = offered.alternatives.map { alternative in
             let summary = alternative.route?.summary
             let names = summary.map { $0.names.isEmpty ? "" : " via \($0.names.joined(separator: ", "))" } ?? ""
-            return (alternative.durationDeltaS.map { "\($0 < 0 ? "" : "+")\(Int(($0 / 60).rounded())) min" } ?? "?")
+            return (alternative.durationDeltaS.map { "\($0 < 0 ? "" : "+")\(whole($0 / 60)) min" } ?? "?")
                 + names
         }
         return "alternatives: " + (ways.isEmpty ? "none" : ways.joined(separator: "; "))
@@ -59,7 +59,7 @@ package enum EventLine {
         case .invalidated: "route INVALIDATED: it leads over a closed road"
         case .failed: "refresh FAILED: \(event.error?.message ?? "unknown cause")"
         case .refreshed where abs(event.etaDeltaS ?? 0) >= 30:
-            "refresh: \(Int((event.etaDeltaS ?? 0).rounded())) s later"
+            "refresh: \(whole(event.etaDeltaS ?? 0)) s later"
         default: nil
         }
     }
@@ -67,16 +67,16 @@ package enum EventLine {
     private static func arrival(_ event: NavMessages.ArrivalEvent) -> String? {
         guard event.phase != .approaching || event.isFirst == true else { return nil }
         let place = event.isDestination == true ? "destination" : "waypoint \(event.waypointIndex ?? 0)"
-        let remaining = event.distanceRemainingM.map { ", \(Int($0.rounded())) m to go" } ?? ""
+        let remaining = event.distanceRemainingM.map { ", \(whole($0)) m to go" } ?? ""
         return "arrival \(word(event.phase?.description, "ARRIVAL_PHASE_")) \(place)\(remaining)"
     }
 
     private static func route(_ route: NavMessages.Route, _ isNumbered: Bool) -> String {
         guard let summary = route.summary else { return "route: none" }
         let length = summary.distanceM.map {
-            $0 >= 1_000 ? "\(Int(($0 / 100).rounded()) / 10).\(Int(($0 / 100).rounded()) % 10) km" : "\(Int($0)) m"
+            $0 >= 1_000 ? "\(whole($0 / 100) / 10).\(whole($0 / 100) % 10) km" : "\(whole($0.rounded(.down))) m"
         }
-        let minutes = summary.durationS.map { "\(Int(($0 / 60).rounded(.up))) min" }
+        let minutes = summary.durationS.map { "\(whole(($0 / 60).rounded(.up))) min" }
         let names = summary.names.isEmpty ? "" : " via \(summary.names.joined(separator: ", "))"
         let number = isNumbered ? " \(route.routeId ?? 0)" : ""
         return "route\(number): \(length ?? "?"), \(minutes ?? "?")\(names)"
@@ -100,6 +100,11 @@ package enum EventLine {
         guard let previous = selection.previous else { return name.isEmpty ? nil : "receiver '\(name)'" }
         let reason = word(selection.reason?.description, "RECEIVER_SELECTION_REASON_")
         return "receiver '\(name)' instead of '\(previous)' (\(reason))"
+    }
+
+    /// A number of a recording, which may be any, as a whole number.
+    private static func whole(_ value: Double) -> Int {
+        value.isFinite ? Int(min(max(value.rounded(), -1e12), 1e12)) : 0
     }
 
     private static func word(_ name: String?, _ prefix: String) -> String {

@@ -15,7 +15,8 @@ final class CheckCache: Sendable {
     /// A file whose content is known, as long as it looks the same.
     private struct Known: Equatable {
         var size: Int
-        var modified: Int64
+        /// The time of the last change of content or inode, ns: a copy may bring the time of modification with it.
+        var changed: Int64
         var inode: UInt64
         var hash: String
     }
@@ -25,6 +26,8 @@ final class CheckCache: Sendable {
     let program: String
     private let files = Mutex<[String: Known]>([:])
 
+    /// The file of what is known of other files, below the folder.
+    private static let index = "/navbus-check-files"
     /// Records of a file: one for each set of values of the keys.
     private static let mostRecords = 8
     /// How long a record is kept that nothing asks for, seconds: 30 days.
@@ -42,15 +45,15 @@ final class CheckCache: Sendable {
         } catch {
             throw NodeError(.system, "the cache '\(folder)' cannot be made: \(error.localizedDescription)")
         }
-        guard let text = try? String(contentsOfFile: folder + "/files", encoding: .utf8) else { return }
+        guard let text = try? String(contentsOfFile: folder + Self.index, encoding: .utf8) else { return }
         files.withLock { files in
             for line in text.split(separator: "\n") {
                 let fields = line.split(separator: "\t", maxSplits: 4)
-                guard fields.count == 5, let size = Int(fields[0]), let modified = Int64(fields[1]),
+                guard fields.count == 5, let size = Int(fields[0]), let changed = Int64(fields[1]),
                     let inode = UInt64(fields[2])
                 else { continue }
                 files[String(fields[4])] = Known(
-                    size: size, modified: modified, inode: inode, hash: String(fields[3]))
+                    size: size, changed: changed, inode: inode, hash: String(fields[3]))
             }
         }
     }
@@ -99,22 +102,31 @@ final class CheckCache: Sendable {
     func finish(removingIdle: Bool) {
         guard let folder else { return }
         let lines = files.withLock { files in
-            files.map { path, known in
-                "\(known.size)\t\(known.modified)\t\(known.inode)\t\(known.hash)\t\(path)"
+            files.filter { !removingIdle || FileManager.default.fileExists(atPath: $0.key) }.map { path, known in
+                "\(known.size)\t\(known.changed)\t\(known.inode)\t\(known.hash)\t\(path)"
             }
         }
         let text = lines.sorted().joined(separator: "\n") + "\n"
-        try? Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/files"), options: .atomic)
+        try? Data(text.utf8).write(to: URL(fileURLWithPath: folder + Self.index), options: .atomic)
         guard removingIdle else { return }
         let oldest = Date(timeIntervalSinceNow: -Self.longestIdle)
-        let all = FileManager.default.enumerator(
-            at: URL(fileURLWithPath: folder), includingPropertiesForKeys: [.contentModificationDateKey])
-        for case let file as URL in all ?? FileManager.DirectoryEnumerator() where file.pathExtension == "json" {
-            let values = try? file.resourceValues(forKeys: [.contentModificationDateKey])
-            if let date = values?.contentModificationDate, date < oldest {
-                try? FileManager.default.removeItem(at: file)
+        // The folder may be one that has other files: only what is named as a record is removed.
+        for part in names(in: folder) where Self.isHash(part, 2) {
+            for name in names(in: "\(folder)/\(part)")
+            where name.hasSuffix(".json") && Self.isHash(name.dropLast(5), program.count - 2) {
+                let path = "\(folder)/\(part)/\(name)"
+                let date = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+                if let date, date < oldest { try? FileManager.default.removeItem(atPath: path) }
             }
         }
+    }
+
+    private func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
+
+    private static func isHash(_ text: some StringProtocol, _ length: Int) -> Bool {
+        text.utf8.count == length && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 
     // MARK: Content
@@ -124,8 +136,8 @@ final class CheckCache: Sendable {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var status = stat()
         guard stat(absolute, &status) == 0 else { return nil }
-        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
-        var known = Known(size: Int(status.st_size), modified: modified, inode: UInt64(status.st_ino), hash: "")
+        let changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
+        var known = Known(size: Int(status.st_size), changed: changed, inode: UInt64(status.st_ino), hash: "")
         if let earlier = files.withLock({ $0[absolute] }) {
             known.hash = earlier.hash
             if known == earlier { return earlier.hash }
@@ -134,7 +146,7 @@ final class CheckCache: Sendable {
         known.hash = hash
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        if Int64(now.tv_sec) * 1_000_000_000 - modified > Self.settling {
+        if Int64(now.tv_sec) * 1_000_000_000 - changed > Self.settling {
             files.withLock { $0[absolute] = known }
         }
         return hash

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NavConfig
 import NavKit
+import NavLaunch
 import NavVerdict
 import NavigationNode
 import Synchronization
@@ -79,16 +80,34 @@ struct CheckCommand: ParsableCommand {
             throw ValidationError(
                 "--update stores what the whole fleet says as it is: leave out --shard, --set, --config")
         }
-        if !merge.isEmpty, shard != nil { throw ValidationError("--merge takes all shards: leave out --shard") }
+        if !merge.isEmpty, shard != nil || update {
+            throw ValidationError("--merge judges the runs of all shards: leave out --shard, --update")
+        }
     }
 
     func run() throws {
         if worker { return try CheckPool.serve() }
         guard let fleet else { return }
-        var plan = try usage { try FleetPlan(fleet, config: config, overrides: set) }
-        try usage { try plan.select(tags: tag, only: only, shard: shard.map { ($0.index, $0.count) }) }
+        do {
+            try check(fleet)
+        } catch let status as ExitCode {
+            throw status
+        } catch {
+            // Exit status 1 is a verdict.
+            throw NodeError(.usage, "\(error)")
+        }
+    }
+
+    private func plan(_ fleet: String, config: String?) throws -> FleetPlan {
+        var plan = try FleetPlan(fleet, config: config, overrides: set)
+        try plan.select(tags: tag, only: only, shard: shard.map { ($0.index, $0.count) })
+        return plan
+    }
+
+    private func check(_ fleet: String) throws {
+        let plan = try plan(fleet, config: config)
         if list { return plan.items.forEach { print($0.job.name) } }
-        let cache = try CheckCache(folder: caching ? self.cache ?? CheckCommand.usualCache : nil)
+        let cache = try openCache()
         let build = NavbusVersion.full + " " + cache.program.prefix(16)
         let bar = ProgressBar()
         var executed = 0
@@ -97,7 +116,7 @@ struct CheckCommand: ParsableCommand {
             let (records, count) = try records(plan, cache, bar)
             executed = count
             if update { try CheckReferences(plan).store(records) }
-            result = try judged(plan, records, build: build)
+            result = judged(plan, records, build: build)
         } else {
             result = try merged(plan)
         }
@@ -107,21 +126,21 @@ struct CheckCommand: ParsableCommand {
             if let text = try? String(contentsOfFile: compare, encoding: .utf8), let read = FleetResult(text: text) {
                 other = read
             } else {
-                var second = try usage { try FleetPlan(fleet, config: compare, overrides: set) }
-                try usage { try second.select(tags: tag, only: only, shard: shard.map { ($0.index, $0.count) }) }
+                let second = try self.plan(fleet, config: compare)
                 let (records, count) = try records(second, cache, bar)
                 executed += count
-                other = try judged(second, records, build: build)
+                other = judged(second, records, build: build)
             }
-            comparison = PairedComparison(
-                other, result, tolerances: plan.items.first?.tolerances ?? EventDiff.Tolerances())
+            let tolerances = Dictionary(
+                plan.items.map { ($0.job.name, $0.tolerances) }, uniquingKeysWith: { first, _ in first })
+            comparison = PairedComparison(other, result) { tolerances[$0] ?? EventDiff.Tolerances() }
         }
         bar.finish()
         cache.finish(removingIdle: executed > 0)
         if let out { try write(try result.text(), to: out) }
         if let junit { try write(result.junit(name: fleet), to: junit) }
         if let html { try write(result.html(name: fleet, comparison: comparison), to: html) }
-        try show(result, comparison, executed: executed)
+        try show(result, comparison, executed: executed, unchecked: comparison == nil ? unchecked(result, plan) : 0)
         if result.count(.passed) < result.bags.count || comparison?.isChange == true { throw ExitCode(1) }
     }
 
@@ -131,12 +150,14 @@ struct CheckCommand: ParsableCommand {
         return (base ?? NSHomeDirectory() + "/.cache") + "/navbus/check"
     }
 
-    /// What is wrong with the fleet file, or with what it names, is a wrong call.
-    private func usage<Value>(_ body: () throws -> Value) throws -> Value {
+    /// The earlier runs. A home that cannot be written, as in many containers, is no reason not to check.
+    private func openCache() throws -> CheckCache {
+        guard caching, cache == nil else { return try CheckCache(folder: caching ? cache : nil) }
         do {
-            return try body()
-        } catch let error as NodeError {
-            throw NodeError(.usage, error.description)
+            return try CheckCache(folder: CheckCommand.usualCache)
+        } catch {
+            Console.note("\(error); runs are not kept (--cache names another folder)")
+            return try CheckCache(folder: nil)
         }
     }
 
@@ -151,7 +172,8 @@ struct CheckCommand: ParsableCommand {
             var known: [String: (values: [String: String], traffic: String)] = [:]
             var settings: [(values: [String: String], traffic: String)] = []
             for item in items {
-                let name = ([item.job.config ?? ""] + item.job.overrides).joined(separator: "\n")
+                let parts = [item.job.config ?? "", item.job.destination ?? "bag"] + item.job.overrides
+                let name = parts.joined(separator: "\n")
                 if known[name] == nil {
                     let configuration = try item.job.configuration()
                     let values = NavigationConfiguration.keys.map { ($0.name, $0.text(of: configuration)) }
@@ -178,15 +200,20 @@ struct CheckCommand: ParsableCommand {
         return (found.withLock { $0.map { $0 ?? DriveRecord() } }, missing.count)
     }
 
-    private func judged(_ plan: FleetPlan, _ records: [DriveRecord], build: String) throws -> FleetResult {
+    private func judged(_ plan: FleetPlan, _ records: [DriveRecord], build: String) -> FleetResult {
         let references = CheckReferences(plan)
         var bags: [BagResult] = []
         for (item, record) in zip(plan.items, records) {
+            var (record, reference): (DriveRecord, Reference?) = (record, nil)
+            do throws(NodeError) {
+                reference = try references.read(item.job.name)
+            } catch {
+                record.failure = record.failure ?? error.description
+            }
             bags.append(
                 BagResult(
                     bag: item.job.name, tags: item.tags, command: command(item.job.name), record: record,
-                    criteria: item.criteria, tolerances: item.tolerances, reference: try references.read(item.job.name))
-            )
+                    criteria: item.criteria, tolerances: item.tolerances, reference: reference))
         }
         return FleetResult(build: build, bags: bags)
     }
@@ -216,10 +243,7 @@ struct CheckCommand: ParsableCommand {
         var words = ["navbus", "check", fleet ?? "", "--only", name]
         if let config { words += ["--config", config] }
         for override in set { words += ["--set", override] }
-        return words.map { word in
-            let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=,:".contains($0) }
-            return isPlain ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
-        }.joined(separator: " ")
+        return words.map(shellQuoted).joined(separator: " ")
     }
 
     private func write(_ text: String, to path: String) throws {
@@ -239,12 +263,24 @@ struct CheckCommand: ParsableCommand {
         var changed: Int
         var executed: Int
         var fixes: Int
+        /// Bags of which nothing is expected.
+        var unchecked: Int
         var failures: [String: String]
         var classes: [String]
         var comparison: [String]?
     }
 
-    private func show(_ result: FleetResult, _ comparison: PairedComparison?, executed: Int) throws {
+    /// The number of bags that pass because nothing is expected of them.
+    private func unchecked(_ result: FleetResult, _ plan: FleetPlan) -> Int {
+        guard plan.references == nil else { return 0 }
+        let passed = result.bags.filter { $0.verdict == .passed }
+        let unjudged = Dictionary(passed.map { ($0.bag, $0.unjudged.count) }, uniquingKeysWith: { first, _ in first })
+        return plan.items.count { $0.job.expect.isEmpty && unjudged[$0.job.name] == $0.criteria.count }
+    }
+
+    private func show(
+        _ result: FleetResult, _ comparison: PairedComparison?, executed: Int, unchecked: Int
+    ) throws {
         let wrong = result.bags.filter { $0.verdict != .passed }
         let classes = result.classes.map(\.description)
         if json {
@@ -254,7 +290,7 @@ struct CheckCommand: ParsableCommand {
                     Summary(
                         passed: result.count(.passed), failed: result.count(.failed), changed: result.count(.changed),
                         executed: executed, fixes: result.bags.reduce(0) { $0 + $1.record.fixes },
-                        failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
+                        unchecked: unchecked, failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
                         comparison: comparison?.lines)))
             return
         }
@@ -274,7 +310,14 @@ struct CheckCommand: ParsableCommand {
             for name in bag.unjudged { counts[name, default: 0] += 1 }
         }
         for (name, count) in unjudged.sorted(by: { $0.key < $1.key }) {
-            print("\(name) is not judged in \(count) of \(result.bags.count) bags: they have no truth for it")
+            print(
+                "\(name) is not judged in \(count) of \(result.bags.count) bags: no truth for it, or nothing to measure"
+            )
+        }
+        if unchecked > 0 {
+            print(
+                "\(unchecked) of \(result.bags.count) bags are replayed and not judged: nothing applies of 'expect', 'criteria' and "
+                    + "'references'")
         }
         if let comparison { print(comparison.lines.joined(separator: "\n")) }
         print(

@@ -38,13 +38,15 @@ final class CheckPool: Sendable {
             var record: DriveRecord?
             var reason = ""
             // A worker may have died of what came before, or for want of memory: once more in a new one.
-            for _ in 0..<2 where record == nil {
+            for _ in 0..<2 {
                 do throws(NodeError) {
                     if worker == nil { worker = try Worker.start() }
                     record = try worker?.run(jobs[index], timeout: timeout)
+                    break
                 } catch {
                     reason = error.description
                     worker = nil
+                    if error.code == Worker.tooLong { break }
                 }
             }
             if record == nil {
@@ -62,6 +64,7 @@ final class CheckPool: Sendable {
 
     /// Does the work of a worker process: jobs on standard input, records on standard output, a line each.
     static func serve() throws {
+        CheckCommand.endWithParent()
         let runner = CheckRunner()
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -76,6 +79,8 @@ final class CheckPool: Sendable {
 
 /// A process that runs jobs one after the other; it ends with this object.
 private final class Worker {
+    /// The code of the error of a run that takes too long.
+    static let tooLong = NodeError.Code.invalid
     /// One process is started at a time: another must not inherit its pipes, which would keep it from seeing their end.
     private static let starting = Mutex(())
 
@@ -124,7 +129,7 @@ private final class Worker {
             var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let left = deadline.timeIntervalSinceNow
             guard left > 0 else {
-                throw NodeError(.system, "the run took longer than \(plainNumber(timeout)) s (--timeout)")
+                throw NodeError(Self.tooLong, "the run took longer than \(plainNumber(timeout)) s (--timeout)")
             }
             guard poll(&poller, 1, Int32(min(left * 1_000 + 1, 1_000_000))) > 0 else { continue }
             let count = read(descriptor, &piece, piece.count)

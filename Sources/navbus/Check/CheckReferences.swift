@@ -9,17 +9,17 @@ struct CheckReferences {
     init(_ plan: FleetPlan) { self.plan = plan }
 
     /// The reference of a bag; nil when the fleet stores none.
-    func read(_ bag: String) throws -> Reference? {
+    func read(_ bag: String) throws(NodeError) -> Reference? {
         guard let folder = plan.references else { return nil }
         let path = "\(folder)/\(Reference.path(bag: bag))"
         guard FileManager.default.fileExists(atPath: path) else { return .missing }
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw NodeError(.usage, "the reference '\(path)' cannot be read as text")
+            throw NodeError(.invalid, "the reference '\(path)' cannot be read as text")
         }
         do throws(LineMistake) {
             return try Reference(text: text)
         } catch {
-            throw NodeError(.usage, "the reference '\(path)': \(error.what); 'navbus check --update' writes it anew")
+            throw NodeError(.invalid, "the reference '\(path)': \(error.what); 'navbus check --update' writes it anew")
         }
     }
 

@@ -65,6 +65,8 @@ final class CheckRunner {
         record.fixes = summary.fixes
         record.events = observer.lines
         record.metrics = observer.figures.metrics()
+        let unmeasured = observer.figures.unmeasured(hasDestination: configuration.destination != nil)
+        if !unmeasured.isEmpty { record.unmeasured = unmeasured }
         record.unexpected = expectations.failures(observer.events)
         let given = try job.configuration()
         for key in NavigationConfiguration.replayedKeys { record.keys[key.name] = key.text(of: given) }
@@ -174,7 +176,9 @@ private struct DriveObserver: ReplayOutput {
         figures.take(message, at: time, start: start)
         if !topics.isEmpty { events += reader.events(of: message, topic: topic, at: time) }
         if Self.told.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {
-            lines.append(EventDiff.Event(time: (time * 10).rounded() / 10, topic: topic, text: text))
+            // Names of a map may hold anything; an event is one line of a reference.
+            lines.append(
+                EventDiff.Event(time: (time * 10).rounded() / 10, topic: topic, text: Console.printable(text)))
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavBus
 import NavConfig
 import NavGeo
 import NavKit
@@ -124,10 +125,17 @@ struct FleetPlan {
 
     /// Keeps those of any of the tags, those whose name fits a glob, and of these every n-th.
     mutating func select(tags: [String], only: [String], shard: (index: Int, count: Int)?) throws {
+        // Each is checked by itself: a misspelt one beside another would leave its bags out unnoticed.
+        for tag in tags where !items.contains(where: { $0.tags.contains(tag) }) {
+            throw NodeError(.usage, "fleet file '\(file)': no bag has the tag '\(tag)'")
+        }
+        for name in only where !items.contains(where: { globMatches(name, $0.job.name) }) {
+            throw NodeError(.usage, "fleet file '\(file)': no bag is named as '\(name)'")
+        }
         if !tags.isEmpty { items.removeAll { item in !item.tags.contains(where: tags.contains) } }
         if !only.isEmpty { items.removeAll { item in !only.contains { globMatches($0, item.job.name) } } }
         guard !items.isEmpty else {
-            throw NodeError(.usage, "fleet file '\(file)': no bag has such a tag or name")
+            throw NodeError(.usage, "fleet file '\(file)': no bag has both such a tag and such a name")
         }
         guard let shard else { return }
         items = items.enumerated().filter { $0.offset % shard.count == shard.index - 1 }.map(\.element)
@@ -141,7 +149,8 @@ struct FleetPlan {
         return path.contains("/") ? resolved(path) : folder.isEmpty ? path : "\(folder)/\(path)"
     }
 
-    /// The files that a glob names, sorted: `*` and `?` within a name, `**` for folders of any depth.
+    /// The files that a glob names, sorted: `*` and `?` within a name, `**` for folders of any depth, but not through links, which may lead
+    /// back to where they are.
     static func paths(_ glob: String, below folder: String) -> [String] {
         var found: [String] = []
         let isAbsolute = glob.hasPrefix("/")
@@ -162,17 +171,20 @@ struct FleetPlan {
             for name in ((try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []).sorted()
             where !name.hasPrefix(".") {
                 if part == "**" {
-                    var isFolder: ObjCBool = false
+                    var status = stat()
                     let next = isAbsolute ? "/" + below(name) : "\(folder)/\(below(name))"
-                    if FileManager.default.fileExists(atPath: next, isDirectory: &isFolder), isFolder.boolValue {
-                        walk(below(name), parts)
-                    }
+                    if lstat(next, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { walk(below(name), parts) }
                 } else if fnmatch(String(part), name, 0) == 0 {
                     walk(below(name), parts.dropFirst())
                 }
             }
         }
-        walk("", glob.split(separator: "/")[...])
+        // Two `**` in a row mean what one does, and would find every file by many ways.
+        var parts = glob.split(separator: "/")
+        for index in parts.indices.dropFirst().reversed() where parts[index] == "**" && parts[index - 1] == "**" {
+            parts.remove(at: index)
+        }
+        walk("", parts[...])
         return Array(Set(found)).sorted()
     }
 }

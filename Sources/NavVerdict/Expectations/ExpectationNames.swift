@@ -1,0 +1,83 @@
+import NavBus
+import NavConfig
+import NavMessages
+
+/// The words, fields and values that lines of `expect` may name: a misspelt one would match nothing, and a line such as `never` would
+/// hold for that reason.
+enum ExpectationNames {
+    private struct Topic {
+        var messages: [any Message.Type]
+        /// Words that are no names of enums; nil where any word may come.
+        var words: [String]? = []
+        /// Fields that are in no message.
+        var fields: [String] = []
+    }
+
+    /// The published topics.
+    private static let topics: [String: Topic] = [
+        "state": Topic(messages: [NavigationState.self], words: ["REROUTING", "HELD"]),
+        "position": Topic(messages: [MatchedPosition.self]), "progress": Topic(messages: [RouteProgress.self]),
+        "deviation": Topic(messages: [RouteProgress.self]), "route": Topic(messages: [Route.self], words: ["none"]),
+        "preview": Topic(messages: [RoutePreview.self], words: ["none", "active"]),
+        "reroute": Topic(messages: [RerouteEvent.self]),
+        "alternatives": Topic(
+            messages: [Alternatives.self, Alternative.self], words: ["ADDED", "REMOVED", "FAILED", "UPDATED"],
+            fields: ["alternatives.count"]),
+        "switch": Topic(messages: [AlternativeSwitch.self], words: ["DRIVING", "CALL"]),
+        "faster": Topic(messages: [FasterRoute.self]), "refresh": Topic(messages: [RouteRefresh.self]),
+        "say": Topic(messages: [SpokenInstruction.self]),
+        "show": Topic(messages: [VisualInstruction.self], words: ["none"]),
+        "arrival": Topic(messages: [ArrivalEvent.self]), "approach": Topic(messages: [ArrivalEvent.self]),
+        "rejected": Topic(messages: [FixRejected.self]), "simulation": Topic(messages: [SimulationEvent.self]),
+        "receiver": Topic(messages: [ReceiverSelection.self], words: nil),
+        "ask": Topic(messages: [PolicyRequest.self]), "policy": Topic(messages: [PolicyDecision.self], words: ["by"]),
+    ]
+
+    /// Checks what a line says of the events of a topic.
+    static func check(_ pattern: EventPattern) throws(LineMistake) {
+        guard let topic = topics[pattern.topic] else { return }
+        for word in pattern.words { try check(word: word, pattern.topic, topic) }
+        for condition in pattern.conditions where !topic.fields.contains(condition.field) {
+            try check(condition, topic)
+        }
+    }
+
+    private static func check(word: String, _ name: String, _ topic: Topic) throws(LineMistake) {
+        guard let others = topic.words, UInt64(word) == nil else { return }
+        let isText = name == "say" || name == "show"
+        let names = others + (isText ? [] : topic.messages.flatMap { words(of: $0) })
+        if names.contains(where: { globMatches(word, $0) }) || (word == "*" && !isText) { return }
+        let advice =
+            isText
+            ? "write the text in quotes"
+            : nearestName(to: word, among: names).map { "did you mean '\($0)'?" } ?? "no event of it has this word"
+        throw LineMistake("'\(word)' is no word of '\(name)': \(advice)")
+    }
+
+    /// The names of the enums in a message without what the names of each have in common.
+    private static func words(of type: any Message.Type) -> [String] {
+        SchemaPool.builtIn.enums(of: type.fullName).flatMap { declaration -> [String] in
+            let names = declaration.values.map(\.name)
+            let prefix = names.first { $0.hasSuffix("UNSPECIFIED") }?.dropLast("UNSPECIFIED".count) ?? ""
+            return names.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
+        }
+    }
+
+    private static func check(_ condition: EventPattern.Condition, _ topic: Topic) throws(LineMistake) {
+        guard let path = FieldPath(condition.field) else {
+            throw LineMistake("'\(condition.field)' is no path of fields, such as matched.course or legs[0].distance_m")
+        }
+        let pool = SchemaPool.builtIn
+        let problems = topic.messages.map { pool.unknownField(in: path, of: $0.fullName) }
+        if let problem = problems[0], problems.allSatisfy({ $0 != nil }) {
+            let hint = nearestName(to: problem.name, among: problem.known).map { ", did you mean '\($0)'?" } ?? ""
+            throw LineMistake("\(problem.type) has no field '\(problem.name)'\(hint)")
+        }
+        let names = topic.messages.compactMap { pool.valueNames(at: path, of: $0.fullName) }.first ?? []
+        guard !names.isEmpty, condition.value != "unknown", !names.contains(where: { globMatches(condition.value, $0) })
+        else { return }
+        let full = names.first { $0.hasSuffix("_" + condition.value) } ?? nearestName(to: condition.value, among: names)
+        throw LineMistake(
+            "'\(condition.value)' is no value of '\(condition.field)'" + (full.map { ": did you mean '\($0)'?" } ?? ""))
+    }
+}
