@@ -109,7 +109,7 @@ private struct QuestionBuilder {
             items.append(("avoid_maneuver_radius", String(Int(radius.rounded()))))
         }
         for (name, value) in [
-            ("max_height", vehicle.height), ("max_width", vehicle.width), ("max_weight", vehicle.weight),
+            ("max_height", size(\.height)), ("max_width", size(\.width)), ("max_weight", size(\.weight)),
         ] {
             if let value, value.isFinite { items.append((name, "\(value)")) }
         }
@@ -217,6 +217,12 @@ private struct QuestionBuilder {
         return result
     }
 
+    /// A size of the vehicle; nil for that of any car, which the provider knows by itself.
+    private func size(_ size: KeyPath<VehicleProfile, Float?>) -> Float? {
+        let isUsual = vehicle.kind == .car && vehicle[keyPath: size] == VehicleProfile()[keyPath: size]
+        return isUsual ? nil : vehicle[keyPath: size]
+    }
+
     private var costing: [String: Any] {
         var options: [String: Any] = [:]
         if vehicle.avoid.contains(.tolls) { options["use_tolls"] = 0 }
@@ -224,9 +230,8 @@ private struct QuestionBuilder {
         if vehicle.avoid.contains(.ferries) { options["use_ferry"] = 0 }
         if vehicle.avoid.contains(.unpaved) { options["exclude_unpaved"] = true }
         for (name, value) in [
-            ("height", vehicle.height), ("width", vehicle.width), ("length", vehicle.length),
-            ("weight", vehicle.weight),
-            ("axle_load", vehicle.axleLoad),
+            ("height", size(\.height)), ("width", size(\.width)), ("length", size(\.length)),
+            ("weight", size(\.weight)), ("axle_load", size(\.axleLoad)),
         ] {
             if let value, value.isFinite { options[name] = (Double(value) * 100).rounded() / 100 }
         }

@@ -63,8 +63,11 @@ struct RoundaboutPassage {
                 return nil
             }
             if graph.isIncomplete(node) { return nil }
-            let isExit = model.arms(at: node).contains {
-                $0.leaving != nil && !$0.road.isRoundabout && (isMinorRing || !$0.road.isMinor)
+            guard let ring = roads.resolved[index - 1], let junction = model.intersection(after: ring) else {
+                return nil
+            }
+            let isExit = junction.roads.contains {
+                $0.isEntry && !$0.road.isRoundabout && (isMinorRing || !$0.road.isMinor)
                     && !TurnClassifier.isClosed($0.road.flags)
             }
             if isExit { exits += 1 }

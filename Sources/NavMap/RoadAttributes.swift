@@ -230,6 +230,8 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let privateGate = NodeFlags(rawValue: 1 << 12)
     /// The same for goods vehicles.
     public static let truckPrivateGate = NodeFlags(rawValue: 1 << 13)
+    /// Three or more roads meet there, whichever way they lead.
+    public static let junction = NodeFlags(rawValue: 1 << 14)
 }
 
 /// A thing on an edge between its ends.

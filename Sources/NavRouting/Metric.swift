@@ -187,9 +187,13 @@ public final class Metric: Sendable {
 
     /// Seconds on the clock for the turn from one edge into the next.
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {
-        var usable = 0
-        for edge in turns.graph.outgoing(turns.graph.edgeHeads[first.index]) where allows(edge) { usable += 1 }
-        return TurnPricing.turnDuration(turns.graph, first, second, isJunction: usable > 2)
+        TurnPricing.turnDuration(
+            turns.graph, first, second, isJunction: isJunction(turns.graph.edgeHeads[first.index]))
+    }
+
+    /// Whether a turn at a node costs time.
+    func isJunction(_ node: NodeIndex) -> Bool {
+        TurnPricing.isJunction(node, turns.graph, turns.graph.outgoing(node).count { allows($0) })
     }
 }
 

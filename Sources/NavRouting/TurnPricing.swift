@@ -96,13 +96,39 @@ struct TurnPricing {
 
     /// A node as it is for those who arrive there.
     struct Node {
-        /// More than two ways to go on, turning round included.
         var isJunction: Bool
         var allowsUTurn: Bool
         /// A barrier stands there: the only way on is back.
         var isBarred: Bool
         /// A gate stands there that opens for residents.
         var isPrivateGate: Bool
+        /// The roundabout that passes there; nil where none does, and for those who are on it.
+        var ring: Ring?
+    }
+
+    /// The course of a roundabout through one of its nodes, for those who arrive there from outside.
+    struct Ring {
+        /// Direction of travel of the traffic that arrives on the roundabout, radians.
+        private let direction: Double
+        /// The roundabout's way on and the approach from outside, counterclockwise from the way back along the roundabout.
+        private let onward: Double
+        private let approach: Double
+
+        init(arriving: Double, leaving: Double, approach bearing: Double) {
+            direction = arriving
+            onward = Self.angle(arriving, leaving)
+            approach = Self.angle(arriving, bearing + .pi)
+        }
+
+        /// Whether to leave in a direction means to drive against the traffic of the roundabout.
+        func isAgainstFlow(_ bearing: Double) -> Bool {
+            let angle = Self.angle(direction, bearing)
+            return approach < onward ? angle < approach : approach > onward && angle > approach
+        }
+
+        private static func angle(_ arriving: Double, _ leaving: Double) -> Double {
+            Angle.normalised(.pi - Angle.difference(from: arriving, to: leaving))
+        }
     }
 
     /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
@@ -110,13 +136,41 @@ struct TurnPricing {
     func node(after edge: EdgeIndex) -> Node {
         let node = graph.edgeHeads[edge.index]
         var usable = 0
-        for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden { usable += 1 }
+        var onward: EdgeIndex?
+        for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden {
+            usable += 1
+            if isRoundabout(next) { onward = next }
+        }
         let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
         let flags = graph.nodeFlags[node.index]
         let isBarred = !flags.isDisjoint(with: barriers)
         return Node(
-            isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
-            isBarred: isBarred, isPrivateGate: !flags.isDisjoint(with: privateGates))
+            isJunction: Self.isJunction(node, graph, usable),
+            allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
+            isBarred: isBarred, isPrivateGate: !flags.isDisjoint(with: privateGates),
+            ring: onward.flatMap { ring(edge, $0, at: node) })
+    }
+
+    /// Whether a turn at a node costs time: three or more roads meet there, be it that some only lead to it.
+    ///
+    /// - Parameter usable: The number of edges that leave it and may be driven, which tells where tiles without
+    ///   ``NodeFlags/junction`` are silent.
+    static func isJunction(_ node: NodeIndex, _ graph: RoadGraph, _ usable: @autoclosure () -> Int) -> Bool {
+        graph.nodeFlags[node.index].contains(.junction) || usable() > 2
+    }
+
+    private func ring(_ edge: EdgeIndex, _ onward: EdgeIndex, at node: NodeIndex) -> Ring? {
+        guard !isRoundabout(edge), let inward = graph.incoming(node).first(where: { isRoundabout($0) }) else {
+            return nil
+        }
+        return Ring(
+            arriving: Double(graph.edgeEndBearings[inward.index]),
+            leaving: Double(graph.edgeStartBearings[onward.index]),
+            approach: Double(graph.edgeEndBearings[edge.index]))
+    }
+
+    private func isRoundabout(_ edge: EdgeIndex) -> Bool {
+        graph.traitTable[Int(graph.traitNumbers[edge.index])].flags.contains(.roundabout)
     }
 
     /// Seconds and penalty of a turn; nil when the vehicle may not make it.
@@ -125,6 +179,10 @@ struct TurnPricing {
         if isBack {
             if !node.allowsUTurn { return nil }
         } else if node.isBarred {
+            return nil
+        } else if let ring = node.ring, !isRoundabout(second),
+            ring.isAgainstFlow(Double(graph.edgeStartBearings[second.index]))
+        {
             return nil
         }
         // Whoever passes the gate of private ground enters once, and leaving it costs nothing.

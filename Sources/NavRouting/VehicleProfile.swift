@@ -35,8 +35,9 @@ public struct VehicleProfile: Sendable, Hashable {
     /// Greatest speed of the vehicle, m/s.
     public var maximumSpeed: Float
 
-    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long, 11.5 t on the driving axle:
-    /// the limits of directive 96/53/EC) unless told otherwise.
+    /// A vehicle. Unless told otherwise a car is 2 m high, 1.9 m wide and 4.8 m long and weighs 2 t, as in OSRM's profile,
+    /// and a truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long, 11.5 t on the driving axle: the limits
+    /// of directive 96/53/EC).
     public init(
         kind: Kind = .car, avoid: Avoidance = [], height: Float? = nil, width: Float? = nil, length: Float? = nil,
         weight: Float? = nil, axleLoad: Float? = nil, carriesDangerousGoods: Bool = false, maximumSpeed: Float? = nil
@@ -44,10 +45,10 @@ public struct VehicleProfile: Sendable, Hashable {
         let isTruck = kind == .truck
         self.kind = kind
         self.avoid = avoid
-        self.height = height ?? (isTruck ? 4 : nil)
-        self.width = width ?? (isTruck ? 2.55 : nil)
-        self.length = length ?? (isTruck ? 16.5 : nil)
-        self.weight = weight ?? (isTruck ? 40 : nil)
+        self.height = height ?? (isTruck ? 4 : 2)
+        self.width = width ?? (isTruck ? 2.55 : 1.9)
+        self.length = length ?? (isTruck ? 16.5 : 4.8)
+        self.weight = weight ?? (isTruck ? 40 : 2)
         self.axleLoad = axleLoad ?? (isTruck ? 11.5 : nil)
         self.carriesDangerousGoods = carriesDangerousGoods
         self.maximumSpeed = maximumSpeed ?? (isTruck ? 80 / 3.6 : 200 / 3.6)

@@ -55,13 +55,21 @@ struct VehicleOptions: ParsableArguments {
             "Roads to use only when nothing else leads there, comma-separated: tolls,motorways,ferries,unpaved,tunnels.",
             valueName: "NAMES"))
     var avoid = ""
-    @Option(parsing: .unconditional, help: ArgumentHelp("Height, metres; a truck's is 4.", valueName: "METRES"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Height, metres; a car's is 2, a truck's 4.", valueName: "METRES"))
     var height: Float?
-    @Option(parsing: .unconditional, help: ArgumentHelp("Width, metres; a truck's is 2.55.", valueName: "METRES"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Width, metres; a car's is 1.9, a truck's 2.55.", valueName: "METRES"))
     var width: Float?
-    @Option(parsing: .unconditional, help: ArgumentHelp("Length, metres; a truck's is 16.5.", valueName: "METRES"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Length, metres; a car's is 4.8, a truck's 16.5.", valueName: "METRES"))
     var length: Float?
-    @Option(parsing: .unconditional, help: ArgumentHelp("Weight, tonnes; a truck's is 40.", valueName: "TONNES"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Weight, tonnes; a car's is 2, a truck's 40.", valueName: "TONNES"))
     var weight: Float?
     @Option(
         parsing: .unconditional,

@@ -75,7 +75,7 @@ struct QuestionTests {
         #expect(query["annotations"] == "distance,duration,speed,congestion")
         #expect(query["voice_instructions"] == "false" && query["banner_instructions"] == "false")
         #expect(query["avoid_maneuver_radius"] == "160")
-        #expect(query["exclude"] == "ferry,unpaved" && query["max_height"] == "3.5")
+        #expect(query["exclude"] == "ferry,unpaved" && query["max_height"] == "3.5" && query["max_width"] == nil)
         #expect(query["depart_at"] == "2026-03-09T08:05" && query["language"] == "de")
         #expect(query["alternatives"] == "true")
         #expect(query["access_token"] == "pk.a+b&c" && question.bearer == nil)

@@ -448,6 +448,13 @@ struct RoundaboutTests {
         #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
     }
 
+    @Test("An exit that may not be taken from the roundabout is not counted")
+    func refusedExits() throws {
+        var town = circle()
+        town.refusedTurns = ["seE"]
+        #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
+    }
+
     @Test("A roundabout with a name of its own is called by it")
     func rotary() throws {
         #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])

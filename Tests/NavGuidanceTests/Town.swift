@@ -23,6 +23,8 @@ struct Town {
     private let scale: Double
     /// Flags of nodes, by letter.
     var nodeFlags: [Character: NodeFlags] = [:]
+    /// Turns that a restriction forbids, by their three letters.
+    var refusedTurns: [String] = []
     /// Exit numbers of nodes, by letter.
     var exits: [Character: String] = [:]
 
@@ -104,6 +106,14 @@ struct Town {
                     tail: Int(id(road.from)) - 1, head: .local(Int(id(road.to)) - 1), wayID: road.wayID,
                     shape: start..<start + 2, reversed: false, opposite: opposite,
                     attributes: content.attributes.count - 1))
+        }
+        for turn in refusedTurns {
+            let path = zip(turn, turn.dropFirst()).compactMap { from, to in
+                roads.first { $0.from == from && $0.to == to }.map {
+                    EdgeReference(tailNodeID: id(from), headNodeID: id(to), wayID: $0.wayID)
+                }
+            }
+            content.restrictions.append(TileContent.Restriction(path: path))
         }
         let bytes = try TileEncoder.encode(content)
         return RoadGraph(tiles: [try RoadTile(TileStorage(copying: bytes))], mapVersion: "drawn")

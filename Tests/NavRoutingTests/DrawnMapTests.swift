@@ -297,6 +297,59 @@ struct DrawnMapTests {
             abs(route.duration - free.duration - CostModel.signalDuration - CostModel.boothDuration) < 0.01)
     }
 
+    @Test("a turn takes time where roads meet, be it that one of them only leads there, and a bend takes none")
+    func turnAtOneWayStreets() throws {
+        let drawing = """
+                C
+                |
+            A---B---D
+            """
+        func turn(_ ways: KeyValuePairs<String, [String: String]>) throws -> Double {
+            let map = try ASCIIMap(drawing, ways: ways)
+            return try map.route([Waypoint(try map.coordinate("A")), Waypoint(try map.coordinate("C"))])
+                .edges.reduce(0) { $0 + $1.turnDuration }
+        }
+        #expect(try turn(["AB": oneway, "BC": oneway, "DB": oneway]) > 3)
+        #expect(try turn(["AB": road, "BC": road, "DB": oneway]) > 3)
+        #expect(try turn(["AB": road, "BC": road]) == 0)
+    }
+
+    @Test("nobody leaves a roundabout by an exit that lies before the entry")
+    func exitBeforeEntry() throws {
+        let drawing = """
+            A-------C
+
+                B
+              H   E
+                G
+            """
+        let ring = ["highway": "residential", "junction": "roundabout"]
+        let entry = try ASCIIMap(drawing, ways: ["AB": oneway, "BC": oneway, "BHGEB": ring])
+        #expect(try entry.route("AC") == "ABHGEBC")
+        let exit = try ASCIIMap(drawing, ways: ["CB": oneway, "BA": oneway, "BHGEB": ring])
+        #expect(try exit.route("CA") == "CBA")
+        // Driven the other way round.
+        let mirrored = try ASCIIMap(drawing, ways: ["CB": oneway, "BA": oneway, "BEGHB": ring])
+        #expect(try mirrored.route("CA") == "CBEGHBA")
+    }
+
+    @Test("a car has a size of its own")
+    func carSizes() throws {
+        let map = try ASCIIMap(
+            """
+            A---B---C
+            |   |   |
+            D---E---F
+            """,
+            ways: [
+                "AB": ["highway": "residential", "maxheight": "1.8"], "BC": ["highway": "residential", "width": "1.8"],
+                "AD": road, "DE": road, "BE": road, "EF": road, "CF": road,
+            ])
+        #expect(try map.route("AC") == "ADEFC")
+        #expect(try map.route("AC", VehicleProfile(height: 1.5)) == "ABEFC")
+        #expect(try map.route("AC", VehicleProfile(height: 1.5, width: 1.6)) == "ABC")
+    }
+
     @Test("turns across the oncoming traffic cost more, mirrored where traffic keeps to the left")
     func turnCosts() {
         for degrees in stride(from: 10.0, to: 180, by: 10) {

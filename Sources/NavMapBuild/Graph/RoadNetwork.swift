@@ -236,6 +236,19 @@ struct RoadNetwork: Sendable {
         }
     }
 
+    /// For each node whether three or more roads meet there.
+    var junctions: ContiguousArray<Bool> {
+        var roads = ContiguousArray<UInt8>(repeating: 0, count: nodes.count)
+        for segment in segmentRoads.indices
+        where segmentForward[segment] != RoadTable.none || segmentBackward[segment] != RoadTable.none {
+            for place in [segmentStarts[segment], segmentEnds[segment]] {
+                let node = Int(nodeNumbers[Int(lineNodes[place])])
+                roads[node] = min(roads[node] + 1, 3)
+            }
+        }
+        return ContiguousArray(roads.map { $0 == 3 })
+    }
+
     /// The node that an edge starts at, a place in ``nodes``.
     func tail(_ edge: DirectedEdge) -> UInt32 {
         nodeNumbers[Int(lineNodes[edge.isBackward ? segmentEnds[edge.segment] : segmentStarts[edge.segment]])]

@@ -16,6 +16,8 @@ struct TileAssembly: Sendable {
     /// For each node: a bit for each layer in which it has edges; whether edges of other tiles touch it.
     private var layerMasks: ContiguousArray<UInt8>
     private var isShared: ContiguousArray<Bool>
+    /// Whether three or more roads meet at each node.
+    private let isJunction: ContiguousArray<Bool>
     /// Edges that end in another tile than they start in: the tile they end in and their ends, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
     /// Edges that a tile's restrictions begin with, by tile.
@@ -34,6 +36,7 @@ struct TileAssembly: Sendable {
         localIndexes = [none, none, none]
         layerMasks = ContiguousArray(repeating: 0, count: count)
         isShared = ContiguousArray(repeating: false, count: count)
+        isJunction = network.junctions
         markLayers()
         placeNodes()
         markShared()
@@ -142,6 +145,7 @@ struct TileAssembly: Sendable {
         let meaning = network.meaning(index)
         var flags = meaning?.flags ?? []
         if isShared[Int(node)] { flags.insert(.shared) }
+        if isJunction[Int(node)] { flags.insert(.junction) }
         return TileContent.Node(
             osmID: data.nodeIDs[Int(index)], position: data.position(index), flags: flags,
             layers: TileAssembly.layerSets[Int(layerMasks[Int(node)])], exitReference: exitReference(node, meaning))

@@ -266,7 +266,7 @@ private struct NodePass {
             guard place != nil else { return }
             tags.append(tag)
             switch tag.key {
-            case .highway, .barrier, .traffic_calming: isFeature = true
+            case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar: isFeature = true
             default: break
             }
         }

@@ -162,7 +162,7 @@ struct PBFNodes: Sendable {
         guard let key = try block.key(key) else { return }
         tags.add(key, try block.keep(value, in: &texts))
         switch key {
-        case .highway, .barrier, .traffic_calming: isFeature = true
+        case .highway, .barrier, .traffic_calming, .access, .vehicle, .motor_vehicle, .motorcar: isFeature = true
         default: break
         }
     }

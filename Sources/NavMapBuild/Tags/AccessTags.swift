@@ -44,10 +44,12 @@ package enum AccessTags {
 
     private static func level(_ word: Word) -> Level? {
         switch word {
-        case .yes, .permissive, .designated, .official, .public, .designated_hov, .discouraged: .yes
+        case .yes, .permissive, .designated, .public, .designated_hov, .discouraged: .yes
         case .destination, .customers, .delivery, .local: .destination
-        case .private, .permit, .residents, .resident, .employees, .staff, .license, .restricted: .private
-        case .no, .agricultural, .forestry, .emergency, .psv, .bus, .military, .use_sidepath: .no
+        case .private, .permit, .residents, .resident, .employees, .staff, .license: .private
+        case .no, .agricultural, .forestry, .emergency, .emergency_vehicle, .psv, .bus, .minibus, .taxi, .share_taxi,
+            .foot, .military, .official, .restricted, .use_sidepath:
+            .no
         default: nil
         }
     }
@@ -79,6 +81,7 @@ package enum AccessTags {
             // On `access=psv`, `bus` and the like the general tag admits just these vehicles.
             if special.contains(.bus) || special.contains(.taxi), tags.word(keys.any) == .psv { return .yes }
             if special.contains(.bus), tags.word(keys.any) == .bus { return .yes }
+            if special.contains(.taxi), tags.word(keys.any) == .taxi { return .yes }
             if let level = level(keys, tags, strings, direction) { return level }
         }
         return nil
@@ -93,20 +96,21 @@ package enum AccessTags {
 
     /// The directions in which a way may be driven at all: the wiki's "Key:oneway".
     ///
-    /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false`, `0` and `alternating` both;
-    /// `reversible` neither, as nothing says when which holds. Motorways and roundabouts are one-way without a tag.
+    /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false` and `0` both; `reversible` neither, as
+    /// nothing says when which holds. Motorways and roundabouts are one-way without a tag, and with `alternating`.
     ///
     /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which counts before those
     ///   for all.
     package static func directions(_ tags: TagSet, _ own: TagKey, roadClass: RoadClass, isLink: Bool) -> (
         forward: Bool, backward: Bool
     ) {
-        let oneway = tags.word(own) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway)
+        let oneway =
+            tags.word(own) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway__vehicle) ?? tags.word(.oneway)
         switch oneway {
         case .yes, .isTrue, .one: return (true, false)
         case .minusOne, .reverse: return (false, true)
         case .reversible: return (false, false)
-        case .no, .isFalse, .zero, .alternating: return (true, true)
+        case .no, .isFalse, .zero: return (true, true)
         default:
             let isRound = tags.word(.junction) == .roundabout || tags.word(.junction) == .circular
             return (true, !(isRound || (roadClass == .motorway && !isLink)))

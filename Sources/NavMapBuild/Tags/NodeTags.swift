@@ -45,7 +45,11 @@ public enum NodeTags {
         case .both?: result.facing = .both
         default: break
         }
-        if tags.has(.barrier) { interpretBarrier(tags, strings, &result) }
+        if tags.has(.barrier) {
+            interpretBarrier(tags, strings, &result)
+        } else if AccessTags.car(tags, strings, .forward) == .no {
+            result.flags.insert(.impassable)
+        }
         return result
     }
 

@@ -28,6 +28,8 @@ public enum RoadTags {
         case .living_street: (.livingStreet, false)
         case .service: (.service, false)
         case .track: (.track, false)
+        // Roads over frozen ground and water.
+        case .winter_road, .ice_road: (.unclassified, false)
         default: nil
         }
     }
@@ -46,22 +48,24 @@ public enum RoadTags {
     package static func interpret(
         _ tags: TagSet, _ strings: StringTable, country: String = "", presumed: String = ""
     ) -> Road? {
-        guard tags.word(.area) != .yes, tags.word(.impassable) != .yes, tags.word(.smoothness) != .impassable else {
-            return nil
-        }
+        guard tags.word(.area) != .yes, tags.word(.impassable) != .yes, tags.word(.smoothness) != .impassable,
+            !isUnderConstruction(tags)
+        else { return nil }
         switch tags.word(.service) {
         case .emergency_access?, .slipway?: return nil
         default: break
         }
         let kind: (roadClass: RoadClass, isLink: Bool)
         var needsPermission = false
+        let isFerry = tags.word(.route) == .ferry || tags.word(.route) == .shuttle_train
         if let highway = tags.word(.highway), let known = roadClass(highway) {
-            kind = known
+            // A road that a ferry carries is driven on board.
+            kind = isFerry ? (.ferry, false) : known
             let track = tags.word(.tracktype)
             needsPermission = known.roadClass == .track && track != .grade1 && track != .grade2
         } else if isNeverRoad(tags.word(.highway)) {
             return nil
-        } else if tags.word(.route) == .ferry || tags.word(.route) == .shuttle_train {
+        } else if isFerry {
             kind = (.ferry, false)
             needsPermission = isPassengerFerry(tags)
         } else if tags.has(.highway), tags.word(.highway) != .no {
@@ -88,6 +92,15 @@ public enum RoadTags {
             road.backward?.flags.insert(.oneway)
         }
         return road
+    }
+
+    /// Whether a road is being built and no traffic passes; `minor` and `widening` leave it open.
+    private static func isUnderConstruction(_ tags: TagSet) -> Bool {
+        guard tags.has(.construction) else { return false }
+        switch tags.word(.construction) {
+        case .no?, .isFalse?, .minor?, .widening?: return false
+        default: return true
+        }
     }
 
     /// Returns whether no permission makes it a road: not built, given up, or not for driving on.
@@ -140,6 +153,12 @@ public enum RoadTags {
         }
         road.maximumHeight = least([.maxheight, .maxheight__physical, .maxheight__signed], Quantity.metres)
         road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
+        // A road hardly wider than a car is a limit for those that would touch both its sides; the width of wider ones is none.
+        let width = least([.width, .est_width], Quantity.metres)
+        if width > 0, width <= 2.2 {
+            let room = max(width - 0.1, 0.1)
+            road.maximumWidth = road.maximumWidth > 0 ? min(road.maximumWidth, room) : room
+        }
         road.maximumLength = least([.maxlength, .maxlength__hgv], Quantity.metres)
         road.maximumWeight = least(
             [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv], Quantity.tonnes)

@@ -103,6 +103,11 @@ package enum SpeedTags {
         if let cap = surfaceCap(tags.word(.surface)) { speed = min(speed, cap) }
         if let cap = trackCap(tags.word(.tracktype)) { speed = min(speed, cap) }
         if let cap = smoothnessCap(tags.word(.smoothness)) { speed = min(speed, cap) }
+        switch tags.word(.highway) {
+        case .winter_road?: speed = min(speed, 20)
+        case .ice_road?: speed = min(speed, 15)
+        default: break
+        }
         switch tags.word(.service) {
         case .parking_aisle?, .driveThrough?: speed = min(speed, 8)
         case .driveway?, .alley?: speed = min(speed, 12)

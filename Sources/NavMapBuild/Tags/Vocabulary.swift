@@ -32,6 +32,7 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case destination__lanes__forward, destination__lanes__backward
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
+    case construction, oneway__vehicle, width, est_width
 
     /// The key as OSM writes it.
     public var text: String {
@@ -75,6 +76,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case only_entry, no_right_turn_on_red, no_left_turn_on_red
     case building_passage, avalanche_protector, designated_hov
     case administrative, outer, inner
+    case winter_road, ice_road, foot, taxi, share_taxi, minibus, emergency_vehicle, minor, widening
 
     /// The value as OSM writes it.
     public var text: String {

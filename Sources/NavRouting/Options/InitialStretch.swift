@@ -52,7 +52,7 @@ struct InitialStretch {
                         state: entry.state))
                 continue
             }
-            let isJunction = isJunction(node)
+            let isJunction = metric.isJunction(node)
             for arc in turns.arcs(from: entry.state) {
                 let turn = metric.cost(ofArc: arc)
                 guard turn != Metric.forbidden else { continue }
@@ -92,13 +92,9 @@ struct InitialStretch {
         for (edge, next) in zip(edges, edges.dropFirst()) {
             let node = metric.turns.graph.edgeHeads[edge.index]
             guard isInside(node) else { break }
-            if isManeuver(edge, next, isJunction: isJunction(node)) { count += 1 }
+            if isManeuver(edge, next, isJunction: metric.isJunction(node)) { count += 1 }
         }
         return count
-    }
-
-    private func isJunction(_ node: NodeIndex) -> Bool {
-        metric.turns.graph.outgoing(node).lazy.filter { metric.allows($0) }.count > 2
     }
 
     private mutating func improve(_ state: TurnState, _ cost: UInt64, parent: TurnState?, origin: Int) {

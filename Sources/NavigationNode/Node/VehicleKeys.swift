@@ -50,8 +50,9 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
 
     /// Returns the meaning of an empty value.
     private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
-        let truck = VehicleProfile(kind: .truck)[keyPath: size].map { "\(plain($0)) for a truck" } ?? "none for a truck"
-        return "empty is \(truck), and no limit counts for a car"
+        let (truck, car) = (VehicleProfile(kind: .truck)[keyPath: size], VehicleProfile()[keyPath: size])
+        let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit counts for a car"
+        return "empty is \(truck.map(plain) ?? "none") for a truck, and \(forCar)"
     }
 
     private static func size(

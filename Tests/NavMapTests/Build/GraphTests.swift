@@ -140,6 +140,31 @@ struct GraphTests {
         #expect(built.flags(ofNode: 12)?.contains(.impassable) == true)
     }
 
+    @Test("a node that only an access tag closes ends the edges on both sides")
+    func closedNode() throws {
+        var map = GridMap()
+        map.nodes([11, 13])
+        map.nodes([12], ["motor_vehicle": "no"])
+        map.way(1, [11, 12, 13])
+        let built = try BuiltMap(map)
+        #expect(built.edges.count == 4)
+        #expect(built.flags(ofNode: 12)?.contains(.impassable) == true)
+    }
+
+    @Test("three roads make a junction, be it that one only leads to it")
+    func junctions() throws {
+        var map = GridMap()
+        map.nodes([11, 12, 13, 14, 15])
+        map.way(1, [11, 12])
+        map.way(2, [12, 13])
+        map.way(3, [14, 12], ["highway": "residential", "oneway": "yes"])
+        map.way(4, [13, 15])
+        let built = try BuiltMap(map)
+        #expect(built.flags(ofNode: 12)?.contains(.junction) == true)
+        #expect(built.flags(ofNode: 13)?.contains(.junction) == false)
+        #expect(built.flags(ofNode: 11)?.contains(.junction) == false)
+    }
+
     @Test("signals, crossings and gates lie within the edge, in travel order")
     func features() throws {
         var map = GridMap()

@@ -35,7 +35,7 @@ struct RoadTagsTests {
             ("primary", .primary, false), ("secondary_link", .secondary, true), ("tertiary", .tertiary, false),
             ("unclassified", .unclassified, false), ("road", .unclassified, false),
             ("residential", .residential, false), ("living_street", .livingStreet, false),
-            ("service", .service, false),
+            ("service", .service, false), ("winter_road", .unclassified, false), ("ice_road", .unclassified, false),
         ])
     func classes(highway: String, roadClass: RoadClass, isLink: Bool) {
         let attributes = road(["highway": highway]).forward
@@ -55,7 +55,11 @@ struct RoadTagsTests {
             ["route": "ferry", "motor_vehicle": "no"], ["railway": "rail"],
             ["highway": "construction", "motor_vehicle": "yes"], ["highway": "proposed", "access": "yes"],
             ["highway": "steps", "motor_vehicle": "yes"], ["highway": "primary", "smoothness": "impassable"],
-            ["route": "ferry", "foot": "yes"],
+            ["route": "ferry", "foot": "yes"], ["highway": "primary", "construction": "yes"],
+            ["highway": "primary", "access": "foot"], ["highway": "primary", "access": "official"],
+            ["highway": "primary", "access": "restricted"], ["highway": "primary", "motorcar": "emergency_vehicle"],
+            ["highway": "primary", "access": "share_taxi;minibus"], ["highway": "primary", "access": "taxi"],
+            ["highway": "ice_road", "access": "no"],
         ])
     func noRoads(tags: [String: String]) {
         let attributes = road(tags)
@@ -123,7 +127,10 @@ struct RoadTagsTests {
             (["junction": "circular"], true, false), (["junction": "roundabout", "oneway": "no"], true, true),
             (["junction": "roundabout", "oneway": "-1"], false, true), (["highway": "motorway"], true, false),
             (["highway": "motorway", "oneway": "no"], true, true), (["highway": "motorway_link"], true, true),
-            (["oneway": "yes", "oneway:motor_vehicle": "no"], true, true),
+            (["oneway": "yes", "oneway:motor_vehicle": "no"], true, true), (["oneway:vehicle": "yes"], true, false),
+            (["oneway": "yes", "oneway:vehicle": "no"], true, true),
+            (["oneway:vehicle": "yes", "oneway:motor_vehicle": "no"], true, true),
+            (["highway": "motorway", "oneway": "alternating"], true, false),
         ])
     func oneway(extra: [String: String], forward: Bool, backward: Bool) {
         let attributes = road(["highway": "primary"].merging(extra) { $1 })
@@ -195,6 +202,30 @@ struct RoadTagsTests {
         #expect(try speed(["highway": "track", "tracktype": "grade2", "maxspeed": "80"]) < 30.01)
         #expect(try speed(["highway": "service", "service": "parking_aisle"]) < 8.01)
         #expect(try speed(["highway": "living_street", "maxspeed": "walk"]) > 2.99)
+        #expect(try speed(["highway": "winter_road"]) < 20.01)
+        #expect(try speed(["highway": "ice_road"]) < 15.01)
+    }
+
+    @Test("minor works leave a road open", arguments: ["minor", "widening", "no"])
+    func smallConstruction(kind: String) {
+        #expect(road(["highway": "primary", "construction": kind]).forward?.access.contains(.car) == true)
+    }
+
+    @Test("a road that a ferry carries is driven on board")
+    func roadOnFerry() throws {
+        let ferry = try #require(road(["highway": "primary", "route": "ferry", "duration": "10"]).forward)
+        #expect(ferry.roadClass == .ferry && ferry.crossingTime == 600)
+        #expect(road(["highway": "primary", "route": "bus"]).forward?.roadClass == .primary)
+    }
+
+    @Test("the width of a narrow road is a limit, that of a wider one is not")
+    func widths() {
+        func limit(_ tags: [String: String]) -> Float? {
+            road(["highway": "primary"].merging(tags) { $1 }).forward?.maximumWidth
+        }
+        #expect(limit(["width": "1.9"]).map { abs($0 - 1.8) < 0.001 } == true)
+        #expect(limit(["est_width": "2", "maxwidth": "1.5"]) == 1.5)
+        #expect(limit(["width": "2.5"]) == nil && limit(["width": "narrow"]) == nil)
     }
 
     @Test("where walking pace is the limit, it is what is driven", arguments: [5, 7, 10])
@@ -293,6 +324,14 @@ struct NodeTagsTests {
         var tags = ["barrier": kind]
         tags["motor_vehicle"] = access
         #expect(NodeTags.flags(of: tags) == expected)
+    }
+
+    @Test("a node that is closed to cars is not passed, whatever stands there")
+    func closedNodes() {
+        #expect(NodeTags.flags(of: ["access": "no"]) == .impassable)
+        #expect(NodeTags.flags(of: ["highway": "crossing", "vehicle": "no"]) == [.crossing, .impassable])
+        #expect(NodeTags.flags(of: ["access": "no", "motorcar": "yes"]) == [])
+        #expect(NodeTags.flags(of: ["access": "private"]) == [])
     }
 
     @Test("other tags mean nothing")

@@ -17,6 +17,8 @@ final class Oracle {
     private let isClosedGround: [Bool]
     /// For each node how many edges lead on.
     private let exits: [Int]
+    /// For each node how many roads meet there, those included that only lead to it or that the vehicle may not use.
+    private let roadCounts: [Int]
     /// The restricted paths by their last edge, and what may be driven of them.
     private let forbidden: [EdgeIndex: [[EdgeIndex]]]
     private var beginnings: [[EdgeIndex]] = []
@@ -47,6 +49,10 @@ final class Oracle {
         isClosedGround = priced.map(\.isClosedGround)
         exits = (0..<graph.nodeCount).map { node in
             graph.outgoing(NodeIndex(node)).filter { edgeCosts[$0.index] != nil }.count
+        }
+        roadCounts = (0..<graph.nodeCount).map { node in
+            let node = NodeIndex(node)
+            return graph.outgoing(node).count + graph.incoming(node).filter { graph.opposite($0) == nil }.count
         }
         forbidden = Dictionary(grouping: paths) { $0[$0.count - 1] }
         self.inside = inside
@@ -140,11 +146,12 @@ final class Oracle {
         if isBarred, !isBack { return nil }
         let isDeadEnd = exits[node.index] == 1 && !graph.lacksDepartures(node)
         if isBack, !isDeadEnd, !isBarred, !flags.contains(.turningCircle) { return nil }
+        if !isBack, crossesRoundabout(first, second, at: node) { return nil }
         var seconds = flags.contains(.trafficSignals) ? 2.0 : 0
         if flags.contains(.tollBooth) || flags.contains(.gate) { seconds += 15 }
         if isBack {
             seconds += 20
-        } else if exits[node.index] > 2 {
+        } else if roadCounts[node.index] > 2 {
             let angle = Angle.difference(
                 from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
             let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
@@ -154,6 +161,21 @@ final class Oracle {
         let isOutside = !isClosedGround[first.index]
         let penalty = isOutside && (isClosedGround[second.index] || isPrivate && !isBack) ? 450.0 : 0
         return UInt64(((seconds + penalty) * 1_000).rounded())
+    }
+
+    /// Whether somebody who reaches a roundabout leaves it at the same node by a road that traffic on it passes before.
+    private func crossesRoundabout(_ first: EdgeIndex, _ second: EdgeIndex, at node: NodeIndex) -> Bool {
+        func isRound(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
+        guard !isRound(first), !isRound(second), let inward = graph.incoming(node).first(where: isRound),
+            let onward = graph.outgoing(node).last(where: { isRound($0) && allows($0) })
+        else { return false }
+        // Clockwise from where the traffic of the roundabout comes from.
+        let origin = Double(graph.edgeEndBearings[inward.index]) + .pi
+        func place(_ bearing: Double) -> Double { Angle.normalised(bearing - origin) }
+        let approach = place(Double(graph.edgeEndBearings[first.index]) + .pi)
+        let exit = place(Double(graph.edgeStartBearings[second.index]))
+        let ahead = place(Double(graph.edgeStartBearings[onward.index]))
+        return approach < ahead ? exit < approach : approach > ahead && exit > approach
     }
 }
 
@@ -237,7 +259,7 @@ extension Oracle {
         let angle = Angle.separation(
             Double(graph.edgeEndBearings[first.index]), Double(graph.edgeStartBearings[second.index]))
         let isManeuver =
-            graph.opposite(first) == second || exits[graph.edgeHeads[first.index].index] > 2 && angle > .pi / 6
+            graph.opposite(first) == second || roadCounts[graph.edgeHeads[first.index].index] > 2 && angle > .pi / 6
         return isManeuver ? 120_000 : 0
     }
 
