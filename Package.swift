@@ -306,8 +306,8 @@ let package = Package(
         tests(
             "NavRecordingTests",
             [
-                "NavRecording", "NavVerdict", "NavKit", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavTestBus",
-                "NavTestSystem", logging,
+                "NavRecording", "NavReplay", "NavVerdict", "NavKit", "NavBus", "NavMessages", "NavBag", "NavGeo",
+                "NavTestBus", "NavTestSystem", logging,
             ]),
         tests(
             "TileCacheNodeTests",

@@ -3,6 +3,7 @@ import NavGeo
 import NavKit
 import NavMessages
 import NavRecording
+import NavReplay
 import NavTestKit
 import NavVerdict
 import Testing
