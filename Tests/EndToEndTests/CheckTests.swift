@@ -268,6 +268,13 @@ struct CheckTests {
             #expect(result["failed"] as? Int == 1 && result["passed"] as? Int == 1, "\(result)")
             let failures = try #require(result["failures"] as? [String: String])
             #expect(failures["drives/0.mcap"]?.contains("line 1 is no event") == true)
+            // A truth that tells nothing judges nothing.
+            let tiles = try await Town.shared.tiles
+            try box.write("empty.csv", "time,latitude,longitude\n")
+            try box.write(
+                "fleet.yaml",
+                "tiles: \(tiles)\ntruth: ./empty.csv\ncriteria: {cross_track_p95_m: '<= 25'}\nbags: [drives/*.mcap]\n")
+            #expect(try summary(try await check(box, ["--json"]))["failed"] as? Int == 2)
         }
     }
 

@@ -114,6 +114,10 @@ final class CheckRunner {
             } catch {
                 throw NodeError(.invalid, "'\(name)': \(error)")
             }
+            guard places.count > 1 else {
+                throw NodeError(
+                    .invalid, "'\(name)' has no line of positions with times, so that no figure could be judged")
+            }
         }
         return Truth(places, segments: try edges.map { try segments($0, job.truthEdges ?? DriveSimulator.truthEdges) })
     }
