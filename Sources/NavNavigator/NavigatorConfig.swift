@@ -1,6 +1,7 @@
 public import NavGeo
 public import NavGuidance
 public import NavPositioning
+internal import NavRouting
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
 public struct NavigatorConfig: Sendable, Hashable {
@@ -57,6 +58,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var cursorGapSpeed = 45.0
     /// Longest gap that counts, seconds.
     public var cursorLongestGap = 600.0
+
+    /// The greatest distance that a place of a route is moved to a road, metres.
+    public var snapRadius = RouteRequest.defaultSnapRadius
+    /// The same for the position of the vehicle.
+    public var positionSnapRadius = RouteRequest.defaultPositionSnapRadius
 
     /// The origin of routes as long as no position is known; nil for none.
     public var originFallback: Coordinate?

@@ -110,7 +110,7 @@ extension ErrorInfo {
     package init(_ failure: RouteFailure) {
         self.init(
             code: ErrorCode(failure.code), message: failure.message, retryable: failure.isRetryable,
-            missingTiles: failure.missingTiles.map { TileKey($0) })
+            missingTiles: failure.missingTiles.map { TileKey($0) }, nearestRoadM: failure.nearestRoad)
     }
 }
 

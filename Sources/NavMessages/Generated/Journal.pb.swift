@@ -112,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x248a6230bec77309 }
+    public static var schemaFingerprint: UInt64 { 0x30b42fdcf8ae0e59 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -354,7 +354,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd8c2d2cb81274686 }
+    public static var schemaFingerprint: UInt64 { 0xb9773822b5661646 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

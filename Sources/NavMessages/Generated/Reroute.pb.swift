@@ -341,7 +341,7 @@ extension RerouteEvent: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteEvent" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7fe14a1739626e0c }
+    public static var schemaFingerprint: UInt64 { 0x08344f66d11f9202 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -509,7 +509,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbd82a53d69bece3c }
+    public static var schemaFingerprint: UInt64 { 0x3de77a91931b319b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -864,7 +864,7 @@ extension AlternativeSwitch: WireMessage {
     public static var fullName: String { "navbus.v1.AlternativeSwitch" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf24422f3b5ce65f6 }
+    public static var schemaFingerprint: UInt64 { 0x61215b736427ed0a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1169,7 +1169,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2563b751a9a4e2d4 }
+    public static var schemaFingerprint: UInt64 { 0x15f3eb3ce280282d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -464,7 +464,7 @@ public struct Waypoint: Message {
     public var course: Double?
     /// How far the road may deviate from course in radians, 0 to pi.
     public var courseToleranceRad: Double?
-    /// How far the road may be in m.
+    /// How far the road may be in m; absent: as configured (snap.max_m, snap.position_max_m).
     public var radiusM: Double?
     /// Whether the vehicle must arrive with the place on the kerb side.
     public var curbside: Bool?
@@ -2380,7 +2380,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xec946874d6647b14 }
+    public static var schemaFingerprint: UInt64 { 0x30fd56230e49c929 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
