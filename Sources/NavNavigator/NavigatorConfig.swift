@@ -101,6 +101,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// knows yet has 0.5.
     public var originDirectionProbability = 0.8
 
+    /// Time before a junction from which its lanes are told, seconds. 15: when Mapbox announces a maneuver.
+    public var laneApproach = 15.0
+    /// The least distance from which they are told, metres: about as far as lanes are marked in towns.
+    public var laneApproachDistance = 150.0
+
     /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps. Autoware: 1.
     public var arrivalRadius = 20.0
     /// Greatest speed at which a waypoint is reached, m/s; nil for any.

@@ -361,9 +361,9 @@ public struct RouteRequest: Sendable, Hashable {
 public enum RouteOutcome: Sendable, Equatable {
     /// The fastest route, exact on the loaded tiles and not beaten by any road outside them.
     case found(Route)
-    /// The waypoints are not connected for this vehicle; `waypoint` is the first that cannot be reached from the one
-    /// before.
-    case unreachable(waypoint: Int)
+    /// The waypoints are not connected for this vehicle; `waypoint` is the one that is too far from the roads that connect the others,
+    /// else the first that cannot be reached from the one before. `nearest` as in ``offRoad(waypoint:nearest:)``.
+    case unreachable(waypoint: Int, nearest: Double? = nil)
     /// No road that this vehicle may use and reach, in the wanted direction, lies as near to the waypoint as it must; `nearest` is the
     /// distance of the next one in metres, nil where there is none within ``Router/farthestRoad``.
     case offRoad(waypoint: Int, nearest: Double? = nil)

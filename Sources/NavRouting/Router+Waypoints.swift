@@ -21,7 +21,12 @@ extension Router {
             var undirected = request
             undirected.waypoints[0].bearing = nil
             return solve(undirected, workspace)
-        case .offRoad, .unreachable: return .failed(nextRoad(request, limits, workspace) ?? reason)
+        case .offRoad:
+            guard let next = nextRoad(request, limits, workspace) else { return outcome }
+            return .failed(.offRoad(waypoint: next.waypoint, nearest: next.distance))
+        case .unreachable:
+            guard let next = nextRoad(request, limits, workspace) else { return outcome }
+            return .failed(.unreachable(waypoint: next.waypoint, nearest: next.distance))
         case .found, .tilesNeeded, .invalid: return outcome
         }
     }
@@ -30,7 +35,9 @@ extension Router {
     public static let farthestRoad = 5_000.0
 
     /// Returns which waypoint is too far from the roads that connect it with the others, and how far; nil when no such roads are near.
-    private func nextRoad(_ request: RouteRequest, _ limits: [Double], _ workspace: SearchWorkspace) -> RouteOutcome? {
+    private func nextRoad(
+        _ request: RouteRequest, _ limits: [Double], _ workspace: SearchWorkspace
+    ) -> (waypoint: Int, distance: Double)? {
         for reach in [Self.farthestRoad * 0.4, Self.farthestRoad] {
             let tried = max(limits.max() ?? 0, Snapper.alternativeReach)
             let outcome = solve(request, within: limits.map { max($0, reach) }, from: tried * 2, workspace)
@@ -39,7 +46,7 @@ extension Router {
             for (index, place) in places.enumerated() {
                 let point = metric.turns.graph.position(at: place.offset, of: place.edge).coordinate
                 let distance = Geodesy.distance(request.waypoints[index].coordinate, point)
-                if distance > limits[index] { return .offRoad(waypoint: index, nearest: distance) }
+                if distance > limits[index] { return (index, distance) }
             }
             return nil
         }

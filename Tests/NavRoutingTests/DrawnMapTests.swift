@@ -236,9 +236,11 @@ struct DrawnMapTests {
     @Test("islands are not connected; a road that leads nowhere is left for the next one")
     func islands() throws {
         let apart = try ASCIIMap("A---B" + String(repeating: " ", count: 30) + "C---D", ways: ["AB": road, "CD": road])
-        #expect(
-            apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
-                == .unreachable(waypoint: 1))
+        let outcome = apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
+        guard case .unreachable = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
         let near = try ASCIIMap(
             """
             A---B---C

@@ -71,14 +71,15 @@ struct SnappingTests {
         #expect(distance > 150)
         // Where it must not be left so far behind, the distance is told of the road beyond the island and not of the island.
         let outcome = map.router().route(RouteRequest(waypoints: ends, snapRadius: 100), workspace: SearchWorkspace())
-        guard case .offRoad(waypoint: 0, let nearest?) = outcome else {
+        guard case .unreachable(waypoint: 0, let nearest?) = outcome else {
             Issue.record("\(outcome)")
             return
         }
         #expect(abs(nearest - distance) < 1)
     }
 
-    @Test("an end is moved to a road as far as its own limit, else the request's, and no farther", arguments: [0, 1, 2])
+    @Test(
+        "an end is moved to a road as far as its own limit, else the request's, and no farther", arguments: [0, 1, 2])
     func limits(of waypoint: Int) throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         func outcome(_ metres: Double, radius: Double? = nil, position: Double? = nil) throws -> RouteOutcome {

@@ -507,8 +507,8 @@ public struct ErrorInfo: Message {
     public var retryable: Bool?
     /// Road or map tiles that were missing, when the code is MISSING_TILES.
     public var missingTiles: [TileKey]
-    /// Distance in m from the place that is too far from any road to the next road from which the route can be driven, when the code is
-    /// NO_ROAD_NEARBY; absent where there is none within 5 km.
+    /// Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
+    /// NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
     public var nearestRoadM: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -182,7 +182,8 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Fixes in the wrong direction that tell of it."),
             .number(
                 "snap.max_m", \.navigator.snapRadius, in: 0...10_000,
-                "Greatest distance that a place of a route is moved to a road, metres; a request may give another one (radius_m)."),
+                "Greatest distance that a place of a route is moved to a road, metres; a request may give another one (radius_m)."
+            ),
             .number(
                 "snap.position_max_m", \.navigator.positionSnapRadius, in: 0...10_000,
                 "The same for the vehicle's position as the start of a route, metres."),

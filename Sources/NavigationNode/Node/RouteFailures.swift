@@ -8,10 +8,15 @@ extension RouteOutcome {
     package func route(of request: RouteRequest) throws(RouteFailure) -> Route {
         switch self {
         case .found(let route): return route
-        case .unreachable(let waypoint):
+        case .unreachable(let waypoint, let nearest):
+            let distance = nearest.map {
+                ": the next road from which the route can be driven is \(Int($0.rounded(.up))) m away"
+            }
             throw RouteFailure(
                 code: .noRoute,
-                message: "no road leads to \(RouteOutcome.place(waypoint, request)) for this vehicle")
+                message:
+                    "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request)) for this vehicle"
+                    + (distance ?? ""), nearestRoad: nearest)
         case .offRoad(let waypoint, let nearest):
             let advice =
                 nearest.map {

@@ -295,8 +295,8 @@ struct  Navbus__V1__ErrorInfo
   size_t n_missing_tiles;
   Navbus__V1__TileKey **missing_tiles;
   /*
-   * Distance in m from the place that is too far from any road to the next road from which the route can be driven, when the code is
-   * NO_ROAD_NEARBY; absent where there is none within 5 km.
+   * Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
+   * NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
    */
   protobuf_c_boolean has_nearest_road_m;
   double nearest_road_m;
