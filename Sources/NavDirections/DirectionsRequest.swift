@@ -199,7 +199,7 @@ private struct QuestionBuilder {
         let waypoint = waypoints[index]
         var result: [String: Any] = [
             "lat": rounded(waypoint.coordinate.latitude), "lon": rounded(waypoint.coordinate.longitude),
-            "search_cutoff": Int(min(waypoint.radius ?? request.snapRadius, request.snapRadius).rounded()),
+            "search_cutoff": Int(request.snapRadius(of: index).rounded()),
         ]
         // A stop makes a leg; "through" and "break_through" do not turn round.
         let isStop = index == 0 || index == waypoints.count - 1 || waypoint.isStop

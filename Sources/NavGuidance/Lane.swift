@@ -1,3 +1,5 @@
+internal import NavMap
+
 /// A lane before a maneuver.
 public struct Lane: Sendable, Hashable {
     /// The arrows on it, from left to right as tagged; empty without arrows.
@@ -6,12 +8,17 @@ public struct Lane: Sendable, Hashable {
     public var isValid: Bool
     /// The arrow to follow when it is valid.
     public var active: LaneIndication?
+    /// Whether it is closed to the vehicle, as bus lanes are; then it is never valid.
+    public var isClosed: Bool
 
     /// A lane.
-    public init(indications: [LaneIndication], isValid: Bool = false, active: LaneIndication? = nil) {
+    public init(
+        indications: [LaneIndication], isValid: Bool = false, active: LaneIndication? = nil, isClosed: Bool = false
+    ) {
         self.indications = indications
         self.isValid = isValid
         self.active = active
+        self.isClosed = isClosed
     }
 }
 
@@ -54,13 +61,13 @@ enum LaneGuidance {
     ///
     /// Arrows and roads have the same order from right to left. Where a road has no arrow of its own, it shares that of its neighbour only if
     /// the arrow points there; where arrows are left over, they are for junctions that follow on the road that leads on.
-    static func lanes(_ tag: String, at junction: Intersection, onto road: Int) -> [Lane] {
-        var lanes = parse(tag)
+    static func lanes(_ tag: String, at junction: Intersection, onto road: Int, for vehicle: VehicleAccess) -> [Lane] {
+        var lanes = parse(tag, for: vehicle)
         guard lanes.count > 1, lanes.count <= maximumLanes else { return [] }
         let arrows = arrows(lanes)
         guard !arrows.isEmpty, let matches = match(arrows, junction) else { return [] }
         for (arrow, match) in zip(arrows, matches) where match == road {
-            for lane in arrow.lanes {
+            for lane in arrow.lanes where !lanes[lane].isClosed {
                 lanes[lane].isValid = true
                 lanes[lane].active = lanes[lane].active ?? arrow.indication
             }
@@ -162,11 +169,13 @@ enum LaneGuidance {
         return matches
     }
 
-    static func parse(_ tag: String) -> [Lane] {
+    static func parse(_ tag: String, for vehicle: VehicleAccess) -> [Lane] {
         guard !tag.isEmpty else { return [] }
+        let mark = vehicle == .truck ? RoadAttributes.laneClosedToTrucks : RoadAttributes.laneClosedToCars
         return tag.split(separator: "|", omittingEmptySubsequences: false).map { lane in
-            Lane(
-                indications: lane.split(separator: ";").compactMap { LaneIndication(tag: trimmed($0)) })
+            let words = lane.split(separator: ";").map { trimmed($0) }
+            return Lane(
+                indications: words.compactMap { LaneIndication(tag: $0) }, isClosed: words.contains { $0 == mark })
         }
     }
 }

@@ -204,7 +204,7 @@ struct ManeuverBuilder {
         var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
         if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
         let tag = turn.isType(.roundabout) ? "" : laneTag(before: index, reach: turn.isManeuver ? Self.laneReach : 0)
-        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken) }
+        if !tag.isEmpty { turn.lanes = LaneGuidance.lanes(tag, at: classified, onto: taken, for: model.access) }
         guard turn.turn.kind != .none else {
             if !turn.lanes.isEmpty { lanes[index] = turn.lanes }
             return

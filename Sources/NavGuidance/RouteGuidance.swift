@@ -1,3 +1,4 @@
+internal import NavGeo
 public import NavMap
 public import NavRouting
 
@@ -68,6 +69,14 @@ public struct RouteGuidance: Sendable, Equatable {
     public let visuals: [VisualInstruction]
     /// The announcements of each step.
     let announcements: [StepAnnouncements]
+    /// The junctions whose lanes are known, in travel order.
+    private let approaches: [LaneApproach]
+
+    private struct LaneApproach: Sendable, Equatable {
+        /// Metres from the route's start.
+        var routeOffset: Double
+        var lanes: [Lane]
+    }
 
     /// The guidance of a route.
     ///
@@ -100,6 +109,22 @@ public struct RouteGuidance: Sendable, Equatable {
         self.legs = legs
         visuals = steps.indices.map { planner.visual($0) }
         announcements = steps.indices.map { planner.announcements($0) }
+        approaches = steps.flatMap { step in
+            step.junctions.filter { !$0.lanes.isEmpty }.map {
+                LaneApproach(routeOffset: route.line.cumulativeLengths[$0.point], lanes: $0.lanes)
+            }
+        }
+    }
+
+    /// Returns the lanes before the first junction that has any in a part of the route, with its distance from the route's start.
+    public func lanes(in part: ClosedRange<Double>) -> (routeOffset: Double, lanes: [Lane])? {
+        var (low, high) = (0, approaches.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if approaches[middle].routeOffset < part.lowerBound { low = middle + 1 } else { high = middle }
+        }
+        guard low < approaches.count, approaches[low].routeOffset <= part.upperBound else { return nil }
+        return (approaches[low].routeOffset, approaches[low].lanes)
     }
 
     /// Returns the phrases and the distance scale of a step's announcements.

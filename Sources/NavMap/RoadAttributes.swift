@@ -162,12 +162,18 @@ public struct RoadAttributes: Sendable, Hashable {
     public var destinationReferenceTo: String
     /// The destinations on the signs over each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
     public var destinationLanes: String
-    /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
+    /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown. Among the arrows of a lane that is closed to a kind of
+    /// vehicle stands ``laneClosedToCars`` or ``laneClosedToTrucks``.
     public var turnLanes: String
     /// The country's ISO 3166-1 code of two letters; empty when unknown.
     public var country: String
     /// The conditions of certain times, at most 255.
     public var conditions: [RoadCondition]
+
+    /// The mark of a lane in ``turnLanes`` that cars must not use.
+    package static let laneClosedToCars = "no_car"
+    /// The mark of a lane in ``turnLanes`` that trucks must not use.
+    package static let laneClosedToTrucks = "no_truck"
 
     /// Attributes of a road; what is not given is unknown.
     public init(

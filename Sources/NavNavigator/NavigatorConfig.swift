@@ -1,6 +1,7 @@
 public import NavGeo
 public import NavGuidance
 public import NavPositioning
+internal import NavRouting
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
 public struct NavigatorConfig: Sendable, Hashable {
@@ -58,6 +59,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// Longest gap that counts, seconds.
     public var cursorLongestGap = 600.0
 
+    /// The greatest distance that a place of a route is moved to a road, metres.
+    public var snapRadius = RouteRequest.defaultSnapRadius
+    /// The same for the position of the vehicle.
+    public var positionSnapRadius = RouteRequest.defaultPositionSnapRadius
+
     /// The origin of routes as long as no position is known; nil for none.
     public var originFallback: Coordinate?
 
@@ -94,6 +100,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// The least probability of the direction of a slow or standing vehicle for a route to start in it. 0.8: judgement; a direction that nobody
     /// knows yet has 0.5.
     public var originDirectionProbability = 0.8
+
+    /// Time before a junction from which its lanes are told, seconds. 15: when Mapbox announces a maneuver.
+    public var laneApproach = 15.0
+    /// The least distance from which they are told, metres: about as far as lanes are marked in towns.
+    public var laneApproachDistance = 150.0
 
     /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps. Autoware: 1.
     public var arrivalRadius = 20.0

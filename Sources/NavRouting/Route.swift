@@ -14,7 +14,7 @@ public struct Waypoint: Sendable, Hashable {
     public var isStop: Bool
     /// On which side of the road it is passed.
     public var approach: Approach
-    /// The greatest distance from a road, metres; nil for as far as the request allows.
+    /// The greatest distance from a road, metres; nil for what the request allows.
     public var radius: Double?
 
     public init(
@@ -306,21 +306,34 @@ public struct Route: Sendable, Equatable {
 public struct RouteRequest: Sendable, Hashable {
     /// Start, points on the way and destination, at least two.
     public var waypoints: [Waypoint]
-    /// The greatest distance of a waypoint from a road, metres, 0 ... ``greatestSnapRadius``.
+    /// The greatest distance that a waypoint without a ``Waypoint/radius`` is moved to a road, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
+    /// The same for the first waypoint where it is the position of the vehicle, whose direction then is a hint and no demand; nil for
+    /// a place like the others.
+    public var positionSnapRadius: Double?
     public var options: RouteOptions
 
     /// The greatest ``snapRadius`` that is answered, metres.
     public static let greatestSnapRadius = 100_000.0
+    /// The usual ``snapRadius``, metres: a place in a large car park, field or harbour is still reached.
+    public static let defaultSnapRadius = 500.0
+    /// The usual ``positionSnapRadius``, metres: a vehicle that is farther from a road cannot be guided along it.
+    public static let defaultPositionSnapRadius = 150.0
 
-    public init(waypoints: [Waypoint], snapRadius: Double = 1_000, options: RouteOptions = RouteOptions()) {
+    public init(
+        waypoints: [Waypoint], snapRadius: Double = defaultSnapRadius, positionSnapRadius: Double? = nil,
+        options: RouteOptions = RouteOptions()
+    ) {
         self.waypoints = waypoints
         self.options = options
         self.snapRadius = snapRadius
+        self.positionSnapRadius = positionSnapRadius
     }
 
-    /// Returns the greatest distance of a waypoint from a road, metres.
-    package func snapRadius(of waypoint: Int) -> Double { min(waypoints[waypoint].radius ?? snapRadius, snapRadius) }
+    /// Returns the greatest distance that a waypoint is moved to a road, metres.
+    package func snapRadius(of waypoint: Int) -> Double {
+        waypoints[waypoint].radius ?? (waypoint == 0 ? positionSnapRadius ?? snapRadius : snapRadius)
+    }
 
     /// Why the request makes no sense; nil when it does.
     package var fault: String? {
@@ -336,7 +349,8 @@ public struct RouteRequest: Sendable, Hashable {
                 return "the radius of waypoint \(index) is not within 0 ... \(Int(Self.greatestSnapRadius)) m"
             }
         }
-        guard (0...Self.greatestSnapRadius).contains(snapRadius) else {
+        let radiuses = [snapRadius, positionSnapRadius ?? snapRadius]
+        guard radiuses.allSatisfy((0...Self.greatestSnapRadius).contains) else {
             return "the snap radius is not within 0 ... \(Int(Self.greatestSnapRadius)) m"
         }
         return options.fault
@@ -347,11 +361,12 @@ public struct RouteRequest: Sendable, Hashable {
 public enum RouteOutcome: Sendable, Equatable {
     /// The fastest route, exact on the loaded tiles and not beaten by any road outside them.
     case found(Route)
-    /// The waypoints are not connected for this vehicle; `waypoint` is the first that cannot be reached from the one
-    /// before.
-    case unreachable(waypoint: Int)
-    /// No road that this vehicle may use, in the wanted direction, lies near the waypoint.
-    case offRoad(waypoint: Int)
+    /// The waypoints are not connected for this vehicle; `waypoint` is the one that is too far from the roads that connect the others,
+    /// else the first that cannot be reached from the one before. `nearest` as in ``offRoad(waypoint:nearest:)``.
+    case unreachable(waypoint: Int, nearest: Double? = nil)
+    /// No road that this vehicle may use and reach, in the wanted direction, lies as near to the waypoint as it must; `nearest` is the
+    /// distance of the next one in metres, nil where there is none within ``Router/farthestRoad``.
+    case offRoad(waypoint: Int, nearest: Double? = nil)
     /// The loaded tiles cannot settle the question: these are needed, by ascending id.
     case tilesNeeded([RoadTileID])
     /// The request itself makes no sense.

@@ -12,11 +12,56 @@ extension Router {
             rest.options.departure = nil
             return Router(own).solve(rest, workspace)
         }
+        let limits = request.waypoints.indices.map { request.snapRadius(of: $0) }
+        let outcome = solve(request, within: limits, workspace)
+        guard case .failed(let reason) = outcome else { return outcome }
+        switch reason {
+        case .offRoad(waypoint: 0, _) where request.positionSnapRadius != nil && request.waypoints[0].bearing != nil:
+            // The vehicle leaves a car park at any angle.
+            var undirected = request
+            undirected.waypoints[0].bearing = nil
+            return solve(undirected, workspace)
+        case .offRoad:
+            guard let next = nextRoad(request, limits, workspace) else { return outcome }
+            return .failed(.offRoad(waypoint: next.waypoint, nearest: next.distance))
+        case .unreachable:
+            guard let next = nextRoad(request, limits, workspace) else { return outcome }
+            return .failed(.unreachable(waypoint: next.waypoint, nearest: next.distance))
+        case .found, .tilesNeeded, .invalid: return outcome
+        }
+    }
+
+    /// The distance up to which the next road is looked for that a waypoint could be moved to, metres.
+    public static let farthestRoad = 5_000.0
+
+    /// Returns which waypoint is too far from the roads that connect it with the others, and how far; nil when no such roads are near.
+    private func nextRoad(
+        _ request: RouteRequest, _ limits: [Double], _ workspace: SearchWorkspace
+    ) -> (waypoint: Int, distance: Double)? {
+        for reach in [Self.farthestRoad * 0.4, Self.farthestRoad] {
+            let tried = max(limits.max() ?? 0, Snapper.alternativeReach)
+            let outcome = solve(request, within: limits.map { max($0, reach) }, from: tried * 2, workspace)
+            guard case .found(let solution) = outcome, let first = solution.legs.first else { continue }
+            let places = [first.start] + solution.legs.map(\.end)
+            for (index, place) in places.enumerated() {
+                let point = metric.turns.graph.position(at: place.offset, of: place.edge).coordinate
+                let distance = Geodesy.distance(request.waypoints[index].coordinate, point)
+                if distance > limits[index] { return (index, distance) }
+            }
+            return nil
+        }
+        return nil
+    }
+
+    private func solve(
+        _ request: RouteRequest, within limits: [Double], from firstReach: Double = Snapper.alternativeReach,
+        _ workspace: SearchWorkspace
+    ) -> SolveOutcome {
         let snapper = Snapper(metric: metric)
         var nearest: [[EdgeProjection]] = []
         var missing: Set<RoadTileID> = []
         for (index, waypoint) in request.waypoints.enumerated() {
-            let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
+            let candidates = snapper.nearest(waypoint, radius: limits[index])
             // The vehicle is on a road that it has; where it goes, the road may be on a tile that it lacks.
             if index > 0 || candidates.isEmpty {
                 let tiles = snapper.missingTiles(at: waypoint, nearest: candidates.first)
@@ -29,15 +74,16 @@ extension Router {
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
         guard request.waypoints.count == 2 else {
-            let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
+            let wider = zip(request.waypoints, limits).map { snapper.around($0, radius: $1) }
             return route(request, candidates: wider, detour: true, workspace)
         }
         // Farther and farther: an island may be a whole car park, and many roads are many seeds of a search.
-        var reach = Snapper.alternativeReach
+        var reach = firstReach
+        let farthest = limits.max() ?? 0
         while true {
-            let wider = request.waypoints.map { snapper.hits($0, within: min(reach, request.snapRadius)) }
+            let wider = zip(request.waypoints, limits).map { snapper.hits($0, within: min(reach, $1)) }
             let outcome = route(request, candidates: wider, detour: true, workspace)
-            guard case .failed(.unreachable) = outcome, reach < request.snapRadius else { return outcome }
+            guard case .failed(.unreachable) = outcome, reach < farthest else { return outcome }
             reach *= 4
         }
     }

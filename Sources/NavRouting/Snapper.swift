@@ -83,7 +83,6 @@ struct Snapper {
 
     private func candidates(_ waypoint: Waypoint, radius: Double, atLeast count: Int) -> [EdgeProjection] {
         // Most waypoints lie on a road: look close first, so that the wide search is the exception.
-        let radius = min(radius, waypoint.radius ?? radius)
         var reach = 40.0
         while true {
             let hits = hits(waypoint, within: min(reach, radius))
@@ -94,8 +93,7 @@ struct Snapper {
 
     /// Permitted edges within a distance, in metres, of a waypoint, the nearest first.
     func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
-        let reach = min(reach, waypoint.radius ?? reach)
-        return metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
+        metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
             metric.allows(hit.edge)
                 && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
                 && (waypoint.approach == .unrestricted || isAtKerb(hit))

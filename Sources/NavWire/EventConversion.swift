@@ -71,7 +71,8 @@ extension NavMessages.RouteProgress {
             raw: Pose(raw: progress.position), isSnapped: progress.isSnapped,
             source: PositionSource(progress.position),
             waypointsRemaining: UInt32(progress.waypointsRemaining),
-            deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source))
+            deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source),
+            lanes: progress.lanes.map { NavMessages.Lane($0) }, lanesDistanceM: progress.lanesDistance)
     }
 }
 
@@ -110,7 +111,7 @@ extension ErrorInfo {
     package init(_ failure: RouteFailure) {
         self.init(
             code: ErrorCode(failure.code), message: failure.message, retryable: failure.isRetryable,
-            missingTiles: failure.missingTiles.map { TileKey($0) })
+            missingTiles: failure.missingTiles.map { TileKey($0) }, nearestRoadM: failure.nearestRoad)
     }
 }
 

@@ -112,7 +112,8 @@ extension NavMessages.Lane {
     package init(_ lane: NavGuidance.Lane) {
         self.init(
             indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
-            active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) })
+            active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) },
+            closed: lane.isClosed ? true : nil)
     }
 }
 
@@ -120,7 +121,9 @@ extension NavGuidance.Lane {
     package init(_ lane: NavMessages.Lane) {
         let indications = lane.indications.compactMap { NavGuidance.LaneIndication($0) }
         let active = lane.validIndication.flatMap { NavGuidance.LaneIndication($0) } ?? indications.first
-        self.init(indications: indications, isValid: lane.valid ?? false, active: lane.active == true ? active : nil)
+        self.init(
+            indications: indications, isValid: lane.valid ?? false, active: lane.active == true ? active : nil,
+            isClosed: lane.closed ?? false)
     }
 }
 

@@ -10,7 +10,7 @@ import NavigationNode
 struct MapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "map", abstract: "Build, inspect and verify road tiles.",
-        subcommands: [MapBuild.self, MapInfo.self, MapCheck.self])
+        subcommands: [MapBuild.self, MapInfo.self, MapCheck.self, MapJunction.self])
 }
 
 /// `navbus map build`.

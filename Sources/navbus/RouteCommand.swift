@@ -41,6 +41,11 @@ struct RouteCommand: ParsableCommand {
         help: ArgumentHelp(
             "Speeds of road segments: lines of from_node,to_node,speed_kmh, 0 for closed.", valueName: "FILE.csv"))
     var traffic: String?
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Greatest distance that a place is moved to a road, metres, 0 to 10000; farther is an error that says how far the next road is.",
+            valueName: "METRES")) var snapMaxM = RouteRequest.defaultSnapRadius
     @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
     @Option(
         parsing: .unconditional,
@@ -59,6 +64,7 @@ struct RouteCommand: ParsableCommand {
                 "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
         }
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
+        guard (0...10_000).contains(snapMaxM) else { throw ValidationError("--snap-max-m must be 0 to 10000") }
         guard PhraseTable.named(language) != nil else {
             throw ValidationError("--language: '\(language)' is not spoken; there are \(PhraseTable.tags)")
         }
@@ -71,13 +77,13 @@ struct RouteCommand: ParsableCommand {
         var router = Router(graph: graph, model: CostModel(profile: profile), at: depart)
         if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
         if let batch {
-            try RouteBatch(router: router).run(batch)
+            try RouteBatch(router: router, snapRadius: snapMaxM).run(batch)
             return
         }
         guard let from, let to else { return }
         var waypoints = ([from] + via + [to]).map { Waypoint($0) }
         waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
-        let routes = try routes(router, RouteRequest(waypoints: waypoints))
+        let routes = try routes(router, RouteRequest(waypoints: waypoints, snapRadius: snapMaxM))
         let document = RouteDocument(
             routes, graph, profile, listsAlternatives: alternatives > 0, format: format,
             wording: Wording(language: language, units: units))
@@ -107,6 +113,7 @@ struct RouteCommand: ParsableCommand {
 /// Routes between many pairs, one line each.
 struct RouteBatch {
     let router: Router
+    let snapRadius: Double
 
     func run(_ path: String) throws {
         do {
@@ -146,7 +153,8 @@ struct RouteBatch {
             }
             let clock = ContinuousClock()
             let start = clock.now
-            let outcome = router.route(RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), workspace: workspace)
+            let request = RouteRequest(waypoints: [Waypoint(from), Waypoint(to)], snapRadius: snapRadius)
+            let outcome = router.route(request, workspace: workspace)
             let elapsed = (clock.now - start) / .microseconds(1)
             output.line(RouteBatch.row(outcome, microseconds: elapsed))
             bar.show(lines.share, "routes")

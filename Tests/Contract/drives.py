@@ -7,7 +7,7 @@ from typing import Any
 from bus import CallFailed
 from request_fields import INVALID, NOT_FOUND, Router, options, points, waypoints
 from stage import Bus, Failed, Owner, Vehicle, distance
-from town import BLOCK, HARBOUR, ISLAND, NOWHERE, crossing, place
+from town import BLOCK, FIELD, HARBOUR, ISLAND, NOWHERE, crossing, place
 
 NAVIGATION = "navigation-node"
 
@@ -185,8 +185,10 @@ class Drives:
         for method, fields in (("Reroute", {}), ("RefreshRoute", {})):
             self.refused("", method, "WRONG_STATE", "", **fields)
         since = time.monotonic()
-        self.call("Navigation.CalculateRoute", origin=origin, waypoints=[self.router.waypoint(NOWHERE)])
-        self.bus.expect("/nav/preview", lambda told: told.HasField("error"), since, "a preview without routes")
+        self.call("Navigation.CalculateRoute", origin=origin, waypoints=[self.router.waypoint(FIELD)])
+        told = self.bus.expect("/nav/preview", lambda told: told.HasField("error"), since, "a preview without routes")
+        if abs(told.error.nearest_road_m - 700) > 5:
+            raise Failed(f"a place 700 m from the next road: {told.error}")
 
     def long_simulation(self) -> None:
         """Set from outside: motorway, tunnel and ferry, five times as fast."""

@@ -78,8 +78,10 @@ def draw() -> str:
             if row == 0:
                 tags |= {
                     "ref": "L 1",
-                    "lanes": "4",
-                    "turn__lanes__forward": "left|through",
+                    "lanes": "5",
+                    "lanes__backward": "2",
+                    "turn__lanes__forward": "left|through|through",
+                    "bus__lanes__forward": "yes|yes|designated",
                     "turn__lanes__backward": "through|right",
                 }
                 tags |= {"destination__forward": "Hafen"}
@@ -152,3 +154,4 @@ def crossing(column: int, row: int) -> Place:
 ISLAND = place((COLUMNS - 1) * BLOCK + 1750, 1900)
 HARBOUR = place((COLUMNS - 1) * BLOCK + 900, 1900)
 NOWHERE = place(-2900, -3000)
+FIELD = place(-700, 600)

@@ -127,6 +127,19 @@ struct BadInputTests {
             call: "route --tiles TILES --from here --to 60.17,24.94", status: 2,
             says: ["'here'", "--from", "LAT,LON", "navbus route --help"]),
         Mistake(
+            call: "route --tiles TILES --from 60.1655,24.9375 --to 60.1765,24.9505 --snap-max-m 0", status: 1,
+            says: [
+                "no road", "within 0 m", "waypoint 0", "the next one from which the route can be driven is", "m away",
+            ]),
+        Mistake(
+            call: "route --tiles TILES --from 60.1655,24.9375 --to 60.1765,24.9505 --snap-max-m -1", status: 2,
+            says: ["--snap-max-m", "0 to 10000"]),
+        Mistake(
+            call: "map junction --tiles TILES -33.86,151.2", status: 1,
+            says: ["-33.86,151.2", "no three roads", "150 m", "--radius"]),
+        Mistake(call: "map junction --tiles TILES here", status: 2, says: ["'here'", "LAT,LON"]),
+        Mistake(call: "map junction --tiles TILES 60,24 --radius 0", status: 2, says: ["--radius", "1 to 10000"]),
+        Mistake(
             call: "route --tiles TILES --from 91,0 --to 60.17,24.94", status: 2, says: ["'91,0'", "--from", "LAT,LON"]),
         Mistake(call: "route --tiles TILES", status: 2, says: ["--from and --to", "--batch"]),
         Mistake(

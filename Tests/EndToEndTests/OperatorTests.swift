@@ -11,7 +11,8 @@ struct OperatorTests {
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             try box.write("pairs.csv", "from_lat,from_lon,to_lat,to_lon\n\(Town.from),\(Town.to)\n")
             let calls = [
-                "navbus --help", "navbus --version", "navbus map info '\(tiles)'", "navbus bag info '\(drive)'",
+                "navbus --help", "navbus --version", "navbus map info '\(tiles)'",
+                "navbus map junction --tiles '\(tiles)' 60.1700,24.9400 --radius 500", "navbus bag info '\(drive)'",
                 "navbus route --tiles '\(tiles)' --from \(Town.from) --to \(Town.to)",
                 "navbus route --tiles '\(tiles)' --batch pairs.csv", "navbus match --tiles '\(tiles)' '\(drive)'",
                 "navbus simulate --tiles '\(tiles)' --from \(Town.from) --to \(Town.to) --out o.mcap --json",

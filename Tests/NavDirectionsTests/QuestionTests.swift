@@ -32,7 +32,7 @@ struct QuestionTests {
         #expect(
             question.url
                 == "https://directions.example/route/v1/driving/-8.610000,41.150000;-8.590000,41.160000?overview=full"
-                + "&geometries=polyline6&steps=false&radiuses=1000;1000&annotations=distance,duration,speed,nodes"
+                + "&geometries=polyline6&steps=false&radiuses=500;500&annotations=distance,duration,speed,nodes"
                 + "&generate_hints=false")
         #expect(question.body == nil && question.bearer == nil)
     }
@@ -42,7 +42,7 @@ struct QuestionTests {
             waypoints: [
                 Waypoint(from, bearing: .pi / 2, bearingTolerance: .pi / 4), Waypoint(from, isStop: false),
                 Waypoint(to, approach: .kerb),
-            ], snapRadius: 50)
+            ], snapRadius: 50, positionSnapRadius: 15)
         request.options.waypointTurns = .never
         var options = configuration(.osrm)
         options.alternatives = 2
@@ -51,7 +51,7 @@ struct QuestionTests {
         let (path, query) = try parts(question)
         #expect(path.split(separator: ";").count == 3)
         #expect(query["bearings"] == "90,45;;")
-        #expect(query["radiuses"] == "50;50;50")
+        #expect(query["radiuses"] == "15;50;50")
         #expect(query["approaches"] == "unrestricted;unrestricted;curb")
         #expect(query["waypoints"] == "0;2")
         #expect(query["exclude"] == "toll", "OSRM's car profile knows no unpaved")

@@ -31,6 +31,28 @@ struct JunctionLaneTests {
         #expect(step.junctions[2].lanes.isEmpty)
     }
 
+    @Test("A lane that is closed to the vehicle is never valid, and keeps its place among the others")
+    func closedLane() throws {
+        let steps = try town(before: "through;no_truck|through;right|through;right;no_car;no_truck").guidance("SAD")
+            .steps
+        #expect(steps[1].maneuver.lanes.map(\.isValid) == [false, true, false])
+        #expect(
+            steps[1].maneuver.lanes.map(\.isClosed) == [false, false, true], "what is closed to trucks is not to cars")
+        let only = try town(before: "through|right;no_car").guidance("SAD").steps
+        #expect(only[1].maneuver.lanes.isEmpty, "no lane is told where none may be used")
+    }
+
+    @Test("The lanes ahead are those of the next junction that has any")
+    func ahead() throws {
+        let guidance = try town(before: "through|through;right", between: "left|through").guidance("SABL")
+        let turn = guidance.steps[1]
+        let first = try #require(guidance.lanes(in: 0...100))
+        #expect(abs(first.routeOffset - 50) < 1 && first.lanes.map(\.isValid) == [true, true])
+        let second = try #require(guidance.lanes(in: 50.5...turn.routeOffset + 1))
+        #expect(second.routeOffset == turn.routeOffset && second.lanes == turn.maneuver.lanes)
+        #expect(guidance.lanes(in: 0...20) == nil && guidance.lanes(in: 101...500) == nil)
+    }
+
     @Test("The lanes of a junction are those from which the next turn can be driven too")
     func anticipation() throws {
         let steps = try town(before: "through|through|right", between: "left|through").guidance("SABL").steps

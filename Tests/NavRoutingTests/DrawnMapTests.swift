@@ -212,7 +212,7 @@ struct DrawnMapTests {
     func refusals() throws {
         let map = try ASCIIMap("A---B   C---D", ways: ["AB": road, "CD": road])
         let a = Waypoint(try map.coordinate("A"))
-        #expect(map.outcome([a, Waypoint(try map.coordinate("A", north: 5_000))]) == .offRoad(waypoint: 1))
+        #expect(map.outcome([a, Waypoint(try map.coordinate("A", north: 6_000))]) == .offRoad(waypoint: 1))
         #expect(map.outcome([a]) == .invalid("a route needs a start and a destination"))
         for odd in [Double.nan, .infinity, 91] {
             guard case .invalid = map.outcome([a, Waypoint(Coordinate(latitude: odd, longitude: 0))]) else {
@@ -236,9 +236,11 @@ struct DrawnMapTests {
     @Test("islands are not connected; a road that leads nowhere is left for the next one")
     func islands() throws {
         let apart = try ASCIIMap("A---B" + String(repeating: " ", count: 30) + "C---D", ways: ["AB": road, "CD": road])
-        #expect(
-            apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
-                == .unreachable(waypoint: 1))
+        let outcome = apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
+        guard case .unreachable = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
         let near = try ASCIIMap(
             """
             A---B---C

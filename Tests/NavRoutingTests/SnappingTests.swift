@@ -64,9 +64,58 @@ struct SnappingTests {
         drawing += "\n\n\n\n\n1                                          2\n"
         roads.append(("12", road))
         let map = try ASCIIMap(drawing, gridMetres: 20, roads: roads, nodes: [:], restrictions: [])
-        let route = try map.route([Waypoint(try map.coordinate("a")), Waypoint(try map.coordinate("2"))])
+        let ends = [Waypoint(try map.coordinate("a")), Waypoint(try map.coordinate("2"))]
+        let route = try map.route(ends)
         #expect(map.names(of: route) == ["12"])
-        #expect(route.waypoints[0].snapDistance > 150)
+        let distance = route.waypoints[0].snapDistance
+        #expect(distance > 150)
+        // Where it must not be left so far behind, the distance is told of the road beyond the island and not of the island.
+        let outcome = map.router().route(RouteRequest(waypoints: ends, snapRadius: 100), workspace: SearchWorkspace())
+        guard case .unreachable(waypoint: 0, let nearest?) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(abs(nearest - distance) < 1)
+    }
+
+    @Test(
+        "an end is moved to a road as far as its own limit, else the request's, and no farther", arguments: [0, 1, 2])
+    func limits(of waypoint: Int) throws {
+        let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
+        func outcome(_ metres: Double, radius: Double? = nil, position: Double? = nil) throws -> RouteOutcome {
+            var waypoints = try ["A", "B", "C"].map { Waypoint(try map.coordinate($0)) }
+            waypoints[waypoint] = Waypoint(
+                try map.coordinate(["A", "B", "C"][waypoint], north: metres), radius: radius)
+            return map.router().route(
+                RouteRequest(waypoints: waypoints, positionSnapRadius: position), workspace: SearchWorkspace())
+        }
+        func isMoved(_ outcome: RouteOutcome) -> Bool { if case .found = outcome { true } else { false } }
+        func tells(_ outcome: RouteOutcome, _ metres: Double) -> Bool {
+            guard case .offRoad(waypoint, let nearest?) = outcome else { return false }
+            return abs(nearest - metres) < 2
+        }
+        #expect(isMoved(try outcome(495)))
+        #expect(tells(try outcome(505), 505))
+        #expect(isMoved(try outcome(700, radius: 705)), "who asks may allow more")
+        #expect(tells(try outcome(60, radius: 50), 60), "and less")
+        #expect(isMoved(try outcome(300, position: 150)) == (waypoint > 0), "only the start is the vehicle's position")
+        #expect(try outcome(7_000) == .offRoad(waypoint: waypoint), "farther than the next road is looked for")
+    }
+
+    @Test("the direction of a vehicle beside the roads is a hint: it need not be that of any road around it")
+    func parkedAcross() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
+        let position = Waypoint(try map.coordinate("B", north: 60), bearing: 0)
+        func outcome(_ limit: Double?) throws -> RouteOutcome {
+            map.router().route(
+                RouteRequest(waypoints: [position, Waypoint(try map.coordinate("C"))], positionSnapRadius: limit),
+                workspace: SearchWorkspace())
+        }
+        guard case .found = try outcome(150) else {
+            Issue.record("no route from where the vehicle is parked")
+            return
+        }
+        #expect(try outcome(nil) == .offRoad(waypoint: 0), "the direction of a place is what is asked for")
     }
 
     /// A street and a track some metres beside it; both lead to the road in the east.

@@ -100,6 +100,10 @@ struct DirectionReader {
         let isForward = direction == .forward
         road.lanes = LaneTags.count(tags, strings, direction)
         road.turnLanes = LaneTags.turns(tags, direction)
+        if road.turnLanes != 0 {
+            road.lanesClosedToCars = LaneTags.closed(LaneTags.carKeys, tags, strings, direction)
+            road.lanesClosedToTrucks = LaneTags.closed(LaneTags.truckKeys, tags, strings, direction)
+        }
         // A sign without a direction can only be meant for the one direction of a one-way road.
         let isOneWay = LaneTags.isOneWay(tags)
         func sign(_ own: TagKey, _ undirected: TagKey) -> UInt32 {

@@ -33,6 +33,8 @@ package struct RoadDirection: Sendable, Hashable {
     package var truckSpeedLimit: Float = 0
     /// Tonnes, 0 without a limit.
     package var maximumAxleLoad: Float = 0
+    /// The lanes that are closed to cars, and to trucks: the first is the leftmost, and the lowest bit.
+    package var lanesClosedToCars: UInt16 = 0, lanesClosedToTrucks: UInt16 = 0
     /// Two letters, 0 unknown.
     package var country: UInt16 = 0
     /// The conditions and restrictions of certain times.
@@ -53,10 +55,23 @@ package struct RoadDirection: Sendable, Hashable {
             maximumLength: maximumLength > 0 ? maximumLength : nil,
             maximumWeight: maximumWeight > 0 ? maximumWeight : nil, crossingTime: crossingTime > 0 ? crossingTime : nil,
             name: strings[name], reference: strings[reference], destination: strings[destination],
-            destinationReference: strings[destinationReference], turnLanes: strings[turnLanes],
+            destinationReference: strings[destinationReference], turnLanes: markedLanes(strings),
             truckSpeedLimit: truckSpeedLimit > 0 ? truckSpeedLimit : nil,
             maximumAxleLoad: maximumAxleLoad > 0 ? maximumAxleLoad : nil,
             destinationReferenceTo: strings[destinationReferenceTo], destinationLanes: strings[destinationLanes],
             country: CountryCode.text(country), conditions: conditions)
+    }
+
+    /// Returns the arrows of the lanes, with a mark at those that are closed to cars or trucks.
+    private func markedLanes(_ strings: StringTable) -> String {
+        let text = strings[turnLanes]
+        guard !text.isEmpty, lanesClosedToCars | lanesClosedToTrucks != 0 else { return text }
+        return text.split(separator: "|", omittingEmptySubsequences: false).enumerated().map { index, lane in
+            var words = lane.isEmpty ? [] : [String(lane)]
+            guard index < UInt16.bitWidth else { return String(lane) }
+            if lanesClosedToCars >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToCars) }
+            if lanesClosedToTrucks >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToTrucks) }
+            return words.joined(separator: ";")
+        }.joined(separator: "|")
     }
 }

@@ -209,4 +209,55 @@ package enum LaneTags {
         if tags.has(own) { return tags[own] }
         return isOneWay(tags) ? tags[.turn__lanes] : 0
     }
+
+    /// A tag with a value per lane, in both directions' spelling and that for each.
+    package typealias Keys = (both: TagKey, forward: TagKey, backward: TagKey)
+
+    /// The tags that say which lanes cars may use, the most general first.
+    package static let carKeys: [Keys] = [
+        (.access__lanes, .access__lanes__forward, .access__lanes__backward),
+        (.vehicle__lanes, .vehicle__lanes__forward, .vehicle__lanes__backward),
+        (.motor_vehicle__lanes, .motor_vehicle__lanes__forward, .motor_vehicle__lanes__backward),
+        (.motorcar__lanes, .motorcar__lanes__forward, .motorcar__lanes__backward),
+    ]
+    /// The same for trucks.
+    package static let truckKeys: [Keys] =
+        carKeys.dropLast() + [(.hgv__lanes, .hgv__lanes__forward, .hgv__lanes__backward)]
+    /// The tags that keep lanes for others: a lane that is designated there is closed unless a tag of the vehicle opens it.
+    private static let reservingKeys: [Keys] = [
+        (.bus__lanes, .bus__lanes__forward, .bus__lanes__backward),
+        (.psv__lanes, .psv__lanes__forward, .psv__lanes__backward),
+        (.bicycle__lanes, .bicycle__lanes__forward, .bicycle__lanes__backward),
+        (.hov__lanes, .hov__lanes__forward, .hov__lanes__backward),
+    ]
+
+    /// Returns the lanes of a direction that are closed by such keys: the first is the leftmost, and the lowest bit.
+    ///
+    /// A lane for vehicles with several people in them counts as closed: how many sit in the car is not known.
+    package static func closed(
+        _ keys: [Keys], _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
+    ) -> UInt16 {
+        var closed: UInt16 = 0
+        func forEachLane(_ keys: Keys, _ body: (UInt16, String) -> Void) {
+            let own = direction == .forward ? keys.forward : keys.backward
+            guard let key = tags.has(own) ? own : isOneWay(tags) && tags.has(keys.both) ? keys.both : nil else {
+                return
+            }
+            for (lane, value) in strings[tags[key]].split(separator: "|", omittingEmptySubsequences: false).enumerated()
+            where lane < UInt16.bitWidth && !value.isEmpty {
+                body(1 << UInt16(lane), String(value))
+            }
+        }
+        for keys in reservingKeys { forEachLane(keys) { if $1 == "designated" { closed |= $0 } } }
+        for keys in keys {
+            forEachLane(keys) { lane, value in
+                switch value {
+                case "no", "private", "emergency", "agricultural", "forestry": closed |= lane
+                case "yes", "designated", "permissive", "destination", "official": closed &= ~lane
+                default: break
+                }
+            }
+        }
+        return closed
+    }
 }

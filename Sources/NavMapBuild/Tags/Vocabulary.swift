@@ -30,6 +30,15 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case maxheight__physical, maxwidth__physical, maxheight__signed
     case destination__ref__to, destination__street, destination__lanes
     case destination__lanes__forward, destination__lanes__backward
+    case access__lanes, access__lanes__forward, access__lanes__backward
+    case vehicle__lanes, vehicle__lanes__forward, vehicle__lanes__backward
+    case motor_vehicle__lanes, motor_vehicle__lanes__forward, motor_vehicle__lanes__backward
+    case motorcar__lanes, motorcar__lanes__forward, motorcar__lanes__backward
+    case hgv__lanes, hgv__lanes__forward, hgv__lanes__backward
+    case bus__lanes, bus__lanes__forward, bus__lanes__backward
+    case psv__lanes, psv__lanes__forward, psv__lanes__backward
+    case bicycle__lanes, bicycle__lanes__forward, bicycle__lanes__backward
+    case hov__lanes, hov__lanes__forward, hov__lanes__backward
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
     case construction, oneway__vehicle, width, est_width

@@ -507,18 +507,23 @@ public struct ErrorInfo: Message {
     public var retryable: Bool?
     /// Road or map tiles that were missing, when the code is MISSING_TILES.
     public var missingTiles: [TileKey]
+    /// Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
+    /// NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
+    public var nearestRoadM: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         code: ErrorCode? = nil,
         message: String? = nil,
         retryable: Bool? = nil,
-        missingTiles: [TileKey] = []
+        missingTiles: [TileKey] = [],
+        nearestRoadM: Double? = nil
     ) {
         self.code = code
         self.message = message
         self.retryable = retryable
         self.missingTiles = missingTiles
+        self.nearestRoadM = nearestRoadM
     }
 }
 
@@ -527,7 +532,7 @@ extension ErrorInfo: WireMessage {
     public static var fullName: String { "navbus.v1.ErrorInfo" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7cadcf7a7ae4449e }
+    public static var schemaFingerprint: UInt64 { 0x5b358087b7fee78e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -566,6 +571,10 @@ extension ErrorInfo: WireMessage {
             c.pointee.n_missing_tiles = missingTiles.count
             c.pointee.missing_tiles = Wire.messages(missingTiles, arena)
         }
+        if let value = nearestRoadM {
+            c.pointee.nearest_road_m = value
+            c.pointee.has_nearest_road_m = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__ErrorInfo>) throws(MessageError) {
@@ -573,6 +582,7 @@ extension ErrorInfo: WireMessage {
         message = try Wire.string(c.pointee.message, "navbus.v1.ErrorInfo.message")
         retryable = c.pointee.has_retryable != 0 ? c.pointee.retryable != 0 : nil
         missingTiles = try Wire.messages(c.pointee.missing_tiles, c.pointee.n_missing_tiles)
+        nearestRoadM = c.pointee.has_nearest_road_m != 0 ? c.pointee.nearest_road_m : nil
     }
 }
 

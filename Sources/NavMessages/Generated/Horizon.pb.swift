@@ -117,7 +117,7 @@ extension Horizon: WireMessage {
     public static var fullName: String { "navbus.v1.Horizon" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x70b7ab88ab10d254 }
+    public static var schemaFingerprint: UInt64 { 0x27e0690785718c72 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -254,7 +254,7 @@ extension HorizonPath: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPath" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe15e7273383d00cb }
+    public static var schemaFingerprint: UInt64 { 0x2e617fc126c935cb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -538,7 +538,7 @@ extension HorizonPoint: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPoint" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7d05232011a16d9f }
+    public static var schemaFingerprint: UInt64 { 0xf9c71aee3d985318 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

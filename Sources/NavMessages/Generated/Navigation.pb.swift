@@ -509,6 +509,11 @@ public struct RouteProgress: Message {
     public var deviationProbability: Double?
     /// Where the speed limit comes from.
     public var limitSource: LimitSource?
+    /// Lanes before the next junction from left to right, while it is approached on the route; none where they are not known. The junction need
+    /// not be one with a maneuver.
+    public var lanes: [Lane]
+    /// Distance to that junction in m; absent without lanes.
+    public var lanesDistanceM: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -552,7 +557,9 @@ public struct RouteProgress: Message {
         source: PositionSource? = nil,
         waypointsRemaining: UInt32? = nil,
         deviationProbability: Double? = nil,
-        limitSource: LimitSource? = nil
+        limitSource: LimitSource? = nil,
+        lanes: [Lane] = [],
+        lanesDistanceM: Double? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -595,6 +602,8 @@ public struct RouteProgress: Message {
         self.waypointsRemaining = waypointsRemaining
         self.deviationProbability = deviationProbability
         self.limitSource = limitSource
+        self.lanes = lanes
+        self.lanesDistanceM = lanesDistanceM
     }
 }
 
@@ -603,7 +612,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb2e5cb1d626cbf1c }
+    public static var schemaFingerprint: UInt64 { 0x32dd274e80e2d2a0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -787,6 +796,14 @@ extension RouteProgress: WireMessage {
             c.pointee.limit_source = Navbus__V1__LimitSource(rawValue: UInt32(bitPattern: value.rawValue))
             c.pointee.has_limit_source = 1
         }
+        if !lanes.isEmpty {
+            c.pointee.n_lanes = lanes.count
+            c.pointee.lanes = Wire.messages(lanes, arena)
+        }
+        if let value = lanesDistanceM {
+            c.pointee.lanes_distance_m = value
+            c.pointee.has_lanes_distance_m = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteProgress>) throws(MessageError) {
@@ -831,6 +848,8 @@ extension RouteProgress: WireMessage {
         waypointsRemaining = c.pointee.has_waypoints_remaining != 0 ? c.pointee.waypoints_remaining : nil
         deviationProbability = c.pointee.has_deviation_probability != 0 ? c.pointee.deviation_probability : nil
         limitSource = c.pointee.has_limit_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.limit_source.rawValue)) : nil
+        lanes = try Wire.messages(c.pointee.lanes, c.pointee.n_lanes)
+        lanesDistanceM = c.pointee.has_lanes_distance_m != 0 ? c.pointee.lanes_distance_m : nil
     }
 }
 

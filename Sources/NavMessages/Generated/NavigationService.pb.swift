@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x74cc310898ca4e97 }
+    public static var schemaFingerprint: UInt64 { 0xe8170bf83a6c76c0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -235,7 +235,7 @@ extension SelectPreviewResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SelectPreviewResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x44cff23f5b66723a }
+    public static var schemaFingerprint: UInt64 { 0xc55f148a1f0445b0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -380,7 +380,7 @@ extension StartNavigationResponse: WireMessage {
     public static var fullName: String { "navbus.v1.StartNavigationResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcd10076f4facbfab }
+    public static var schemaFingerprint: UInt64 { 0x45bad580f32cf5ae }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -458,7 +458,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x3d5f5eb9031c9a3b }
+    public static var schemaFingerprint: UInt64 { 0x70fa98d9914f1f91 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -542,7 +542,7 @@ extension SetRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x074477ae2b1d4a08 }
+    public static var schemaFingerprint: UInt64 { 0x97f180cec33e27cd }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -768,7 +768,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7b7f1954f66588a7 }
+    public static var schemaFingerprint: UInt64 { 0x0c1f909866fdcd6e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -888,7 +888,7 @@ extension RerouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc32269ec783cf287 }
+    public static var schemaFingerprint: UInt64 { 0x1490489237bc5bab }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1002,7 +1002,7 @@ extension SelectAlternativeResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SelectAlternativeResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x159de51f1ace1e30 }
+    public static var schemaFingerprint: UInt64 { 0x211ee0cfd79ce4d1 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1125,7 +1125,7 @@ extension AcceptFasterRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptFasterRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5f79b73e4281bc17 }
+    public static var schemaFingerprint: UInt64 { 0x2af76e8d64c02f86 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1239,7 +1239,7 @@ extension AdvanceLegResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AdvanceLegResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfb7f445850b79cd5 }
+    public static var schemaFingerprint: UInt64 { 0xd7f12220a4b51792 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1356,7 +1356,7 @@ extension SkipWaypointResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SkipWaypointResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc86f8488878c2186 }
+    public static var schemaFingerprint: UInt64 { 0xce6fdad168b6718f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1467,7 +1467,7 @@ extension RefreshRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RefreshRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x87e10a69ac0bef22 }
+    public static var schemaFingerprint: UInt64 { 0xc24c620fb28c9fcb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1602,7 +1602,7 @@ extension RouteCoverageResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RouteCoverageResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x91f1a2f4ecb921c8 }
+    public static var schemaFingerprint: UInt64 { 0x03e1eea92a7a8e2e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1735,7 +1735,7 @@ extension GetHorizonResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetHorizonResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbde510f7f0482213 }
+    public static var schemaFingerprint: UInt64 { 0xce9d20023cac40ce }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -1139,7 +1139,7 @@ extension GetSchemaResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetSchemaResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x31159641b4ae8d50 }
+    public static var schemaFingerprint: UInt64 { 0xbe89430f7c990702 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1385,7 +1385,7 @@ extension GetParametersResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetParametersResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd52ba1f2404bbc7c }
+    public static var schemaFingerprint: UInt64 { 0x2db2e6a24d9315be }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1499,7 +1499,7 @@ extension SetParametersResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SetParametersResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6edd51ff6fe4b1df }
+    public static var schemaFingerprint: UInt64 { 0x68546b8c86deea4c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1962,7 +1962,7 @@ extension ChangeStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.ChangeStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5db6c5db1d0c65cd }
+    public static var schemaFingerprint: UInt64 { 0xdaaf14c10384e1bb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

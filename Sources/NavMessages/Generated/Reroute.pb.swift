@@ -341,7 +341,7 @@ extension RerouteEvent: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteEvent" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x7fe14a1739626e0c }
+    public static var schemaFingerprint: UInt64 { 0x08344f66d11f9202 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -509,7 +509,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbd82a53d69bece3c }
+    public static var schemaFingerprint: UInt64 { 0xb2e1a3ef04894cda }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -652,7 +652,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x3355ac01dae78b02 }
+    public static var schemaFingerprint: UInt64 { 0x03a8e5c8344c5b0f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -864,7 +864,7 @@ extension AlternativeSwitch: WireMessage {
     public static var fullName: String { "navbus.v1.AlternativeSwitch" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf24422f3b5ce65f6 }
+    public static var schemaFingerprint: UInt64 { 0x61215b736427ed0a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1014,7 +1014,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x57a4d6defd60ed72 }
+    public static var schemaFingerprint: UInt64 { 0x1351173bf8c578e8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1169,7 +1169,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2563b751a9a4e2d4 }
+    public static var schemaFingerprint: UInt64 { 0x85b142d76d5470d9 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -464,7 +464,7 @@ public struct Waypoint: Message {
     public var course: Double?
     /// How far the road may deviate from course in radians, 0 to pi.
     public var courseToleranceRad: Double?
-    /// How far the road may be in m.
+    /// How far the road may be in m; absent: as configured (snap.max_m, snap.position_max_m).
     public var radiusM: Double?
     /// Whether the vehicle must arrive with the place on the kerb side.
     public var curbside: Bool?
@@ -813,7 +813,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0a2bd9400d893fc1 }
+    public static var schemaFingerprint: UInt64 { 0x1c9eeaee9f2d6294 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -979,7 +979,7 @@ extension RouteLeg: WireMessage {
     public static var fullName: String { "navbus.v1.RouteLeg" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb924c5a29b5744ea }
+    public static var schemaFingerprint: UInt64 { 0x6fb8c8a82d1cf48d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1123,7 +1123,7 @@ extension RouteStep: WireMessage {
     public static var fullName: String { "navbus.v1.RouteStep" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x12b64df364d0a3ad }
+    public static var schemaFingerprint: UInt64 { 0x200c6c0d5e8e8449 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1371,7 +1371,7 @@ extension Intersection: WireMessage {
     public static var fullName: String { "navbus.v1.Intersection" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xce55087d48f3eed2 }
+    public static var schemaFingerprint: UInt64 { 0x22c7147fe0b4fca6 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1451,18 +1451,22 @@ public struct Lane: Message {
     public var active: Bool?
     /// Which of its directions the maneuver takes.
     public var validIndication: LaneIndication?
+    /// Whether it is closed to the vehicle, as a bus lane is to a car; then it is not valid.
+    public var closed: Bool?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         indications: [LaneIndication] = [],
         valid: Bool? = nil,
         active: Bool? = nil,
-        validIndication: LaneIndication? = nil
+        validIndication: LaneIndication? = nil,
+        closed: Bool? = nil
     ) {
         self.indications = indications
         self.valid = valid
         self.active = active
         self.validIndication = validIndication
+        self.closed = closed
     }
 }
 
@@ -1471,7 +1475,7 @@ extension Lane: WireMessage {
     public static var fullName: String { "navbus.v1.Lane" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6aba9253f4657669 }
+    public static var schemaFingerprint: UInt64 { 0xcb9dc6ecbabc12f5 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1511,6 +1515,10 @@ extension Lane: WireMessage {
             c.pointee.valid_indication = Navbus__V1__LaneIndication(rawValue: UInt32(bitPattern: value.rawValue))
             c.pointee.has_valid_indication = 1
         }
+        if let value = closed {
+            c.pointee.closed = value ? 1 : 0
+            c.pointee.has_closed = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__Lane>) throws(MessageError) {
@@ -1518,6 +1526,7 @@ extension Lane: WireMessage {
         valid = c.pointee.has_valid != 0 ? c.pointee.valid != 0 : nil
         active = c.pointee.has_active != 0 ? c.pointee.active != 0 : nil
         validIndication = c.pointee.has_valid_indication != 0 ? LaneIndication(rawValue: Int32(bitPattern: c.pointee.valid_indication.rawValue)) : nil
+        closed = c.pointee.has_closed != 0 ? c.pointee.closed != 0 : nil
     }
 }
 
@@ -2380,7 +2389,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xec946874d6647b14 }
+    public static var schemaFingerprint: UInt64 { 0x0b571d46597c8649 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

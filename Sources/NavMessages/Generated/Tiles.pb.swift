@@ -672,7 +672,7 @@ extension Region: WireMessage {
     public static var fullName: String { "navbus.v1.Region" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0a5d7eb9be8dd908 }
+    public static var schemaFingerprint: UInt64 { 0xc567961f26779bc4 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -780,7 +780,7 @@ extension RegionEvent: WireMessage {
     public static var fullName: String { "navbus.v1.RegionEvent" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5d8779d20d610992 }
+    public static var schemaFingerprint: UInt64 { 0x20bc7c22ae73b99d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -967,7 +967,7 @@ extension GetTileResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetTileResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x720eaccac5d421f6 }
+    public static var schemaFingerprint: UInt64 { 0xa7a0cb1e73d5eab6 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1107,7 +1107,7 @@ extension LoadRegionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.LoadRegionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4da8a955f654d379 }
+    public static var schemaFingerprint: UInt64 { 0x347562c8c8c06693 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1233,7 +1233,7 @@ extension ListRegionsResponse: WireMessage {
     public static var fullName: String { "navbus.v1.ListRegionsResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x50af9475a4aaec75 }
+    public static var schemaFingerprint: UInt64 { 0x888724c6a935d231 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1346,7 +1346,7 @@ extension GetRegionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetRegionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9598dac5848286c7 }
+    public static var schemaFingerprint: UInt64 { 0xad23b2aedf43b2b9 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1454,7 +1454,7 @@ extension RemoveRegionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RemoveRegionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb903058978ed4647 }
+    public static var schemaFingerprint: UInt64 { 0x8ae70c238898b70c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1588,7 +1588,7 @@ extension UpdateRegionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.UpdateRegionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6e4cade9f2bfb836 }
+    public static var schemaFingerprint: UInt64 { 0x5390fd3d12b69980 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1700,7 +1700,7 @@ extension CancelLoadResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CancelLoadResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfbec809c51db76a4 }
+    public static var schemaFingerprint: UInt64 { 0x40a911767dde0799 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1824,7 +1824,7 @@ extension EstimateRegionResponse: WireMessage {
     public static var fullName: String { "navbus.v1.EstimateRegionResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2e1999a3ac3e1eab }
+    public static var schemaFingerprint: UInt64 { 0x786bf76cae5ea22d }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1969,7 +1969,7 @@ extension TileCoverageResponse: WireMessage {
     public static var fullName: String { "navbus.v1.TileCoverageResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5eb22eed3b6d1e0e }
+    public static var schemaFingerprint: UInt64 { 0x09575d1d6bffe3e7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -2252,7 +2252,7 @@ extension PurgeResponse: WireMessage {
     public static var fullName: String { "navbus.v1.PurgeResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa84e9b0336a84073 }
+    public static var schemaFingerprint: UInt64 { 0x153a27844a676532 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -254,6 +254,10 @@ public struct RouteProgress: Sendable, Equatable {
     /// The road here: of the route, and off the route the one that the vehicle is on; nil off the roads.
     public var attributes: RoadAttributes?
     public var nextManeuver: Maneuver?
+    /// The lanes before the junction that is approached on the route, from left to right; empty where none are known.
+    public var lanes: [Lane] = []
+    /// Metres to that junction; nil without lanes.
+    public var lanesDistance: Double?
     public var visualInstruction: InstructionID?
     public var spokenInstruction: InstructionID?
     public var position: VehiclePosition

@@ -139,11 +139,15 @@ public struct RouteFailure: Sendable, Equatable, Error {
     public var message: String
     /// Tiles without which the question cannot be settled.
     public var missingTiles: [RoadTileID]
+    /// Metres from the place that is too far from a road to the next one from which the route can be driven; nil where none is near, and
+    /// for codes but ``Code/noRoute`` and ``Code/noRoadNearby``.
+    public var nearestRoad: Double?
 
-    public init(code: Code, message: String, missingTiles: [RoadTileID] = []) {
+    public init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {
         self.code = code
         self.message = message
         self.missingTiles = missingTiles
+        self.nearestRoad = nearestRoad
     }
 
     /// Whether the same request may succeed later.

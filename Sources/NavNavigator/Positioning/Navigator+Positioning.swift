@@ -56,7 +56,7 @@ extension Navigator {
         lastPosition = position
         now = event.stamp
         publish(.position(position), event)
-        if let order = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
+        if let order = search.startDue(at: event.stamp, position, isPrecise: canStart(at: position)) {
             begin(order, from: position, event)
         }
         followTrip(position, event)

@@ -21,7 +21,7 @@ extension Navigator {
         request(
             query(
                 id, .calculate, [start] + order.waypoints, order.preferences, at: event.stamp,
-                alternatives: min(max(order.alternatives, 0), 2)),
+                startsHere: order.origin == nil && here != nil, alternatives: min(max(order.alternatives, 0), 2)),
             for: .calculation(calculation), cause: event.causeSequence, event)
     }
 

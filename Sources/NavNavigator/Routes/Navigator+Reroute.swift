@@ -29,7 +29,7 @@ extension Navigator {
         }
         // A predicted position cannot be off-route.
         guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
-            search.mayReroute(at: event.stamp, position.coordinate)
+            search.mayReroute(at: event.stamp, position)
         else { return }
         search.consider(draft(reason, from: position, event))
         ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)
@@ -123,11 +123,13 @@ extension Navigator {
 
     func query(
         _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ preferences: RoutePreferences,
-        at stamp: Timestamp,
-        alternatives: Int = 0, to current: Route? = nil
+        at stamp: Timestamp, startsHere: Bool = true, alternatives: Int = 0, to current: Route? = nil
     ) -> RouteQuery {
         RouteQuery(
-            requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: preferences.options),
+            requestID: id, purpose: purpose,
+            request: RouteRequest(
+                waypoints: waypoints, snapRadius: config.snapRadius,
+                positionSnapRadius: startsHere ? config.positionSnapRadius : nil, options: preferences.options),
             vehicle: preferences.vehicle, allowsOnline: preferences.allowsOnline, usesTraffic: preferences.usesTraffic,
             wording: preferences.wording(config.wording), alternatives: alternatives, current: current,
             deadline: stamp.advanced(bySeconds: config.rerouteDeadline))

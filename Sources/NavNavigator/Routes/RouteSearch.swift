@@ -50,6 +50,13 @@ struct RouteSearch {
         var origin: VehiclePosition?
     }
 
+    /// What a request failed for, where an event tells that it is there.
+    private enum Lack {
+        case tiles
+        /// A road under the vehicle.
+        case road
+    }
+
     private enum State {
         case idle
         /// A trip is wanted; a position from which it can start is missing.
@@ -61,8 +68,8 @@ struct RouteSearch {
         case waiting(Request)
         /// A route was found; whether it comes into force is being decided.
         case proposing(Request)
-        /// The last request failed; the next may be made at `until`, or once tiles have arrived when they were missing.
-        case pausing(Purpose, until: Timestamp, lacksTiles: Bool)
+        /// The last request failed; the next may be made at `until`, or once what it lacked is there.
+        case pausing(Purpose, until: Timestamp, lacking: Lack?)
         /// The request makes no sense from where the vehicle is: nothing is asked until it is back on its route.
         case abandoned
     }
@@ -118,22 +125,29 @@ struct RouteSearch {
     }
 
     /// The trip that is to be requested now that there is a position.
-    func startDue(at stamp: Timestamp, isPrecise: Bool) -> TripOrder? {
+    func startDue(at stamp: Timestamp, _ position: VehiclePosition, isPrecise: Bool) -> TripOrder? {
         switch state {
         case .awaitingPosition(let order): isPrecise ? order : nil
-        case .pausing(.start(let order), let until, _): stamp >= until ? order : nil
+        case .pausing(.start(let order), let until, let lack): isOver(until, lack, stamp, position) ? order : nil
         case .idle, .drafting, .denied, .waiting, .proposing, .pausing, .abandoned: nil
         }
     }
 
+    /// Whether the pause after a failure is over.
+    private func isOver(_ until: Timestamp, _ lack: Lack?, _ stamp: Timestamp, _ position: VehiclePosition) -> Bool {
+        stamp >= until || lack == .road && position.road != nil
+    }
+
     /// Whether a deviation may lead to a request now.
-    func mayReroute(at stamp: Timestamp, _ coordinate: Coordinate) -> Bool {
+    func mayReroute(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         switch state {
         case .idle:
             guard let lastReroute else { return true }
             return stamp.seconds(since: lastReroute.stamp) >= spaced(config.rerouteCooldown)
-                && Geodesy.distance(lastReroute.coordinate, coordinate) >= spaced(config.rerouteMinimumMovement)
-        case .pausing(.reroute, let until, _), .denied(let until): return stamp >= until
+                && Geodesy.distance(lastReroute.coordinate, position.coordinate)
+                    >= spaced(config.rerouteMinimumMovement)
+        case .pausing(.reroute, let until, let lack): return isOver(until, lack, stamp, position)
+        case .denied(let until): return stamp >= until
         case .awaitingPosition, .drafting, .waiting, .proposing, .pausing, .abandoned: return false
         }
     }
@@ -199,7 +213,7 @@ struct RouteSearch {
     /// Notes that a found route was refused: the next one is asked for after some seconds.
     mutating func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
         refusals += 1
-        state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacksTiles: false)
+        state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacking: nil)
     }
 
     /// Notes a failure; the moment from which on it is tried again, nil when it is not.
@@ -222,8 +236,15 @@ struct RouteSearch {
         var pause = config.rerouteBackoffFirst
         for _ in 0..<min(failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
         failures += 1
+        var lack: Lack?
+        if !failure.missingTiles.isEmpty { lack = .tiles }
+        if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
+            // Far from any road no time helps, only a road.
+            lack = .road
+            pause = max(pause, config.rerouteBackoffLongest)
+        }
         let next = stamp.advanced(bySeconds: pause)
-        state = .pausing(request.purpose, until: next, lacksTiles: !failure.missingTiles.isEmpty)
+        state = .pausing(request.purpose, until: next, lacking: lack)
         return next
     }
 
@@ -241,8 +262,8 @@ struct RouteSearch {
 
     /// Notes that tiles arrived: a request that lacked them need not wait any longer.
     mutating func noteTiles(at stamp: Timestamp) {
-        if case .pausing(let purpose, _, lacksTiles: true) = state {
-            state = .pausing(purpose, until: stamp, lacksTiles: false)
+        if case .pausing(let purpose, _, lacking: .tiles) = state {
+            state = .pausing(purpose, until: stamp, lacking: nil)
         }
     }
 
@@ -250,9 +271,9 @@ struct RouteSearch {
     mutating func moveClock(by nanoseconds: Int64) {
         lastReroute?.stamp.move(by: nanoseconds)
         switch state {
-        case .pausing(let purpose, var until, let lacksTiles):
+        case .pausing(let purpose, var until, let lack):
             until.move(by: nanoseconds)
-            state = .pausing(purpose, until: until, lacksTiles: lacksTiles)
+            state = .pausing(purpose, until: until, lacking: lack)
         case .denied(var until):
             until.move(by: nanoseconds)
             state = .denied(until: until)

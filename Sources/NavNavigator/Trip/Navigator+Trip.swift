@@ -67,9 +67,10 @@ extension Navigator {
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
         self.request(
-            query(id, .start, [first] + wanted.order.waypoints, wanted.order.preferences, at: event.stamp),
-            for: .search,
-            cause: event.causeSequence, event)
+            query(
+                id, .start, [first] + wanted.order.waypoints, wanted.order.preferences, at: event.stamp,
+                startsHere: wanted.order.origin == nil && position != nil),
+            for: .search, cause: event.causeSequence, event)
     }
 
     private func setRoute(

@@ -382,6 +382,8 @@ final class Trip {
         let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
         let legDuration = times.duration(from: nearest, toEndOf: currentLeg) + detour * pace
         let edge = isSnapped ? route.edges[times.edge(at: offset, in: currentLeg)] : nil
+        let reach = max((position.speed ?? 0) * config.laneApproach, config.laneApproachDistance)
+        let approach = isSnapped ? guidance.lanes(in: offset...max(min(offset + reach, legEnd), offset)) : nil
         return RouteProgress(
             offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
             point: route.line.segment(at: offset), distanceRemaining: max(route.length - nearest, 0) + detour,
@@ -393,7 +395,8 @@ final class Trip {
                 ? legDuration : max(times.duration(from: nearest, to: stepEnd, in: currentLeg), 0) + detour * pace,
             deviation: deviation, trafficDelayRemaining: times.delay(from: nearest, in: currentLeg),
             edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
-            nextManeuver: next?.maneuver,
+            nextManeuver: next?.maneuver, lanes: approach?.lanes ?? [],
+            lanesDistance: approach.map { $0.routeOffset - offset },
             visualInstruction: isOff && !isThere ? nil : banner?.id, spokenInstruction: spokenID, position: position,
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,

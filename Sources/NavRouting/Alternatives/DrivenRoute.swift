@@ -14,9 +14,7 @@ struct DrivenRoute {
     /// Nil when the vehicle is not on the route, when the route has other waypoints ahead than the request, or when it
     /// leads over edges that the graph lacks.
     init?(_ route: Route, _ metric: Metric, _ request: RouteRequest, _ snapper: Snapper) {
-        guard let first = request.waypoints.first, request.waypoints.count >= 2, first.coordinate.isValid,
-            (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius)
-        else { return nil }
+        guard request.fault == nil, let first = request.waypoints.first else { return nil }
         let graph = metric.turns.graph
         var paths: [LegPath] = []
         for (index, piece) in route.edges.enumerated() {
@@ -35,7 +33,7 @@ struct DrivenRoute {
         let ahead = request.waypoints.count - 1
         guard paths.count >= ahead else { return nil }
         paths.removeFirst(paths.count - ahead)
-        for hit in snapper.nearest(first, radius: request.snapRadius) {
+        for hit in snapper.nearest(first, radius: request.snapRadius(of: 0)) {
             guard let place = paths[0].edges.firstIndex(of: hit.edge) else { continue }
             if place == 0, hit.offset < paths[0].start.offset - Self.tolerance { continue }
             if place == paths[0].edges.count - 1, hit.offset > paths[0].end.offset + Self.tolerance { continue }

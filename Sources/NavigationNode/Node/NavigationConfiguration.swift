@@ -180,6 +180,13 @@ package struct NavigationConfiguration: NodeConfiguration {
             .integer(
                 "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
                 "Fixes in the wrong direction that tell of it."),
+            .number(
+                "snap.max_m", \.navigator.snapRadius, in: 0...10_000,
+                "Greatest distance that a place of a route is moved to a road, metres; a request may give another one (radius_m)."
+            ),
+            .number(
+                "snap.position_max_m", \.navigator.positionSnapRadius, in: 0...10_000,
+                "The same for the vehicle's position as the start of a route, metres."),
             .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route leads to a new one."),
             .number(
                 "reroute.cooldown_s", \.navigator.rerouteCooldown, in: 0...600,

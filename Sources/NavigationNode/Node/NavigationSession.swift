@@ -68,7 +68,7 @@ package final class NavigationSession {
     private let tiles: [RoadTileID]
     /// Why maps came into force before the journal began.
     private var early = EarlyMapCauses()
-    private var configuration: NavigationConfiguration
+    private(set) var configuration: NavigationConfiguration
     /// The trip that goes on, until the journal has begun.
     private var savedTrip: SavedTrip?
     /// The configured places that led to the trip; nil when a call did.

@@ -10,8 +10,8 @@ package import NavTileCache
 struct CoverageSurvey: Sendable {
     /// Comes back with the answer.
     var id: UInt64
-    /// The origin, the places passed and the end of the way, in order, at least two.
-    var places: [NavGeo.Coordinate]
+    /// The origin, the places passed and the end of the way where it is to be looked for, else the vehicle.
+    var request: RouteRequest
     /// The way, if it is known; nil when it is to be looked for.
     var line: NavGeo.Polyline?
     /// The length of the part behind, metres.
@@ -33,19 +33,20 @@ struct RouteCoverage: Sendable, Equatable {
     ///
     /// Without a way for want of tiles those along the straight lines count: around them it will be.
     init(_ survey: CoverageSurvey, on map: MapSnapshot, _ planner: RoutePlanner) {
+        let places = survey.request.waypoints.map(\.coordinate)
         var needed: [RoadTileID] = []
         var line = survey.line
         if line == nil {
             do throws(RouteFailure) {
-                line = try planner.route(survey.places, on: map).line
+                line = try planner.route(survey.request, on: map).line
             } catch {
                 needed = error.missingTiles
                 if error.code != .tilesNeeded { failure = error }
             }
         }
         var cache = CachePlanner(.navigation(survey.reach))
-        _ = cache.follow(PlannedLine(line ?? NavGeo.Polyline(survey.places)), cursor: survey.cursor)
-        if let start = survey.places.first { _ = cache.move(to: start) }
+        _ = cache.follow(PlannedLine(line ?? NavGeo.Polyline(places)), cursor: survey.cursor)
+        if let start = places.first { _ = cache.move(to: start) }
         var isMissing: Set<RoadTileID> = []
         for id in cache.wanted.compactMap({ RoadTileID($0.tile) }) {
             guard let isLoaded = map.graph.hasLoaded(id) else { continue }
@@ -82,22 +83,28 @@ extension NavigationSession {
             }
             let travelled = route.length - (spoken.progress?.distanceRemainingM ?? route.length)
             return CoverageSurvey(
-                id: id, places: [position ?? first], line: route.line, cursor: travelled, reach: reach)
+                id: id, request: RouteRequest(waypoints: [NavRouting.Waypoint(position ?? first)]), line: route.line,
+                cursor: travelled, reach: reach)
         }
-        var places = request.waypoints.compactMap { NavRouting.Waypoint($0)?.coordinate }
+        var places = request.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard places.count == request.waypoints.count, places.count <= RouteOrder.greatestCount else {
             throw RouteFailure(
                 code: .invalidRequest,
                 message: "a waypoint has no latitude and longitude in the world, or there are more than "
                     + "\(RouteOrder.greatestCount)")
         }
-        if places.count == 1 {
+        let startsHere = places.count == 1
+        if startsHere {
             guard let position else {
                 throw RouteFailure(code: .noPosition, message: "from where? no position is known: name two waypoints")
             }
-            places.insert(position, at: 0)
+            places.insert(NavRouting.Waypoint(position), at: 0)
         }
-        return CoverageSurvey(id: id, places: places, reach: reach)
+        let limits = configuration.navigator
+        let route = RouteRequest(
+            waypoints: places, snapRadius: limits.snapRadius,
+            positionSnapRadius: startsHere ? limits.positionSnapRadius : nil)
+        return CoverageSurvey(id: id, request: route, reach: reach)
     }
 }
 extension RouteCoverageResponse {

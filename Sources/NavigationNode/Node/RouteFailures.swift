@@ -8,15 +8,25 @@ extension RouteOutcome {
     package func route(of request: RouteRequest) throws(RouteFailure) -> Route {
         switch self {
         case .found(let route): return route
-        case .unreachable(let waypoint):
+        case .unreachable(let waypoint, let nearest):
+            let distance = nearest.map {
+                ": the next road from which the route can be driven is \(Int($0.rounded(.up))) m away"
+            }
             throw RouteFailure(
                 code: .noRoute,
-                message: "no road leads to \(RouteOutcome.place(waypoint, request)) for this vehicle")
-        case .offRoad(let waypoint):
+                message:
+                    "no road \(waypoint == 0 ? "leads from" : "leads to") \(RouteOutcome.place(waypoint, request)) for this vehicle"
+                    + (distance ?? ""), nearestRoad: nearest)
+        case .offRoad(let waypoint, let nearest):
+            let advice =
+                nearest.map {
+                    "the next one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a place nearer to a "
+                        + "road, or allow more"
+                } ?? "is it inside the map? (navbus map info)"
             throw RouteFailure(
                 code: .noRoadNearby,
                 message: "no road for this vehicle within \(RouteOutcome.radius(waypoint, request)) m of "
-                    + "\(RouteOutcome.place(waypoint, request)): is it inside the map? (navbus map info)")
+                    + "\(RouteOutcome.place(waypoint, request)): \(advice)", nearestRoad: nearest)
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(

@@ -45,6 +45,9 @@ package final class RoutePlanner {
     /// The answer that a provider's routes are, which were put on a map; nil without any.
     package func answer(_ query: RouteQuery, _ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
         guard let route = online.routes.first?.route else { return nil }
+        // A provider that heeds no limit may have moved an end too far: the search on board says how far.
+        let ends = route.waypoints.enumerated()
+        guard ends.allSatisfy({ $1.snapDistance <= query.request.snapRadius(of: $0) }) else { return nil }
         return .found(
             FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map), provider: .online)))
     }
@@ -58,9 +61,8 @@ package final class RoutePlanner {
         answer(query, try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
-    /// The fastest way of the node's vehicle between places, free of other preferences.
-    package func route(_ places: [Coordinate], on map: MapSnapshot) throws(RouteFailure) -> Route {
-        let request = RouteRequest(waypoints: places.map { Waypoint($0) })
+    /// The fastest way of the node's vehicle between waypoints, free of other preferences.
+    package func route(_ request: RouteRequest, on map: MapSnapshot) throws(RouteFailure) -> Route {
         return try map.router.route(request, workspace: workspace).route(of: request)
     }
 

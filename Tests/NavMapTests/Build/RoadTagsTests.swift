@@ -190,6 +190,27 @@ struct RoadTagsTests {
         #expect(ramp?.name == "N" && ramp?.reference == "A 4")
     }
 
+    @Test(
+        "lanes that are closed to cars or trucks are marked",
+        arguments: [
+            (["bus:lanes": "yes|yes|designated"], "left|through|right;no_car;no_truck"),
+            (["bus:lanes": "||designated", "motor_vehicle:lanes": "||yes"], "left|through|right"),
+            (["vehicle:lanes": "no||", "bicycle:lanes": "designated||"], "left;no_car;no_truck|through|right"),
+            (["access:lanes": "yes|no|yes", "hgv:lanes": "|yes|no"], "left|through;no_car|right;no_truck"),
+            (["hov:lanes": "designated|yes|yes"], "left;no_car;no_truck|through|right"),
+            (["psv:lanes:forward": "no|no|designated"], "left|through|right;no_car;no_truck"),
+            (["psv:lanes:backward": "designated|no|no"], "left|through|right"),
+        ])
+    func closedLanes(tags: [String: String], lanes: String) {
+        let street = ["highway": "primary", "oneway": "yes", "turn:lanes": "left|through|right"]
+        #expect(road(street.merging(tags) { $1 }).forward?.turnLanes == lanes)
+        let both = ["highway": "primary", "turn:lanes:forward": "left|through|right"]
+        let directed = Dictionary(
+            uniqueKeysWithValues: tags.map { ($0.hasSuffix("lanes") ? $0 + ":forward" : $0, $1) })
+        #expect(road(both.merging(directed) { $1 }).forward?.turnLanes == lanes)
+        #expect(road(both.merging(tags) { $1 }).forward?.turnLanes == (tags == directed ? lanes : "left|through|right"))
+    }
+
     @Test("speed follows class, limit, surface and service")
     func freeFlow() throws {
         func speed(_ tags: [String: String]) throws -> Float { try #require(road(tags).forward).freeFlowSpeed * 3.6 }

@@ -24,7 +24,7 @@ final class RouteSuite {
 
     private let stopwatch: Stopwatch
 
-    static let snapRadius = 1_000.0
+    static let snapRadius = RouteRequest.defaultSnapRadius
 
     /// - Parameters:
     ///   - pairs: A file of pairs; nil to draw `count` of each kind from `seed`.

@@ -673,7 +673,7 @@ const ProtobufCMessageDescriptor navbus__v1__key_value__descriptor =
   (ProtobufCMessageInit) navbus__v1__key_value__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__error_info__field_descriptors[4] =
+static const ProtobufCFieldDescriptor navbus__v1__error_info__field_descriptors[5] =
 {
   {
     "code",
@@ -723,17 +723,30 @@ static const ProtobufCFieldDescriptor navbus__v1__error_info__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "nearest_road_m",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__ErrorInfo, has_nearest_road_m),
+    offsetof(Navbus__V1__ErrorInfo, nearest_road_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__error_info__field_indices_by_name[] = {
   0,   /* field[0] = code */
   1,   /* field[1] = message */
   3,   /* field[3] = missing_tiles */
+  4,   /* field[4] = nearest_road_m */
   2,   /* field[2] = retryable */
 };
 static const ProtobufCIntRange navbus__v1__error_info__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__error_info__descriptor =
 {
@@ -743,7 +756,7 @@ const ProtobufCMessageDescriptor navbus__v1__error_info__descriptor =
   "Navbus__V1__ErrorInfo",
   "navbus.v1",
   sizeof(Navbus__V1__ErrorInfo),
-  4,
+  5,
   navbus__v1__error_info__field_descriptors,
   navbus__v1__error_info__field_indices_by_name,
   1,  navbus__v1__error_info__number_ranges,

@@ -420,7 +420,7 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_state__descriptor =
   (ProtobufCMessageInit) navbus__v1__navigation_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[41] =
+static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[43] =
 {
   {
     "stamp_ns",
@@ -914,6 +914,30 @@ static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "lanes",
+    42,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__RouteProgress, n_lanes),
+    offsetof(Navbus__V1__RouteProgress, lanes),
+    &navbus__v1__lane__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lanes_distance_m",
+    43,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__RouteProgress, has_lanes_distance_m),
+    offsetof(Navbus__V1__RouteProgress, lanes_distance_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   25,   /* field[25] = along_sigma_m */
@@ -930,6 +954,8 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   4,   /* field[4] = event_sequence */
   13,   /* field[13] = fraction_traveled */
   36,   /* field[36] = is_snapped */
+  41,   /* field[41] = lanes */
+  42,   /* field[42] = lanes_distance_m */
   6,   /* field[6] = leg_count */
   14,   /* field[14] = leg_distance_remaining_m */
   15,   /* field[15] = leg_duration_remaining_s */
@@ -961,7 +987,7 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__route_progress__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 41 }
+  { 0, 43 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
 {
@@ -971,7 +997,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
   "Navbus__V1__RouteProgress",
   "navbus.v1",
   sizeof(Navbus__V1__RouteProgress),
-  41,
+  43,
   navbus__v1__route_progress__field_descriptors,
   navbus__v1__route_progress__field_indices_by_name,
   1,  navbus__v1__route_progress__number_ranges,

@@ -294,10 +294,16 @@ struct  Navbus__V1__ErrorInfo
    */
   size_t n_missing_tiles;
   Navbus__V1__TileKey **missing_tiles;
+  /*
+   * Distance in m from the place that is too far from a road to the next road from which the route can be driven, when the code is
+   * NO_ROAD_NEARBY or NO_ROUTE; absent where there is none within 5 km.
+   */
+  protobuf_c_boolean has_nearest_road_m;
+  double nearest_road_m;
 };
 #define NAVBUS__V1__ERROR_INFO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__error_info__descriptor) \
-    , 0, NAVBUS__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED, NULL, 0, 0, 0,NULL }
+    , 0, NAVBUS__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED, NULL, 0, 0, 0,NULL, 0, 0 }
 
 
 /*

@@ -516,10 +516,21 @@ struct  Navbus__V1__RouteProgress
    */
   protobuf_c_boolean has_limit_source;
   Navbus__V1__LimitSource limit_source;
+  /*
+   * Lanes before the next junction from left to right, while it is approached on the route; none where they are not known. The junction need
+   * not be one with a maneuver.
+   */
+  size_t n_lanes;
+  Navbus__V1__Lane **lanes;
+  /*
+   * Distance to that junction in m; absent without lanes.
+   */
+  protobuf_c_boolean has_lanes_distance_m;
+  double lanes_distance_m;
 };
 #define NAVBUS__V1__ROUTE_PROGRESS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_progress__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED, 0,NULL, 0, 0 }
 
 
 /*

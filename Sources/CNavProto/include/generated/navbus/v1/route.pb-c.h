@@ -475,7 +475,7 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_course_tolerance_rad;
   double course_tolerance_rad;
   /*
-   * How far the road may be in m.
+   * How far the road may be in m; absent: as configured (snap.max_m, snap.position_max_m).
    */
   protobuf_c_boolean has_radius_m;
   double radius_m;
@@ -923,10 +923,15 @@ struct  Navbus__V1__Lane
    */
   protobuf_c_boolean has_valid_indication;
   Navbus__V1__LaneIndication valid_indication;
+  /*
+   * Whether it is closed to the vehicle, as a bus lane is to a car; then it is not valid.
+   */
+  protobuf_c_boolean has_closed;
+  protobuf_c_boolean closed;
 };
 #define NAVBUS__V1__LANE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__lane__descriptor) \
-    , 0,NULL, 0, 0, 0, 0, 0, NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UNSPECIFIED }
+    , 0,NULL, 0, 0, 0, 0, 0, NAVBUS__V1__LANE_INDICATION__LANE_INDICATION_UNSPECIFIED, 0, 0 }
 
 
 /*

@@ -1,0 +1,171 @@
+package import NavGeo
+package import NavMap
+
+/// A junction of the model that guidance, lanes and turns share, in full: its roads in order, and what drivers who arrive by each of them may
+/// do and are told. For people who look into the model.
+package struct JunctionView: Sendable, Equatable {
+    /// A road of the junction; both of its directions are one.
+    package struct Arm: Sendable, Equatable {
+        package var wayID: Int64
+        package var name: String
+        package var reference: String
+        /// The destinations on its signs, away from the junction.
+        package var destination: String
+        package var roadClass: RoadClass
+        package var isLink: Bool
+        package var isRoundabout: Bool
+        /// The direction in which a driver sees it leave, degrees clockwise from north.
+        package var bearing: Double
+        /// The direction of its first metres, degrees clockwise from north.
+        package var drawnBearing: Double
+        /// Metres to the next node of the road graph.
+        package var length: Double
+        /// Whether the vehicle may leave the junction by it, where its traffic alone decides.
+        package var canLeave: Bool
+        /// Whether the vehicle may arrive by it.
+        package var canArrive: Bool
+        /// Whether it is the arriving half of a road whose directions part here, and so no road of its own.
+        package var isHalf: Bool
+        /// Its line from the junction on.
+        package var line: [Coordinate]
+    }
+
+    /// A way on from an approach.
+    package struct Way: Sendable, Equatable {
+        /// The arm, as an index in ``JunctionView/arms``.
+        package var arm: Int
+        /// Degrees that a driver turns, clockwise, −180 ... 180.
+        package var turn: Double
+        /// Why it may not be driven; nil where it may.
+        package var obstacle: Obstacle?
+        /// What a driver who takes it is told; nil where nothing is told.
+        package var maneuver: ManeuverType?
+        package var modifier: ManeuverModifier
+        /// The lanes of the approach that lead there, from 0 at the left; none where they are not known.
+        package var lanes: [Int]
+    }
+
+    /// Why a way that is there may not be driven.
+    package enum Obstacle: String, Sendable {
+        case oneWay = "one-way"
+        case restriction = "turn restriction"
+        case barrier
+        /// Turning back, or round against a roundabout, where nobody would.
+        case avoided = "not driven"
+    }
+
+    /// An arm by which the vehicle may arrive.
+    package struct Approach: Sendable, Equatable {
+        package var arm: Int
+        package var lanes: [Lane]
+        /// From the right to the left as the driver sees them.
+        package var ways: [Way]
+    }
+
+    package var coordinate: Coordinate
+    /// OSM node.
+    package var nodeID: Int64
+    package var exitReference: String
+    package var flags: NodeFlags
+    /// Metres from the place that was asked for.
+    package var distance: Double
+    /// Clockwise from north.
+    package var arms: [Arm]
+    package var approaches: [Approach]
+
+    /// The nearest place to a position where three roads or more meet that the vehicle may use; nil when there is none within `radius` metres.
+    package init?(near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess) {
+        let model = JunctionModel(graph, for: access)
+        var nodes: Set<NodeIndex> = []
+        for hit in graph.edges(near: place, radius: radius) {
+            nodes.insert(graph.edgeTails[hit.edge.index])
+            nodes.insert(graph.edgeHeads[hit.edge.index])
+        }
+        func distance(_ node: NodeIndex) -> Double {
+            Geodesy.distance(place, graph.nodePositions[node.index].coordinate)
+        }
+        let near = nodes.filter { distance($0) <= radius && model.arms(at: $0).count >= 3 }
+        guard let node = near.min(by: { (distance($0), $0.rawValue) < (distance($1), $1.rawValue) }) else { return nil }
+        self.init(at: node, model)
+        self.distance = distance(node)
+    }
+
+    private init(at node: NodeIndex, _ model: JunctionModel) {
+        let graph = model.graph
+        let roads = model.junction(at: node)
+        coordinate = graph.nodePositions[node.index].coordinate
+        flags = graph.nodeFlags[node.index]
+        exitReference = graph.exitReference(of: node)
+        distance = 0
+        let first = roads[0]
+        let shape = graph.shape(of: first.edge)
+        nodeID = shape.nodeID(first.leaving != nil ? 0 : shape.count - 1)
+        arms = roads.map { Self.arm($0, graph) }
+        let classifier = TurnClassifier(model: model)
+        approaches = roads.indices.compactMap { index in
+            guard let arriving = roads[index].arriving, let seen = model.intersection(after: arriving) else {
+                return nil
+            }
+            return Self.approach(index, arriving, classifier.classified(seen, after: arriving), roads, model)
+        }
+    }
+
+    private static func arm(_ road: JunctionArm, _ graph: RoadGraph) -> Arm {
+        let reading = graph.reading(of: road.edge)
+        let attributes = reading.attributes
+        let shape = reading.shape
+        let count = shape.count
+        return Arm(
+            wayID: reading.wayID, name: attributes.name, reference: attributes.reference,
+            destination: road.leaving.map { graph.attributes(of: $0).destination } ?? "",
+            roadClass: attributes.roadClass, isLink: road.road.isLink, isRoundabout: road.road.isRoundabout,
+            bearing: circle(road.bearing),
+            drawnBearing: circle(Angle.degrees(reading.outwardBearing(road.leaving != nil))),
+            length: road.length, canLeave: road.leaving != nil, canArrive: road.arriving != nil, isHalf: road.isMerged,
+            line: (0..<count).map { shape[road.leaving != nil ? $0 : count - 1 - $0].coordinate })
+    }
+
+    private static func approach(
+        _ own: Int, _ arriving: EdgeIndex, _ seen: Intersection, _ roads: [JunctionArm], _ model: JunctionModel
+    ) -> Approach {
+        let graph = model.graph
+        let tag = graph.attributes(of: arriving).turnLanes
+        let refused = Set(
+            graph.restrictions(from: arriving).filter { $0.path.count == 2 && $0.holds(for: model.access, at: nil) }
+                .map { $0.path[1] })
+        let barrier: NodeFlags = model.access == .truck ? [.impassable, .truckImpassable] : .impassable
+        let isBarred = !graph.nodeFlags[seen.node.index].isDisjoint(with: barrier)
+        var ways: [Way] = []
+        for (place, road) in seen.roads.enumerated() {
+            guard
+                let arm = roads.firstIndex(where: {
+                    $0.leaving != nil ? $0.leaving == road.leaving : $0.arriving == road.arriving && road.leaving == nil
+                })
+            else { continue }
+            let obstacle: Obstacle? =
+                road.isEntry
+                ? nil
+                : road.leaving == nil
+                    ? .oneWay
+                    : road.leaving.map(refused.contains) == true
+                        ? .restriction : isBarred && arm != own ? .barrier : .avoided
+            let lanes = road.isEntry ? LaneGuidance.lanes(tag, at: seen, onto: place, for: model.access) : []
+            ways.append(
+                Way(
+                    arm: arm, turn: 180 - road.angle, obstacle: obstacle, maneuver: road.turn.type,
+                    modifier: ManeuverModifier(angle: road.angle), lanes: lanes.indices.filter { lanes[$0].isValid }))
+        }
+        return Approach(arm: own, lanes: LaneGuidance.parse(tag, for: model.access), ways: ways)
+    }
+}
+
+extension EdgeReading {
+    /// The direction of the first metres away from one end of the edge, radians.
+    fileprivate func outwardBearing(_ isFromStart: Bool) -> Double {
+        let shape = shape
+        let last = shape.count - 1
+        return isFromStart
+            ? Geodesy.bearing(from: shape[0].coordinate, to: shape[1].coordinate)
+            : Geodesy.bearing(from: shape[last].coordinate, to: shape[last - 1].coordinate)
+    }
+}

@@ -1,0 +1,198 @@
+import ArgumentParser
+import Foundation
+import NavGeo
+import NavGuidance
+import NavKit
+import NavMap
+import NavRouting
+import NavigationNode
+
+/// `navbus map junction`.
+struct MapJunction: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "junction",
+        abstract: "Draw the junction nearest to a place as guidance sees it: roads in order, turns, lanes, signals.",
+        discussion: """
+            The roads are named A, B, C … clockwise from north. For each road that leads to the junction follow the ways on, from right to left: \
+            the turn in degrees, what a driver is told, the lanes that lead there, and why a way that is there may not be driven.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }
+
+    // A southern latitude begins like an option.
+    @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The place, degrees.", valueName: "LAT,LON")) var places:
+        [String]
+    @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
+    @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Greatest distance of the junction, metres, 1 to 10000.", valueName: "METRES")) var radius =
+        150.0
+    @Option(help: ArgumentHelp("How the junction is written.", valueName: "FORMAT")) var format = Format.text
+
+    func validate() throws {
+        guard places.count == 1, Coordinate(text: places[0])?.isValid == true else {
+            throw ValidationError("'\(places.joined(separator: " "))' is not one place LAT,LON in degrees")
+        }
+        guard (1...10_000).contains(radius) else { throw ValidationError("--radius must be 1 to 10000") }
+    }
+
+    func run() throws {
+        guard let place = Coordinate(text: places[0]) else { return }
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        guard let view = JunctionView(near: place, radius: radius, in: graph, for: profile == .truck ? .truck : .car)
+        else {
+            throw NodeError(
+                .missing,
+                "no three roads for a \(profile.rawValue) meet within \(Int(radius)) m of \(place.text): name a place nearer to a "
+                    + "junction, or a greater --radius")
+        }
+        print(try format == .text ? JunctionDrawing(view).text : JunctionDrawing(view).geojson)
+    }
+}
+
+/// A junction as text or as GeoJSON.
+struct JunctionDrawing {
+    private let view: JunctionView
+
+    init(_ view: JunctionView) { self.view = view }
+
+    private func letter(_ arm: Int) -> String {
+        arm < 26 ? String(UnicodeScalar(UInt8(65 + arm))) : "A\(arm)"
+    }
+
+    private func degrees(_ value: Double) -> String { String(Int(value.rounded()) % 360) + "°" }
+
+    private func turn(_ way: JunctionView.Way) -> String {
+        let turn = Int(way.turn.rounded())
+        return (turn > 0 ? "+" : "") + "\(turn)°"
+    }
+
+    /// What stands at the node.
+    private var signs: [String] {
+        let names: [(NodeFlags, String)] = [
+            (.trafficSignals, "traffic signals"), (.stop, "stop"), (.giveWay, "give way"), (.crossing, "crossing"),
+            (.miniRoundabout, "mini-roundabout"), (.turningCircle, "turning circle"),
+            (.motorwayJunction, "motorway junction"),
+            (.tollBooth, "toll booth"), (.gate, "gate"), (.impassable, "barrier"),
+            (.truckImpassable, "barrier for trucks"),
+        ]
+        return names.filter { view.flags.contains($0.0) }.map(\.1)
+    }
+
+    private func traits(_ arm: JunctionView.Arm) -> [String] {
+        var traits = ["\(arm.roadClass)" + (arm.isLink ? " link" : "")]
+        if arm.isRoundabout { traits.append("roundabout") }
+        if arm.isHalf { traits.append("half of a parted road") }
+        if !arm.canLeave { traits.append("arrives only") }
+        if !arm.canArrive { traits.append("leaves only") }
+        return traits
+    }
+
+    private func name(_ arm: JunctionView.Arm) -> String {
+        [arm.name, arm.reference].filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+
+    private func told(_ way: JunctionView.Way) -> String {
+        way.maneuver.map { "\($0.rawValue), \(way.modifier.rawValue)" } ?? "nothing, \(way.modifier.rawValue)"
+    }
+
+    private func text(_ lane: Lane) -> String {
+        let arrows = lane.indications.isEmpty ? "none" : lane.indications.map(\.rawValue).joined(separator: ";")
+        return lane.isClosed ? "(\(arrows))" : arrows
+    }
+
+    var text: String {
+        var lines = ["node \(view.nodeID) at \(view.coordinate.text), \(Int(view.distance.rounded())) m away"]
+        if !signs.isEmpty { lines.append("signs: " + signs.joined(separator: ", ")) }
+        if !view.exitReference.isEmpty { lines.append("exit: \(view.exitReference)") }
+        for (index, arm) in view.arms.enumerated() {
+            var line = "\(letter(index)) \(degrees(arm.bearing))"
+            if abs(arm.bearing - arm.drawnBearing) >= 1 { line += " (drawn \(degrees(arm.drawnBearing)))" }
+            let name = name(arm)
+            line += " \(name.isEmpty ? "unnamed" : name): " + traits(arm).joined(separator: ", ")
+            if !arm.destination.isEmpty { line += ", to \(arm.destination)" }
+            lines.append(line + ", way \(arm.wayID), \(Int(arm.length.rounded())) m")
+        }
+        for approach in view.approaches {
+            lines.append(
+                "from \(letter(approach.arm))"
+                    + (approach.lanes.isEmpty ? "" : ", lanes " + approach.lanes.map(text).joined(separator: " | ")))
+            for way in approach.ways {
+                var line = "  to \(letter(way.arm)) \(turn(way)): "
+                line += way.obstacle.map { "closed, \($0.rawValue)" } ?? told(way)
+                if !way.lanes.isEmpty { line += ", lanes " + way.lanes.map { String($0 + 1) }.joined(separator: " ") }
+                lines.append(line)
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    // MARK: GeoJSON
+
+    var geojson: String {
+        get throws {
+            let features = [node] + view.arms.indices.map(arm) + view.approaches.flatMap(ways)
+            let data = try JSONSerialization.data(
+                withJSONObject: ["type": "FeatureCollection", "features": features] as [String: Any],
+                options: [.sortedKeys, .withoutEscapingSlashes])
+            return String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    private func feature(_ type: String, _ coordinates: Any, _ properties: [String: Any]) -> [String: Any] {
+        [
+            "type": "Feature", "geometry": ["type": type, "coordinates": coordinates] as [String: Any],
+            "properties": properties,
+        ]
+    }
+
+    private func position(_ coordinate: Coordinate) -> [Any] {
+        [number(coordinate.longitude, 7), number(coordinate.latitude, 7)]
+    }
+
+    private func number(_ value: Double, _ digits: Int = 1) -> NSDecimalNumber {
+        NSDecimalNumber(string: String(format: "%.\(digits)f", value))
+    }
+
+    private var node: [String: Any] {
+        var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs]
+        if !view.exitReference.isEmpty { properties["exit"] = view.exitReference }
+        return feature("Point", position(view.coordinate), properties)
+    }
+
+    private func arm(_ index: Int) -> [String: Any] {
+        let arm = view.arms[index]
+        return feature(
+            "LineString", arm.line.map(position),
+            [
+                "kind": "arm", "arm": letter(index), "name": arm.name, "ref": arm.reference,
+                "destination": arm.destination,
+                "class": "\(arm.roadClass)", "link": arm.isLink, "roundabout": arm.isRoundabout, "half": arm.isHalf,
+                "can_leave": arm.canLeave, "can_arrive": arm.canArrive, "bearing": number(arm.bearing),
+                "drawn_bearing": number(arm.drawnBearing), "way_id": arm.wayID, "length_m": number(arm.length),
+            ])
+    }
+
+    /// A line for each way on: from a few metres before the junction to as many behind it.
+    private func ways(_ approach: JunctionView.Approach) -> [[String: Any]] {
+        func end(_ arm: Int) -> Coordinate {
+            let line = Polyline(view.arms[arm].line)
+            return line.coordinate(at: min(Self.reach, line.length)) ?? view.coordinate
+        }
+        return approach.ways.map { way in
+            var properties: [String: Any] = [
+                "kind": "way", "from": letter(approach.arm), "to": letter(way.arm), "legal": way.obstacle == nil,
+                "turn": number(way.turn), "modifier": way.modifier.rawValue, "lanes": way.lanes,
+                "approach_lanes": approach.lanes.map(text),
+            ]
+            properties["maneuver"] = way.maneuver?.rawValue
+            properties["obstacle"] = way.obstacle?.rawValue
+            return feature(
+                "LineString", [end(approach.arm), view.coordinate, end(way.arm)].map(position), properties)
+        }
+    }
+
+    /// How much of the roads a way shows, metres.
+    private static let reach = 20.0
+}

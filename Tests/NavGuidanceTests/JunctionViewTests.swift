@@ -1,0 +1,78 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavTestSupport
+import Testing
+
+@Suite("The junction as it is drawn for people")
+struct JunctionViewTests {
+    /// A street with a bus lane that crosses another one, which is one-way towards the south.
+    private func crossing() -> Town {
+        var town = Town(
+            """
+                 N
+
+            W    X    E
+
+                 S
+            """)
+        town.road("WX", "High Street", turnLanes: "through|through;right|right;no_car")
+        town.road("XE", "High Street")
+        town.road("NXS", "Mill Lane", oneway: true)
+        town.nodeFlags["X"] = [.trafficSignals]
+        return town
+    }
+
+    private func view(_ town: Town, _ letter: Character, _ vehicle: VehicleAccess = .car) throws -> JunctionView {
+        try #require(
+            JunctionView(near: town.coordinate(letter, east: 12), radius: 100, in: try town.graph(), for: vehicle))
+    }
+
+    @Test("Arms are in order, with what may be driven by law and what is there")
+    func arms() throws {
+        let view = try view(crossing(), "X")
+        #expect(view.arms.map(\.name) == ["Mill Lane", "High Street", "Mill Lane", "High Street"])
+        #expect(view.arms.map { Int($0.bearing.rounded()) % 360 } == [0, 90, 180, 270])
+        #expect(view.arms.map(\.canLeave) == [false, true, true, true])
+        #expect(view.arms.map(\.canArrive) == [true, true, false, true])
+        #expect(view.flags == [.trafficSignals])
+        #expect(abs(view.distance - 12) < 0.1 && view.coordinate.latitude == view.arms[0].line[0].latitude)
+        #expect(view.approaches.map(\.arm) == [0, 1, 3])
+    }
+
+    @Test("Of each approach the ways on are told, with the turn and the lanes that the vehicle may use for it")
+    func ways() throws {
+        let west = try #require(try view(crossing(), "X").approaches.last)
+        #expect(west.lanes.map(\.isClosed) == [false, false, true])
+        let ways = west.ways.filter { $0.arm != west.arm }
+        #expect(ways.map(\.arm) == [2, 1, 0], "from right to left")
+        #expect(ways.map { Int($0.turn.rounded()) } == [90, 0, -90])
+        #expect(ways.map(\.obstacle) == [nil, nil, .oneWay])
+        #expect(ways.map(\.lanes) == [[1], [0, 1], []], "the bus lane leads nowhere for a car")
+        #expect(ways[0].maneuver == .turn && ways[0].modifier == .right)
+    }
+
+    @Test("Where no three roads meet there is no junction")
+    func nothing() throws {
+        let graph = try crossing().graph()
+        #expect(JunctionView(near: crossing().coordinate("W"), radius: 20, in: graph, for: .car) == nil)
+        #expect(JunctionView(near: crossing().coordinate("X"), radius: 100, in: graph, for: .truck) == nil)
+    }
+
+    @Test("On a real map every junction can be drawn, and is the same again")
+    func realMap() throws {
+        let graph = try RealMap.helsinki.get().graph
+        var count = 0
+        for number in stride(from: 0, to: graph.nodeCount, by: 7) {
+            let place = graph.nodePositions[number].coordinate
+            guard let view = JunctionView(near: place, radius: 30, in: graph, for: .car) else { continue }
+            count += 1
+            #expect(view.arms.count >= 3 && view.arms.count >= view.approaches.count)
+            #expect(view.approaches.allSatisfy { $0.ways.allSatisfy { view.arms.indices.contains($0.arm) } })
+            #expect(
+                view.approaches.allSatisfy { $0.ways.allSatisfy { way in way.obstacle == nil || way.lanes.isEmpty } })
+            if count % 20 == 0 { #expect(JunctionView(near: place, radius: 30, in: graph, for: .car) == view) }
+        }
+        #expect(count > 50, "\(count)")
+    }
+}
