@@ -113,6 +113,8 @@ final class JunctionModel {
 
     /// Junctions that are kept at a time.
     private static let capacity = 8_192
+    /// Directions of roads that differ by less do not tell their order, degrees.
+    private static let indistinct = 10.0
     /// Nodes of the same road that a walk along it passes at most.
     private static let hops = 10
 
@@ -491,8 +493,24 @@ final class JunctionModel {
             }
         }
         roads.sort { ($0.angle, $0.leaving?.rawValue ?? 0) < ($1.angle, $1.leaving?.rawValue ?? 0) }
+        restoreOrder(&roads, initialArrival)
         if !(roads.first.map { $0.angle < 1e-6 && $0.isEntry } ?? false), let back { roads.insert(back, at: 0) }
         return Intersection(node: node, approach: arms[own].road, roads: roads)
+    }
+
+    /// Exchanges roads that are seen to leave in nearly the same direction and whose first metres lie the other way round:
+    /// roads do not cross where they part, so these tell which is on the left.
+    private func restoreOrder(_ roads: inout [Intersection.Road], _ initialArrival: Double) {
+        for index in roads.indices.dropFirst() {
+            let (one, other) = (roads[index - 1], roads[index])
+            guard other.angle - one.angle < Self.indistinct else { continue }
+            let gap =
+                intersectionAngle(initialArrival, one.initialBearing)
+                - intersectionAngle(initialArrival, other.initialBearing)
+            guard gap > TurnAngles.straight, gap < 90 else { continue }
+            roads.swapAt(index - 1, index)
+            (roads[index - 1].angle, roads[index].angle) = (one.angle, other.angle)
+        }
     }
 
     /// Where a roundabout passes a node, seen by somebody who comes from outside.

@@ -149,6 +149,25 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
+    /// Rotenbodenstrasse and Allmeinastrasse in Triesenberg: the left arm soon bends to the left, and the right one first runs beside it.
+    @Test("The first metres of winding arms tell their sides")
+    func windingFork() throws {
+        var town = Town("A")
+        town.road(
+            "A", "S", over: [(6.2, -2.9), (44.7, -45.1), (65, -52.8), (87.2, -57.2), (97.8, -63.8)], "Mill Lane")
+        town.road(
+            "A", "L", over: [(-9.1, 5.3), (-17.6, 8.2), (-39.2, 12.4), (-64.1, 14.9), (-91.6, 22.3), (-148.5, 51.9)],
+            "Mill Lane")
+        town.road(
+            "A", "R",
+            over: [
+                (-10.4, 8.5), (-26.5, 15.5), (-52.9, 28.5), (-64.5, 46), (-79.2, 59), (-90.2, 71.2), (-95.2, 86.3),
+                (-94.1, 102.7), (-109.3, 120.2),
+            ], "East Road")
+        #expect(try town.maneuvers("SAL")[1].modifier == .slightLeft)
+        #expect(try town.maneuvers("SAR")[1].modifier == .slightRight)
+    }
+
     @Test("Similar arms of a fork are told apart by side")
     func fork() throws {
         var town = Town(

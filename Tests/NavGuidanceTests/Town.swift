@@ -13,6 +13,8 @@ struct Town {
         var to: Character
         var wayID: Int64
         var attributes: RoadAttributes
+        /// Its points after the first, relative to it; empty for a straight road.
+        var course: [LocalPoint] = []
     }
 
     private var places: [Character: LocalPoint] = [:]
@@ -70,6 +72,20 @@ struct Town {
         letters.append(letter)
     }
 
+    /// Adds a winding road that can be driven both ways; it leads over points, metres east and north of its start, to a new
+    /// letter at the last one.
+    mutating func road(_ from: Character, _ to: Character, over points: [(Double, Double)], _ name: String) {
+        guard let start = places[from], let last = points.last else { return }
+        place(to, from, east: last.0, north: last.1)
+        ways += 1
+        let attributes = RoadAttributes(
+            roadClass: .residential, flags: [], access: [.car], freeFlowSpeed: 14, name: name)
+        let course = points.map { LocalPoint(east: start.east + $0.0, north: start.north + $0.1) }
+        roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes, course: course))
+        let back = course.dropLast().reversed() + [start]
+        roads.append(Road(from: to, to: from, wayID: ways, attributes: attributes, course: back))
+    }
+
     private func id(_ letter: Character) -> Int64 { Int64(letters.firstIndex(of: letter) ?? 0) + 1 }
 
     private func position(_ letter: Character) -> FixedCoordinate {
@@ -95,16 +111,21 @@ struct Town {
         for road in sorted {
             let opposite = sorted.firstIndex { $0.from == road.to && $0.to == road.from && $0.wayID == road.wayID }
             let start = content.shapePoints.count
-            content.shapePoints += [road.from, road.to].map {
-                TileContent.ShapePoint(osmID: id($0), position: position($0))
+            content.shapePoints.append(TileContent.ShapePoint(osmID: id(road.from), position: position(road.from)))
+            for (number, point) in road.course.dropLast().enumerated() {
+                content.shapePoints.append(
+                    TileContent.ShapePoint(
+                        osmID: 1_000 * road.wayID + Int64(number),
+                        position: FixedCoordinate(frame.coordinate(of: point))))
             }
+            content.shapePoints.append(TileContent.ShapePoint(osmID: id(road.to), position: position(road.to)))
             var attributes = road.attributes
             if !isOpen(road) { attributes.access = [] }
             content.attributes.append(attributes)
             content.edges.append(
                 TileContent.Edge(
                     tail: Int(id(road.from)) - 1, head: .local(Int(id(road.to)) - 1), wayID: road.wayID,
-                    shape: start..<start + 2, reversed: false, opposite: opposite,
+                    shape: start..<content.shapePoints.count, reversed: false, opposite: opposite,
                     attributes: content.attributes.count - 1))
         }
         for turn in refusedTurns {

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""How far the maneuvers of navbus, OSRM and Valhalla agree on the same roads.
+
+For each extract, random routes of navbus are put to both peers as traces: OSRM matches them and Valhalla walks them, so
+that all three tell the same drive. A maneuver is compared where a peer drives the same 60 m before and behind it.
+
+ * agreed: told by at least one peer within REACH and to the same side, one class of 45 degrees apart at most where one
+   of them is straight
+ * only ours: both peers drive the place, and neither tells anything
+ * missed: both peers tell of a place, to the same side, and navbus does not
+ * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not asked: the wheel of 3.9.1 says 2 for
+   nearly every roundabout of some extracts, whatever the way through it
+
+Maneuvers are decisions: departures, arrivals, notifications and mere changes of name are left out on all sides, and so is
+"continue straight". It prints the shares and writes the differences, each with its place, to --differences.
+
+    pip install osrm-bindings==26.10.0 pyvalhalla==3.9.1 osmium
+    swift build -c release --product navbus
+    python Tests/Peers/maneuvers.py ../shared/data/osm/porto.osm.pbf --navbus .build/release/navbus
+"""
+
+import argparse
+import json
+import os
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import osrm
+import valhalla
+from agreement_sides import Extract, Navbus, OSRMPeer, ValhallaPeer, decode, metres
+
+# Maneuvers of one place are told no further apart than this, metres.
+REACH = 40
+# What a peer must drive around a maneuver to be asked about it, metres, and how near to our line it must be.
+AROUND, BESIDE = 60, 12
+SHORTEST = 500
+# Points of a piece that OSRM matches at a time, and those that it has in common with the next one.
+PIECE, OVERLAP = 150, 15
+
+SIDES = {"uturn": "back", "sharp right": "right", "right": "right", "slight right": "right?", "straight": "straight",
+         "slight left": "left?", "left": "left", "sharp left": "left"}
+SILENT = {"depart", "arrive", "new name", "notification", "use lane"}
+# Valhalla's types: those that are told, with their direction.
+VALHALLA = {9: "slight right", 10: "right", 11: "sharp right", 12: "uturn", 13: "uturn", 14: "sharp left", 15: "left",
+            16: "slight left", 17: "straight", 18: "slight right", 19: "slight left", 20: "slight right",
+            21: "slight left", 22: "straight", 23: "slight right", 24: "slight left", 25: None, 26: None, 37: None,
+            38: None, 28: None, 29: None}
+
+
+@dataclass
+class Told:
+    """A maneuver: where, its kind in words, its direction (None for any), and the exit of a roundabout."""
+
+    place: tuple
+    kind: str
+    direction: str | None
+    exit: int | None = None
+
+    def same_side(self, other):
+        if self.direction is None or other.direction is None:
+            return True
+        a, b = SIDES[self.direction], SIDES[other.direction]
+        return a.rstrip("?") == b.rstrip("?") or "straight" in (a, b) and "?" in a + b
+
+    def __str__(self):
+        return f"{self.kind} {self.direction or ''}".strip() + (f" exit {self.exit}" if self.exit else "")
+
+
+def told(steps):
+    """Maneuvers of steps in OSRM's form."""
+    result = []
+    for step in steps:
+        maneuver = step["maneuver"]
+        kind, modifier = maneuver["type"], field(maneuver, "modifier")
+        if kind in SILENT or kind.startswith("exit ro") or kind == "continue" and modifier == "straight":
+            continue
+        place = tuple(map(float, maneuver["location"]))[::-1]
+        around = kind in ("roundabout", "rotary", "roundabout turn")
+        # A merge has the side of the ramp, the peers do not agree from which road it is seen.
+        direction = None if around or kind in ("merge", "on ramp", "off ramp") and modifier is None else modifier
+        result.append(Told(place, kind, None if kind == "merge" else direction, field(maneuver, "exit") if around else None))
+    return result
+
+
+def field(answer, key):
+    """A field of an answer of either side; None where it is absent."""
+    try:
+        return answer[key]
+    except (KeyError, RuntimeError, IndexError):
+        return None
+
+
+class Line:
+    """The lines of a drive, to ask what lies near them."""
+
+    def __init__(self, lines):
+        self.cells = {}
+        for a, b in (pair for points in lines for pair in zip(points, points[1:])):
+            count = max(1, int(metres(a, b) / 5))
+            for k in range(count + 1):
+                p = (a[0] + (b[0] - a[0]) * k / count, a[1] + (b[1] - a[1]) * k / count)
+                self.cells.setdefault((round(p[0] * 5e3), round(p[1] * 5e3)), []).append(p)
+
+    def passes(self, place):
+        i, j = round(place[0] * 5e3), round(place[1] * 5e3)
+        return any(metres(place, p) < BESIDE for a in (-1, 0, 1) for b in (-1, 0, 1)
+                   for p in self.cells.get((i + a, j + b), ()))
+
+
+def surroundings(points, place):
+    """The points of a line up to AROUND before and behind a place."""
+    best = min(range(len(points)), key=lambda k: metres(points[k], place))
+    result = [points[best]]
+    for step in (-1, 1):
+        k, length = best, 0
+        while 0 <= k + step < len(points) and length < AROUND:
+            gap = metres(points[k], points[k + step])
+            share = min(1, (AROUND - length) / gap) if gap else 1
+            a, b = points[k], points[k + step]
+            result.append((a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share))
+            length += gap
+            k += step
+    return result
+
+
+def ours(navbus, pair):
+    """Our route: points, maneuvers; None without one."""
+    done = subprocess.run(
+        [navbus.navbus, "route", "--tiles", navbus.tiles, "--from", "%.6f,%.6f" % pair[0], "--to", "%.6f,%.6f" % pair[1],
+         "--format", "osrm"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return None
+    route = json.loads(done.stdout)["routes"][0]
+    points = [tuple(point)[::-1] for point in route["geometry"]["coordinates"]]
+    return points, told([step for leg in route["legs"] for step in leg["steps"]]), route["distance"]
+
+
+def thinned(points, gap):
+    """Points of a line at least `gap` apart, none further apart than twice that."""
+    result = [points[0]]
+    for a, b in zip(points, points[1:]):
+        count = max(1, int(metres(a, b) / gap))
+        for k in range(1, count + 1):
+            p = (a[0] + (b[0] - a[0]) * k / count, a[1] + (b[1] - a[1]) * k / count)
+            if metres(result[-1], p) >= gap or p == points[-1]:
+                result.append(p)
+    return result
+
+
+def of_osrm(peer, points):
+    """OSRM's drive along a line: points and maneuvers; None where it finds none.
+
+    The line is matched in pieces that overlap, so that a road that OSRM may not drive costs a piece and not the drive.
+    """
+    trace = thinned(points, 20)
+    lines, maneuvers = [], []
+    for start in range(0, max(1, len(trace) - OVERLAP), PIECE - OVERLAP):
+        piece = trace[start:start + PIECE]
+        try:
+            answer = peer.engine.Match(osrm.MatchParameters(
+                coordinates=[point[::-1] for point in piece], radiuses=[8.0] * len(piece), steps=True, overview="full",
+                geometries="geojson", gaps="ignore", waypoints=[0, len(piece) - 1]))
+        except RuntimeError:
+            continue
+        for matching in answer["matchings"]:
+            lines.append([tuple(map(float, point))[::-1] for point in matching["geometry"]["coordinates"]])
+            maneuvers += told([step for leg in matching["legs"] for step in leg["steps"]])
+    return (Line(lines), maneuvers) if lines else None
+
+
+def of_valhalla(peer, points):
+    """Valhalla's drive along a line."""
+    try:
+        trip = peer.actor.trace_route({
+            "shape": [{"lat": a, "lon": b} for a, b in thinned(points, 10)], "costing": "auto",
+            "shape_match": "map_snap", "trace_options": {"search_radius": 10}})["trip"]
+    except (RuntimeError, valhalla.ValhallaError):
+        return None
+    lines, maneuvers = [], []
+    for leg in trip["legs"]:
+        shape = decode(leg["shape"])
+        lines.append(shape)
+        for maneuver in leg["maneuvers"]:
+            if maneuver["type"] in VALHALLA:
+                maneuvers.append(Told(
+                    shape[maneuver["begin_shape_index"]], str(maneuver["type"]), VALHALLA[maneuver["type"]]))
+    return Line(lines), maneuvers
+
+
+def compare(extract, path, options, name):
+    """Figures and differences of one extract."""
+    navbus = Navbus(os.path.abspath(options.navbus), path, options.work, name)
+    peers = [("osrm", of_osrm, OSRMPeer(extract, path, options.work)),
+             ("valhalla", of_valhalla, ValhallaPeer(extract, path, options.work))]
+    sums, differences = Counter(), []
+    for pair in extract.random_pairs(options.routes * 3, options.seed):
+        if sums["routes"] == options.routes:
+            break
+        route = ours(navbus, pair)
+        if route is None or route[2] < SHORTEST:
+            continue
+        points, maneuvers, _ = route
+        sums["routes"] += 1
+        drives = [(label, ask(peer, points)) for label, ask, peer in peers]
+        drives = [(label, drive) for label, drive in drives if drive]
+
+        def near(place, among):
+            return [one for one in among if metres(one.place, place) < REACH]
+
+        def note(kind, place, text):
+            sums[kind] += 1
+            differences.append({"extract": name, "kind": kind, "place": "%.6f,%.6f" % place, "what": text,
+                                "from": pair[0], "to": pair[1]})
+
+        for own in maneuvers:
+            around = surroundings(points, own.place)
+            asked = [(label, near(own.place, drive[1])) for label, drive in drives
+                     if all(drive[0].passes(place) for place in around)]
+            if not asked:
+                continue
+            sums["maneuvers"] += 1
+            what = f"{own} | " + " | ".join(f"{label}: " + (", ".join(map(str, them)) or "-") for label, them in asked)
+            if any(own.same_side(other) for _, them in asked for other in them):
+                sums["agreed"] += 1
+            elif any(them for _, them in asked):
+                note("other side", own.place, what)
+            elif len(asked) == 2:
+                note("only ours", own.place, what)
+            else:
+                note("only ours, one asked", own.place, what)
+            exits = {other.exit for label, them in asked for other in them if other.exit and label == "osrm"}
+            if own.exit and exits:
+                sums["roundabouts"] += 1
+                if own.exit not in exits:
+                    note("exit", own.place, what)
+        if len(drives) == 2:
+            for theirs in drives[0][1][1]:
+                others = [other for other in near(theirs.place, drives[1][1][1]) if theirs.same_side(other)]
+                around = surroundings(points, theirs.place)
+                if not others or metres(around[0], theirs.place) > BESIDE or not all(
+                        drive[0].passes(place) for _, drive in drives for place in around):
+                    continue
+                sums["told by both"] += 1
+                if not near(theirs.place, maneuvers):
+                    note("missed", theirs.place, f"osrm: {theirs} | valhalla: " + ", ".join(map(str, others)))
+    return sums, differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("extracts", nargs="+", type=Path, help=".osm.pbf files")
+    parser.add_argument("--navbus", default=".build/release/navbus", help="our command line, built for release")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/agreement"), help="where data of all sides are put")
+    parser.add_argument("--routes", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=21)
+    parser.add_argument("--differences", type=Path, help="file for the differences, one a line")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    lines = []
+    print("| extract | routes | maneuvers | agreed | only ours | other side | missed | exits equal |\n|---|" + "---|" * 7)
+    for path in options.extracts:
+        name = path.name.removesuffix(".osm.pbf")
+        sums, differences = compare(Extract(path), path, options, name)
+        lines += differences
+
+        def share(part, whole):
+            return f"{part / whole:.3f}" if whole else "-"
+
+        count = sums["maneuvers"]
+        only = sums["only ours"] + sums["only ours, one asked"]
+        print(f"| {name} | {sums['routes']} | {count} | {share(sums['agreed'], count)} | {share(only, count)} | "
+              f"{share(sums['other side'], count)} | {share(sums['missed'], sums['told by both'])} of "
+              f"{sums['told by both']} | {share(sums['roundabouts'] - sums['exit'], sums['roundabouts'])} of "
+              f"{sums['roundabouts']} |", flush=True)
+    if options.differences:
+        options.differences.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+if __name__ == "__main__":
+    main()
