@@ -92,6 +92,65 @@ struct CheckTests {
         }
     }
 
+    /// Doubles nothing but the distances. On mapped roads the matcher's edge tells of a deviation at once, so these drives go on beside the
+    /// road where none is mapped, between the usual distance and twice that.
+    @Test func aDoubledDeviationDistanceIsFoundAndClassed() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let destination = "60.1765,24.9505"
+            try await box.succeed(
+                "navbus",
+                [
+                    "simulate", "--tiles", tiles, "--from", "60.1655,24.9375", "--to", destination, "--noise", "none",
+                    "--out", "straight.mcap",
+                ])
+            try await box.succeed("navbus", ["bag", "convert", "straight.mcap", "--out", "straight.csv"])
+            let text = try #require(readFile(box.path + "/straight.csv"))
+            try FileManager.default.createDirectory(atPath: box.path + "/drives", withIntermediateDirectories: true)
+            for (index, metres) in [35.0, -35, 42, -42].enumerated() {
+                for start in [20.0, 60, 100] {
+                    try box.write(
+                        "drives/\(Int(start))-\(index).csv", Self.drive(text, beside: metres, from: start, to: start + 40))
+                }
+            }
+            try box.write(
+                "fleet.yaml", "tiles: \(tiles)\nreferences: stored\nto: \(destination)\nbags: [drives/*.csv]\n")
+            #expect(try await check(box, ["--update"]).status == 0)
+            let fault = ["--set", "deviation.min_distance_m=50", "--set", "deviation.max_distance_m=120"]
+            let found = try await check(box, fault + ["--json"])
+            let classes = try #require(try summary(found)["classes"] as? [String])
+            let changed = try summary(found)["changed"] as? Int ?? 0
+            #expect(found.status == 1 && changed >= 8, "\(found.output)")
+            for kind in ["gone", "later"] {
+                let name = "\(kind): reroute WILL_REROUTE (OFF_ROUTE)"
+                #expect(classes.contains { $0.hasPrefix(name) }, "\(name) is none of \(classes)")
+            }
+        }
+    }
+
+    /// A recorded drive whose vehicle goes on beside the road for a while, metres to the right.
+    private static func drive(
+        _ recorded: String, beside metres: Double, from start: Double, to end: Double
+    ) throws -> String {
+        var lines = recorded.split(separator: "\n").map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        let columns = try ["t_s", "lat", "lon", "heading_deg"].map { try #require(lines[0].firstIndex(of: $0[...])) }
+        var (first, course): (Double?, Double) = (nil, 0)
+        for index in lines.indices.dropFirst() {
+            let values = columns.map { Double(lines[index][$0]) }
+            guard let moment = values[0], let latitude = values[1], let longitude = values[2] else { continue }
+            first = first ?? moment
+            if let degrees = values[3] { course = degrees * .pi / 180 }
+            let time = moment - (first ?? moment)
+            // Six seconds away from the road, and as many back to it.
+            let share = max(0, min(1, (time - start) / 6, (end - time) / 6))
+            let offset = metres * share * share * (3 - 2 * share)
+            let (east, north) = (offset * cos(course), -offset * sin(course))
+            lines[index][columns[1]] = "\(latitude + north / 111_320)"
+            lines[index][columns[2]] = "\(longitude + east / (111_320 * cos(latitude * .pi / 180)))"
+        }
+        return lines.map { $0.joined(separator: ",") }.joined(separator: "\n") + "\n"
+    }
+
     @Test func theResultFileIsTheSameWhateverRanWhere() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 4)
