@@ -11,8 +11,9 @@ import NavRouting
 /// time, such as finding a route, is an effect that comes back as an event with an id; no step waits.
 ///
 /// Each concern has a struct of its own that holds its state and an extension of the navigator that puts it to use: positioning, reroutes,
-/// alternatives, faster routes, preview, refresh, legs, simulation and policy.
-public struct Navigator {
+/// alternatives, faster routes, preview, refresh, legs, simulation and policy. The navigator itself is an object, and so is its trip: they
+/// are asked at each fix, and copies of kilobytes of state would take longer than the answers.
+public final class Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot
     // Positioning.
@@ -53,7 +54,7 @@ public struct Navigator {
     }
 
     /// Takes one event in and returns what is to be done, in order.
-    public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
+    public func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
         var event = event
         switch event.kind {
@@ -82,10 +83,12 @@ public struct Navigator {
 
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
     public var due: Timestamp? {
-        let moments = [
-            positioning.due, simulation?.due, routes.due, questions.due, faster.offer?.until,
-        ]
-        return moments.compactMap { $0 }.min()
+        func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
+            guard let one, let other else { return one ?? other }
+            return min(one, other)
+        }
+        let waited = earlier(routes.due, questions.due)
+        return earlier(earlier(positioning.due, simulation?.due), earlier(waited, faster.offer?.until))
     }
 
     /// The stamp of the last fix that counted; nil before the first.
@@ -97,13 +100,13 @@ public struct Navigator {
     public var odometryLead: Double? { positioning.odometryLead }
 
     /// Whether odometry is of the time of the fixes; what is not must not be an event.
-    public mutating func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
+    public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
     /// The moment up to which time has passed when a fix comes, by the usual delay of fixes; nil where it does not tell.
     public func time(toldBy fix: Fix) -> Timestamp? { positioning.time(toldBy: fix) }
 
     /// Does what is due by the time that has passed.
-    private mutating func passTime(_ event: NavigatorEvent) {
+    private func passTime(_ event: NavigatorEvent) {
         if case .timer = event.kind {
             now = event.stamp
             position(.timer, event)
@@ -114,7 +117,7 @@ public struct Navigator {
         failOverdueRequests(event)
     }
 
-    private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
+    private func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
         let old = map.graph
         map = snapshot
         positioning.adopt(snapshot.metric)
@@ -131,7 +134,7 @@ public struct Navigator {
         noteTraffic(event)
     }
 
-    private mutating func adopt(_ config: NavigatorConfig) {
+    private func adopt(_ config: NavigatorConfig) {
         self.config = config
         positioning.adopt(config.positioning)
         search.config = config
@@ -143,7 +146,7 @@ public struct Navigator {
     }
 
     /// Follows the trip and considers what may change its route.
-    mutating func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
         for update in trip?.follow(position, on: map.graph) ?? [] {
             switch update {
@@ -165,14 +168,14 @@ public struct Navigator {
 
     // MARK: Effects
 
-    mutating func perform(_ effect: Effect) { effects.append(effect) }
+    func perform(_ effect: Effect) { effects.append(effect) }
 
     /// Answers a call; nothing for 0.
-    mutating func reply(_ reply: CommandReply, to call: UInt64) {
+    func reply(_ reply: CommandReply, to call: UInt64) {
         if call != 0 { effects.append(.reply(call: call, reply)) }
     }
 
-    mutating func publish(_ publication: Publication, _ event: NavigatorEvent) {
+    func publish(_ publication: Publication, _ event: NavigatorEvent) {
         eventSequence += 1
         effects.append(.publish(context(of: event), publication))
     }
@@ -184,7 +187,7 @@ public struct Navigator {
             causeSequence: event.causeSequence, eventSequence: eventSequence)
     }
 
-    private mutating func publishStateIfChanged(_ event: NavigatorEvent) {
+    private func publishStateIfChanged(_ event: NavigatorEvent) {
         let state = NavigatorState(
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,

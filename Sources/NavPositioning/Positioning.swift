@@ -38,7 +38,7 @@ public struct Positioning: Sendable {
         case timer
     }
 
-    public enum Effect: Sendable {
+    public indirect enum Effect: Sendable {
         /// The verdict on a fix; it comes before all else that follows from the fix.
         case judged(Fix, FixVerdict)
         /// Another receiver is used from now on.

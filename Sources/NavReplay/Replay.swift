@@ -1,3 +1,4 @@
+import DequeModule
 import NavKit
 package import NavBag
 package import NavGeo
@@ -12,12 +13,16 @@ package import NavigationNode
 
 /// The receiver of what a replay takes in and says.
 package protocol ReplayOutput {
+    /// Whether it takes what enters the core, as messages and in the journal; else only what the core says.
+    static var takesInput: Bool { get }
     mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64) throws(BagError)
     /// Takes an input that a bag had, as it stands there.
     mutating func write(recorded message: BagMessage, topic: String, type: String, logTime: Int64) throws(BagError)
 }
 
 extension MessageLog: ReplayOutput {
+    package static var takesInput: Bool { true }
+
     package mutating func write(
         recorded message: BagMessage, topic: String, type: String, logTime: Int64
     ) throws(BagError) {
@@ -74,7 +79,7 @@ package struct Replay {
         let store = MapStore(map)
         if let file { _ = store.update([TrafficUpdate(file)], at: NavGeo.Timestamp(nanoseconds: .min)) }
         var run = Run(
-            session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay"),
+            session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay", hasJournal: Output.takesInput),
             store: store)
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
@@ -120,7 +125,9 @@ package struct Replay {
 
         mutating func take<Output: ReplayOutput>(_ fix: GnssFix, _ log: inout Output) throws(BagError) {
             logTime = max(logTime, fix.stampNs ?? logTime)
-            try log.write(fix, topic: Topics.gnssFix.name, logTime: logTime, publishTime: fix.stampNs ?? logTime)
+            if Output.takesInput {
+                try log.write(fix, topic: Topics.gnssFix.name, logTime: logTime, publishTime: fix.stampNs ?? logTime)
+            }
             summary.fixes += 1
             summary.messages += 1
             try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
@@ -162,7 +169,7 @@ package struct Replay {
         private mutating func write<Output: ReplayOutput>(
             _ message: BagMessage, _ topic: String, _ type: String, _ log: inout Output
         ) throws(BagError) {
-            try log.write(recorded: message, topic: topic, type: type, logTime: logTime)
+            if Output.takesInput { try log.write(recorded: message, topic: topic, type: type, logTime: logTime) }
             summary.messages += 1
         }
 
@@ -181,11 +188,11 @@ package struct Replay {
         private mutating func carryOut<Output: ReplayOutput>(
             _ first: NavigationSession.Outcome, _ log: inout Output
         ) throws(BagError) {
-            var outcomes = [first]
-            while !outcomes.isEmpty {
-                let outcome = outcomes.removeFirst()
+            // What is asked is answered in the order of the questions.
+            var outcomes: Deque = [first]
+            while let outcome = outcomes.popFirst() {
                 for message in outcome.messages {
-                    summary.count(message.message)
+                    if Summary.topics.contains(message.topic) { summary.count(message.message) }
                     summary.messages += 1
                     try log.write(
                         message.message, topic: message.topic, logTime: logTime, publishTime: message.stamp.nanoseconds)
@@ -210,7 +217,12 @@ package struct Replay {
 }
 
 extension Replay.Summary {
-    mutating func count(_ message: any Message) {
+    /// The topics whose messages are counted by what they say: to ask every message for its type takes longer.
+    fileprivate static let topics: Set = [
+        Topics.route.name, Topics.reroute.name, Topics.arrival.name, Topics.fixRejected.name,
+    ]
+
+    fileprivate mutating func count(_ message: any Message) {
         switch message {
         case let route as NavMessages.Route where route.geometry != nil:
             routes += 1

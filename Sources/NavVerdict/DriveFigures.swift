@@ -82,12 +82,14 @@ package struct DriveFigures {
     ///   - time: seconds since the drive's start.
     ///   - start: the drive's start, ns.
     package mutating func take(_ message: any Message, at time: Double, start: Int64) {
+        // Types are compared before anything is cast: these come with each fix.
+        let type = type(of: message)
+        if truth == nil, type == MatchedPosition.self || type == RouteProgress.self { return }
         switch message {
-        case let position as MatchedPosition where truth != nil: take(position, at: time)
+        case let position as MatchedPosition: take(position, at: time)
         case let progress as RouteProgress:
             let wasOff = isOff
             isOff = progress.deviation == .offRoute || progress.deviation == .wrongWay
-            guard truth != nil else { return }
             if isOff, !wasOff { reports.append(time) }
             if let eta = progress.etaNs { etas.append((time, Double(eta &- start) / 1e9)) }
         case let route as Route:

@@ -365,7 +365,7 @@ import Testing
         var monkey = Monkey(try Town.grid(), seed: seed)
         var config = NavigatorConfig()
         config.legsAutoAdvance = seed % 2 == 0
-        var navigator = Navigator(map: monkey.town.snapshot, config: config)
+        let navigator = Navigator(map: monkey.town.snapshot, config: config)
         var invariants = Invariants()
         for step in 0..<8_000 {
             let event = monkey.event()

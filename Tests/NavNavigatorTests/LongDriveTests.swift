@@ -48,7 +48,7 @@ import Testing
     private static func drive(seed: UInt64) throws -> Summary {
         let town = try Town.grid()
         var random = SeededRandom(seed: seed)
-        var navigator = Navigator(map: town.snapshot)
+        let navigator = Navigator(map: town.snapshot)
         let planner = Planner()
         var summary = Summary()
         var now = SeededDrive.start

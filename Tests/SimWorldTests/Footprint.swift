@@ -24,6 +24,8 @@ struct Footprint {
             let isCase = child.label == "some" || child.label == nil
             let name = isCase ? path : path.isEmpty ? child.label ?? "" : "\(path).\(child.label ?? "")"
             switch inner.displayStyle {
+            // The trip is an object of the navigator's own; other objects are shared or given.
+            case .class where "\(inner.subjectType)" == "Trip": walk(inner, name)
             case .class: continue
             case .collection, .dictionary, .set:
                 counts[name] = max(counts[name] ?? 0, inner.children.count)

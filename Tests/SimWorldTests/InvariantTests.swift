@@ -189,6 +189,7 @@ import Testing
         try world.run { _, _ in }
         let counts = Footprint(world.navigator).counts
         #expect(counts["questions.all"] != nil && counts["routes.all"] != nil)
+        #expect(counts.keys.contains { $0.hasPrefix("trip.") }, "the trip is looked through, too")
     }
 
     @Test func eachRuleHasWhatBreaksIt() {

@@ -21,21 +21,21 @@ public struct EventContext: Sendable, Hashable {
 public enum Effect: Sendable {
     case publish(EventContext, Publication)
     /// Find routes and answer with the id.
-    case requestRoute(RouteQuery)
+    indirect case requestRoute(RouteQuery)
     case cancelRoute(requestID: UInt64)
     case needTiles([RoadTileID])
     /// Ask the owner's policy and answer with the id.
-    case askPolicy(PolicyRequest)
+    indirect case askPolicy(PolicyRequest)
     /// The decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
-    case reply(call: UInt64, CommandReply)
+    indirect case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it comes before all else that follows from the fix.
-    case judged(Fix, FixVerdict)
+    indirect case judged(Fix, FixVerdict)
     /// Keep the trip in the place of what was kept before, so that it outlives the process; nil when there is none any more.
-    case keepTrip(TripSnapshot?)
+    indirect case keepTrip(TripSnapshot?)
 }
 
-public enum Publication: Sendable {
+public indirect enum Publication: Sendable {
     case state(NavigatorState)
     case position(VehiclePosition)
     /// The vehicle's progress along the route.

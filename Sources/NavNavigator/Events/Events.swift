@@ -12,16 +12,16 @@ public struct NavigatorEvent: Sendable {
         /// The moment of ``Navigator/due`` has come.
         case timer
         /// A user asked for something; `call` is that of the answer, 0 when nobody waits for one.
-        case command(NavigatorCommand, call: UInt64)
+        indirect case command(NavigatorCommand, call: UInt64)
         /// The answer to a command is no longer needed: the caller went away or its deadline passed.
         case callEnded(UInt64)
-        case routeAnswer(requestID: UInt64, RouteAnswer)
+        indirect case routeAnswer(requestID: UInt64, RouteAnswer)
         /// A question was decided, or nobody decided it in time.
-        case policyAnswer(requestID: UInt64, PolicyAnswer)
+        indirect case policyAnswer(requestID: UInt64, PolicyAnswer)
         /// Tiles were loaded or left, or the traffic is another.
-        case mapChanged(MapSnapshot)
+        indirect case mapChanged(MapSnapshot)
         /// Thresholds were changed by a user; they hold from now on.
-        case configured(NavigatorConfig)
+        indirect case configured(NavigatorConfig)
     }
 
     public var stamp: Timestamp

@@ -12,7 +12,7 @@ extension Timestamp {
 extension Navigator {
     /// Goes on by the clock of the fixes, which was set to `stamp`: what was to last goes on for the time that it had left, and what has lasted
     /// has lasted as long.
-    mutating func setClock(to stamp: Timestamp) {
+    func setClock(to stamp: Timestamp) {
         guard let now else { return }
         let (shift, isOverflow) = stamp.nanoseconds.subtractingReportingOverflow(now.nanoseconds)
         let nanoseconds = isOverflow ? (stamp > now ? .max : .min) : shift

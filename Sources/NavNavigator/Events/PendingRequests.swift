@@ -87,7 +87,7 @@ extension Navigator {
     private static let calculationPatience = 30.0
 
     /// Has routes found under a number of ``PendingRequests/nextID()``.
-    mutating func request(_ query: RouteQuery, for purpose: PendingRoute, cause: UInt64, _ event: NavigatorEvent) {
+    func request(_ query: RouteQuery, for purpose: PendingRoute, cause: UInt64, _ event: NavigatorEvent) {
         routes.add(
             query.requestID, purpose, at: event.stamp,
             patience: purpose.calculation == nil ? config.rerouteDeadline : Navigator.calculationPatience, cause: cause)
@@ -96,14 +96,14 @@ extension Navigator {
 
     /// Gives up requests; returns the calculations among them.
     @discardableResult
-    mutating func cancelRequests(for isMeant: (PendingRoute) -> Bool) -> [Calculation] {
+    func cancelRequests(for isMeant: (PendingRoute) -> Bool) -> [Calculation] {
         routes.take(for: isMeant).compactMap { request in
             perform(.cancelRoute(requestID: request.id))
             return request.purpose.calculation
         }
     }
 
-    mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
+    func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
         failOverdueRequests(event)
         guard let request = routes.take(id) else { return }
         var answer = answer
@@ -116,7 +116,7 @@ extension Navigator {
     }
 
     /// Fails the requests whose answers have not come in time.
-    mutating func failOverdueRequests(_ event: NavigatorEvent) {
+    func failOverdueRequests(_ event: NavigatorEvent) {
         for request in routes.takeOverdue(at: event.stamp) {
             perform(.cancelRoute(requestID: request.id))
             // The deadline passes by chance during this event: the cause is what led to the request.
@@ -127,7 +127,7 @@ extension Navigator {
         }
     }
 
-    private mutating func end(
+    private func end(
         _ request: PendingRequests<PendingRoute>.Request, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
         switch request.purpose {

@@ -11,7 +11,7 @@ extension Navigator {
     private static let mostQuestions = 64
 
     /// Has a question decided: at once by its standard answer when nobody is to be asked, else when the answer comes.
-    mutating func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
+    func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
         guard config.policy.asked.contains(question.kind), questions.all.count < Navigator.mostQuestions else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
@@ -27,13 +27,13 @@ extension Navigator {
         perform(.askPolicy(request))
     }
 
-    mutating func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
+    func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
         guard let request = questions.take(id) else { return }
         decide(request, answer, event)
     }
 
     /// Decides what nobody has answered in time.
-    mutating func decideOverdue(_ event: NavigatorEvent) {
+    func decideOverdue(_ event: NavigatorEvent) {
         for request in questions.takeOverdue(at: event.stamp) {
             perform(.withdrawPolicy(requestID: request.id))
             // The deadline passes by chance during this event: the cause is what led to the question.
@@ -44,7 +44,7 @@ extension Navigator {
     }
 
     /// Takes questions back that make no sense any more.
-    mutating func withdraw(_ kinds: PolicyKind...) {
+    func withdraw(_ kinds: PolicyKind...) {
         for kind in kinds {
             for request in questions.take(for: { $0.question.kind == kind }) {
                 perform(.withdrawPolicy(requestID: request.id))
@@ -52,7 +52,7 @@ extension Navigator {
         }
     }
 
-    private mutating func decide(
+    private func decide(
         _ request: PendingRequests<PolicyRequest>.Request, _ answer: PolicyAnswer, _ event: NavigatorEvent
     ) {
         let (question, standard) = (request.purpose.question, request.purpose.standard)
@@ -77,7 +77,7 @@ extension Navigator {
     /// The longest time that a no holds, seconds.
     static let longestHold = 3_600.0
 
-    private mutating func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+    private func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
         if decision.requestID != 0 || decision.kind.isAlwaysTold { publish(.policyDecision(decision), event) }
         switch question {
         case .shouldReroute: decideReroute(decision, event)
@@ -101,7 +101,7 @@ extension Navigator {
     }
 
     /// Tells an instruction, in other words where the owner has some.
-    private mutating func tell(
+    private func tell(
         _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
         _ event: NavigatorEvent
     ) {

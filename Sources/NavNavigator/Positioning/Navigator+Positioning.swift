@@ -9,7 +9,7 @@ extension Navigator {
 
     /// Hands an input to positioning, and goes on from the effects; false for a fix that was rejected.
     @discardableResult
-    mutating func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
+    func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
         if simulation != nil {
             followVehicle(positioning.handle(input, at: event.stamp), event)
             return true
@@ -21,7 +21,7 @@ extension Navigator {
     }
 
     /// Publishes what positioning found out, in order, and goes on from positions.
-    mutating func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
+    func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
             case .judged(let fix, let verdict):
@@ -52,7 +52,7 @@ extension Navigator {
     }
 
     /// Goes on from a position of a fix or of a prediction.
-    mutating func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
         lastPosition = position
         now = event.stamp
         publish(.position(position), event)

@@ -63,7 +63,7 @@ extension Navigator {
     /// The position of the real vehicle, also during a simulated drive; nil when it is unknown.
     var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
 
-    mutating func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
+    func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
         simulation = DriveAlong(
             drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
@@ -76,7 +76,7 @@ extension Navigator {
         tell(.began, nil, event)
     }
 
-    mutating func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
+    func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
         guard let due = simulation?.due, due <= stamp, let trip, let fix = simulation?.fix(on: trip, at: stamp) else {
             return
         }
@@ -84,7 +84,7 @@ extension Navigator {
         follow(position, event)
     }
 
-    mutating func endSimulation(_ end: SimulationEvent.End, _ event: NavigatorEvent) {
+    func endSimulation(_ end: SimulationEvent.End, _ event: NavigatorEvent) {
         guard let simulation else { return }
         self.simulation = nil
         tell(.willEnd, end, event)
@@ -94,7 +94,7 @@ extension Navigator {
     }
 
     /// Takes note of where the vehicle itself is during a simulated drive.
-    mutating func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
+    func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
             case .judged(let fix, let verdict): perform(.judged(fix, verdict))
@@ -107,7 +107,7 @@ extension Navigator {
         }
     }
 
-    private mutating func tell(
+    private func tell(
         _ phase: SimulationEvent.Phase, _ end: SimulationEvent.End?, _ event: NavigatorEvent
     ) {
         publish(.simulation(SimulationEvent(phase: phase, reason: .manual, position: lastPosition, end: end)), event)

@@ -3,7 +3,7 @@ import NavRouting
 
 /// Choosing before the start: up to three routes, the freshest traffic on each, and the choice that starts guidance.
 extension Navigator {
-    mutating func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
+    func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
         let here = vehiclePosition.map { origin($0, keepsCourse: true) }
         guard let start = order.origin ?? here ?? config.originFallback.map({ Waypoint($0) }) else {
             return refuse(call, "the position is not known: give an origin", .noPosition)
@@ -28,13 +28,13 @@ extension Navigator {
     /// The most calculations at a time: more are refused, so that no caller can fill the memory.
     private static let mostCalculations = 8
 
-    private mutating func cancelPreview(_ reason: String) {
+    private func cancelPreview(_ reason: String) {
         for calculation in cancelRequests(for: { $0.calculation?.isPreview == true }) {
             reply(.failed(RouteFailure(code: .cancelled, message: reason)), to: calculation.call)
         }
     }
 
-    mutating func answerCalculation(
+    func answerCalculation(
         _ calculation: Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
     ) {
         switch answer {
@@ -55,7 +55,7 @@ extension Navigator {
         }
     }
 
-    private mutating func show(
+    private func show(
         _ routes: RoutePreview, _ calculation: Calculation, _ event: NavigatorEvent
     ) {
         preview.shown = PreviewState.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
@@ -63,7 +63,7 @@ extension Navigator {
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private mutating func routes(_ found: FoundRoutes, _ preferences: RoutePreferences) -> [PreviewedRoute] {
+    private func routes(_ found: FoundRoutes, _ preferences: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: session.nextRoute(), plan: found.main, via: found.via)]
             + found.alternatives.map {
@@ -74,7 +74,7 @@ extension Navigator {
     }
 
     /// The place of the route that is chosen; nil when there is none, and then the call is refused.
-    private mutating func place(_ choice: PreviewChoice, _ call: UInt64) -> Int? {
+    private func place(_ choice: PreviewChoice, _ call: UInt64) -> Int? {
         let routes = preview.shown?.preview.routes ?? []
         switch choice {
         case .index(let index):
@@ -87,7 +87,7 @@ extension Navigator {
         return nil
     }
 
-    mutating func selectPreview(_ choice: PreviewChoice, _ call: UInt64, _ event: NavigatorEvent) {
+    func selectPreview(_ choice: PreviewChoice, _ call: UInt64, _ event: NavigatorEvent) {
         guard preview.isActive, let shown = preview.shown else {
             return refuse(call, "there are no routes to choose from: calculate some first")
         }
@@ -99,7 +99,7 @@ extension Navigator {
         reply(.selected(routeID: shown.preview.routes[index].id), to: call)
     }
 
-    mutating func startPreview(
+    func startPreview(
         _ choice: PreviewChoice?, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
         guard preview.isActive, let shown = preview.shown else {
@@ -114,7 +114,7 @@ extension Navigator {
     }
 
     /// Ends the choice: guidance starts, or everything is stopped.
-    mutating func endPreview(_ event: NavigatorEvent) {
+    func endPreview(_ event: NavigatorEvent) {
         cancelPreview("the preview has ended")
         guard preview.shown != nil else { return }
         preview.shown = nil
@@ -122,7 +122,7 @@ extension Navigator {
     }
 
     /// Brings what the shown routes take up to date, so that their delays are always of the freshest traffic.
-    mutating func refreshPreview(_ event: NavigatorEvent) {
+    func refreshPreview(_ event: NavigatorEvent) {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false
         let preferences = shown.order.preferences

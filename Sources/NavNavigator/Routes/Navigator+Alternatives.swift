@@ -4,7 +4,7 @@ import NavRouting
 
 /// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.
 extension Navigator {
-    mutating func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
             // Not again while the question is open.
@@ -28,7 +28,7 @@ extension Navigator {
     /// Whether taking an alternative may be asked about: it is not while a route is proposed that may come into force.
     private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
 
-    mutating func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
+    func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
         guard let trip else { return }
         switch answer {
         case .found(let found):
@@ -38,13 +38,13 @@ extension Navigator {
     }
 
     /// Publishes an update; nothing for nil.
-    mutating func tell(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
+    func tell(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
         if let update { publish(.alternatives(update), event) }
     }
 
     // MARK: Taking one
 
-    mutating func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent)
+    func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent)
     {
         // One that cannot be taken is not tried again.
         let pause = decision.verdict ? Self.longestHold : hold(decision)
@@ -53,7 +53,7 @@ extension Navigator {
         take(offered, isByDriving: true, call: 0, event)
     }
 
-    mutating func selectAlternative(_ id: UInt64, _ call: UInt64, _ event: NavigatorEvent) {
+    func selectAlternative(_ id: UInt64, _ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard let offered = alternatives.offered(id, to: trip) else {
             return refuse(call, "there is no alternative \(id) any more", .notFound)
@@ -64,7 +64,7 @@ extension Navigator {
         take(offered, isByDriving: false, call: call, event)
     }
 
-    private mutating func take(
+    private func take(
         _ offered: OfferedAlternative, isByDriving: Bool, call: UInt64, _ event: NavigatorEvent
     ) {
         guard let old = trip else { return }

@@ -4,7 +4,7 @@ import NavRouting
 
 /// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.
 extension Navigator {
-    mutating func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offer = faster.offer, isTooLate(offer, trip) {
             withdraw(.acceptFasterRoute)
@@ -34,7 +34,7 @@ extension Navigator {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
-    mutating func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
+    func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
@@ -63,7 +63,7 @@ extension Navigator {
         }
     }
 
-    mutating func decideFasterRoute(
+    func decideFasterRoute(
         _ accepts: Bool, _ decider: PolicyDecider, hold: Double = 0, _ event: NavigatorEvent
     ) {
         guard let offer = faster.take(), let old = trip else { return }
@@ -84,7 +84,7 @@ extension Navigator {
     }
 
     /// A user decides, whoever else was asked.
-    mutating func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
+    func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {
             return refuse(call, "route \(route) is not offered: the faster route is \(offer.id)", .notFound)
@@ -95,12 +95,12 @@ extension Navigator {
     }
 
     /// Refuses what a user has not approved in time.
-    mutating func refuseOverdueFasterRoute(_ event: NavigatorEvent) {
+    func refuseOverdueFasterRoute(_ event: NavigatorEvent) {
         guard let until = faster.offer?.until, until <= event.stamp else { return }
         decideFasterRoute(false, .timeout, event)
     }
 
-    mutating func tell(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
+    func tell(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
         publish(.fasterRoute(FasterRouteEvent(phase: phase, id: offer.id, plan: offer.plan, gain: offer.gain)), event)
     }
 }

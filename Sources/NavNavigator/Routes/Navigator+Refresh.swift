@@ -37,23 +37,23 @@ extension Navigator {
     }
 
     /// Takes other traffic, or other tiles, in.
-    mutating func noteTraffic(_ event: NavigatorEvent) {
+    func noteTraffic(_ event: NavigatorEvent) {
         refreshPreview(event)
-        guard let before = trip, !before.isComplete else { return }
-        let pricing = pricing
-        trip?.noteClosures(pricing)
+        guard let trip, !trip.isComplete else { return }
+        let wasBlocked = trip.isBlocked
+        trip.noteClosures(pricing)
         refresh.noteTraffic()
-        if !before.isBlocked, trip?.isBlocked == true {
-            publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: before.plan)), event)
+        if !wasBlocked, trip.isBlocked {
+            publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: trip.plan)), event)
         }
         refreshIfDue(event)
     }
 
-    mutating func refreshIfDue(_ event: NavigatorEvent) {
+    func refreshIfDue(_ event: NavigatorEvent) {
         if refresh.isDue(at: event.stamp) { refreshRoute(event) }
     }
 
-    mutating func refreshByHand(_ call: UInt64, _ event: NavigatorEvent) {
+    func refreshByHand(_ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         switch refreshRoute(event) {
         case .success(let refreshed): reply(.refreshed(refreshed), to: call)
@@ -65,26 +65,25 @@ extension Navigator {
     ///
     /// - Parameter answer: a route of the provider of the one in force, which has its newest durations where the two are the same.
     @discardableResult
-    mutating func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
-        guard let old = trip else {
+    func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
+        guard let trip else {
             return .failure(RouteFailure(code: .wrongState, message: "there is no trip under way"))
         }
         refresh.restart(at: event.stamp)
-        publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: old.plan)), event)
+        publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: trip.plan)), event)
         let pricing = pricing
-        guard var (route, changed) = pricing.repriced(old.plan.route) else {
+        guard var (route, changed) = pricing.repriced(trip.plan.route) else {
             let failure = RouteFailure(code: .tilesNeeded, message: "part of the route is not on board")
-            publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: old.plan)), event)
+            publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: trip.plan)), event)
             return .failure(failure)
         }
         if let answer { changed += route.takeTimes(of: answer) }
-        trip?.refresh(route, pricing)
-        var refreshed = RefreshEvent(phase: .refreshed(changedEdges: changed), delta: 0, plan: old.plan)
-        guard let trip else { return .success(refreshed) }
-        refreshed.delta = trip.durationRemaining - old.durationRemaining
-        refreshed.plan = trip.plan
+        let before = trip.durationRemaining
+        trip.refresh(route, pricing)
+        var refreshed = RefreshEvent(
+            phase: .refreshed(changedEdges: changed), delta: trip.durationRemaining - before, plan: trip.plan,
+            progress: trip.progress)
         refreshed.plan.offset = trip.offset
-        refreshed.progress = trip.progress
         publish(.refresh(refreshed), event)
         if changed > 0 { tell(trip.plan, .refreshed, event) }
         tell(alternatives.refresh(pricing, for: trip, at: event.stamp), event)

@@ -12,7 +12,7 @@ extension Navigator {
 
     // MARK: Whether
 
-    mutating func considerReroute(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func considerReroute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if trip.wasSeenOnRoute { search.noteSeenOnRoute() }
         let reason: RerouteEvent.Reason
@@ -35,7 +35,7 @@ extension Navigator {
         ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)
     }
 
-    private mutating func draft(
+    private func draft(
         _ reason: RerouteEvent.Reason, from position: VehiclePosition, preferences: RoutePreferences? = nil,
         waypoints: [Waypoint]? = nil, _ event: NavigatorEvent
     ) -> RouteSearch.Draft {
@@ -45,14 +45,14 @@ extension Navigator {
             waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
     }
 
-    mutating func decideReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
+    func decideReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard let draft = search.draft, !draft.isAnnounced else { return }
         guard decision.verdict else { return search.deny(for: hold(decision), at: event.stamp) }
         announce(draft, event)
     }
 
     /// A user asked for another way, or to leave out a waypoint.
-    mutating func rerouteByHand(
+    func rerouteByHand(
         _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
     ) {
@@ -67,11 +67,11 @@ extension Navigator {
     }
 
     /// Answers a call that its command was not carried out.
-    mutating func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
+    func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
         reply(.failed(RouteFailure(code: code, message: message)), to: call)
     }
 
-    private mutating func announce(_ draft: RouteSearch.Draft, _ event: NavigatorEvent) {
+    private func announce(_ draft: RouteSearch.Draft, _ event: NavigatorEvent) {
         supersedeOffers(event)
         var draft = draft
         draft.isAnnounced = true
@@ -82,7 +82,7 @@ extension Navigator {
 
     // MARK: Asking for it
 
-    mutating func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
+    func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
         if case .reroute(let preferences, let waypoints) = decision.answer.content {
             // An invalid plan would end the search for another route.
@@ -135,7 +135,7 @@ extension Navigator {
 
     // MARK: The answer
 
-    mutating func take(_ answer: RouteAnswer, _ request: RouteSearch.Request, _ event: NavigatorEvent) {
+    func take(_ answer: RouteAnswer, _ request: RouteSearch.Request, _ event: NavigatorEvent) {
         switch answer {
         case .failed(let failure): fail(request, failure, event)
         case .found(let found):
@@ -149,7 +149,7 @@ extension Navigator {
         }
     }
 
-    mutating func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
+    func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
         let next = search.fail(request, failure, at: event.stamp)
         switch request.purpose {
         case .reroute(let draft): tell(.failed(failure, nextAttempt: next), draft, event)
@@ -165,7 +165,7 @@ extension Navigator {
     }
 
     /// Takes another route for the trip, unless the vehicle has found back by itself or is elsewhere.
-    private mutating func take(
+    private func take(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
         tell(.fetched, draft, event, plan.provider)
@@ -213,7 +213,7 @@ extension Navigator {
         return plan.guidance.steps[steps.lowerBound + 1].routeOffset / speed
     }
 
-    mutating func decideProposal(_ plan: RoutePlan, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+    func decideProposal(_ plan: RoutePlan, _ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard let request = search.proposal, case .reroute(let draft) = request.purpose else { return }
         if decision.verdict {
             if let rejection = objection(to: plan, draft) {
@@ -227,7 +227,7 @@ extension Navigator {
         tell(.rejected(isOwners ? .policy : .tooNear), draft, event, plan.provider)
     }
 
-    private mutating func apply(
+    private func apply(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
         guard let old = trip else { return }
@@ -242,7 +242,7 @@ extension Navigator {
     // MARK: The end of it
 
     /// Gives up what is asked for; nobody is waiting for it any more.
-    mutating func cancelSearch(_ event: NavigatorEvent) {
+    func cancelSearch(_ event: NavigatorEvent) {
         let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
         search.finish()
         withdraw(.shouldReroute, .rerouteOptions, .acceptReroute)
@@ -254,7 +254,7 @@ extension Navigator {
         if case .reroute(let draft) = (pending ?? proposal)?.purpose { tell(.rejected(.superseded), draft, event) }
     }
 
-    private mutating func tell(
+    private func tell(
         _ phase: RerouteEvent.Phase, _ draft: RouteSearch.Draft, _ event: NavigatorEvent,
         _ provider: RouteProvider? = nil
     ) {

@@ -6,7 +6,7 @@ import NavRouting
 /// Trips that outlive the process: what is to be kept of one, and how it goes on.
 extension Navigator {
     /// Has the trip kept when what is to be kept of it has changed.
-    mutating func keepTripIfChanged() {
+    func keepTripIfChanged() {
         let mark = tripMark
         guard mark != keptMark else { return }
         keptMark = mark
@@ -17,13 +17,12 @@ extension Navigator {
     private var tripMark: TripMark? {
         if let trip, session.id != 0 {
             guard !trip.isComplete, simulation == nil else { return nil }
-            return TripMark(
+            return .driven(
                 sessionID: session.id, routeID: trip.routeID, leg: trip.leg, isAtStop: trip.isAtStop,
-                isHeld: trip.isHeld, waypointsAhead: trip.remainingWaypoints.count,
-                mapVersion: trip.plan.route.mapVersion)
+                isHeld: trip.isHeld, waypointsAhead: trip.remainingCount, mapVersion: trip.plan.route.mapVersion)
         }
         guard let wanted = search.wanted, wanted.simulation == nil else { return nil }
-        return TripMark(sessionID: wanted.resumed?.sessionID ?? 0, order: wanted.order)
+        return .ordered(sessionID: wanted.resumed?.sessionID ?? 0, wanted.order)
     }
 
     private var snapshot: TripSnapshot {
@@ -37,7 +36,7 @@ extension Navigator {
     }
 
     /// Goes on with a trip of the process before, from the first position that is good enough.
-    mutating func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
+    func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
         guard !trip.order.waypoints.isEmpty else { return }
         cancelSearch(event)
         let wanted = RouteSearch.TripOrder(
@@ -47,7 +46,7 @@ extension Navigator {
     }
 
     /// Starts a trip that was asked for: along the route that it had where that still fits, else along one that is to be found.
-    mutating func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
+    func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.leg),
             let place = Trip.place(of: position, on: plan.route, from: kept, config)
@@ -112,7 +111,7 @@ extension Trip {
     }
 
     /// Takes up the stage that a trip was in before.
-    mutating func resume(_ kept: TripSnapshot, at place: ResumePlace) {
+    func resume(_ kept: TripSnapshot, at place: ResumePlace) {
         stage =
             kept.isAtStop
             ? .atStop(leg: kept.leg, isHeld: kept.isHeld) : .driving(leg: kept.leg, isApproaching: false)

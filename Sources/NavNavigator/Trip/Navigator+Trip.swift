@@ -6,7 +6,7 @@ import NavRouting
 extension Navigator {
     // MARK: Commands
 
-    mutating func handle(_ command: NavigatorCommand, _ call: UInt64, _ event: NavigatorEvent) {
+    func handle(_ command: NavigatorCommand, _ call: UInt64, _ event: NavigatorEvent) {
         switch command {
         case .calculate(let order, let isPreview): calculate(order, isPreview: isPreview, call, event)
         case .selectPreview(let choice): selectPreview(choice, call, event)
@@ -24,7 +24,7 @@ extension Navigator {
         }
     }
 
-    mutating func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
+    func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
         if search.wanted?.call == call, call != 0 {
             cancelRequests { $0.isSearch }
             search.finish()
@@ -32,7 +32,7 @@ extension Navigator {
         cancelRequests { $0.calculation?.call == call }
     }
 
-    private mutating func navigate(
+    private func navigate(
         _ order: RouteOrder, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
         cancelSearch(event)
@@ -47,14 +47,14 @@ extension Navigator {
     }
 
     /// Has a trip wait for a position. The call that asked for it has its answer: nobody knows how long the receiver looks for satellites.
-    private mutating func awaitPosition(for wanted: RouteSearch.TripOrder) {
+    private func awaitPosition(for wanted: RouteSearch.TripOrder) {
         reply(.awaitingPosition, to: wanted.call)
         var waiting = wanted
         waiting.call = 0
         search.awaitPosition(for: waiting)
     }
 
-    mutating func requestStart(
+    func requestStart(
         _ wanted: RouteSearch.TripOrder, from position: VehiclePosition?, _ event: NavigatorEvent
     ) {
         let start =
@@ -72,7 +72,7 @@ extension Navigator {
             cause: event.causeSequence, event)
     }
 
-    private mutating func setRoute(
+    private func setRoute(
         _ plan: RoutePlan, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
         if let failure = RouteFailure(defectOf: plan) {
@@ -90,7 +90,7 @@ extension Navigator {
             plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
 
-    private mutating func stop(_ call: UInt64, _ event: NavigatorEvent) {
+    private func stop(_ call: UInt64, _ event: NavigatorEvent) {
         cancelSearch(event)
         endPreview(event)
         let stopped = session.id
@@ -109,7 +109,7 @@ extension Navigator {
 
     // MARK: Routes
 
-    mutating func start(
+    func start(
         _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: VehiclePosition?, _ change: RouteChange,
         _ event: NavigatorEvent
     ) {
@@ -134,7 +134,7 @@ extension Navigator {
     }
 
     /// Goes on along another route of the same trip.
-    mutating func replaceRoute(
+    func replaceRoute(
         _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
         taking alternative: UInt64? = nil, as id: UInt64? = nil,
         _ event: NavigatorEvent
@@ -153,14 +153,14 @@ extension Navigator {
         tell(trip?.plan ?? plan, change, event)
     }
 
-    mutating func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
+    func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
         var plan = plan
         plan.chosenRouteID = session.chosenRouteID
         plan.offset = trip?.offset ?? 0
         publish(.route(plan, change), event)
     }
 
-    mutating func put(
+    func put(
         _ plan: RoutePlan, origin: VehiclePosition?, start: Double, isApproaching: Bool, id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
@@ -177,7 +177,7 @@ extension Navigator {
     }
 
     /// Takes back what was offered for the route that was in force: a faster one, and questions about alternatives.
-    mutating func supersedeOffers(_ event: NavigatorEvent) {
+    func supersedeOffers(_ event: NavigatorEvent) {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
         cancelRequests { $0.isAlternatives }
         cancelRequests { $0.isFasterRoute }
@@ -185,7 +185,7 @@ extension Navigator {
     }
 
     /// The destination is reached: nothing changes the route any more.
-    mutating func endOfTrip(_ event: NavigatorEvent) {
+    func endOfTrip(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
         endSimulation(.arrived, event)
@@ -195,7 +195,7 @@ extension Navigator {
 
     // MARK: Legs
 
-    private mutating func advanceLeg(_ leg: Int?, _ call: UInt64, _ event: NavigatorEvent) {
+    private func advanceLeg(_ leg: Int?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, trip.isAtStop else { return refuse(call, "the vehicle is not held at a waypoint") }
         if let leg, leg != trip.leg + 1 {
             return refuse(call, "leg \(leg) does not begin here: the next is \(trip.leg + 1)", .notFound)
@@ -206,7 +206,7 @@ extension Navigator {
         reply(.legStarted(self.trip?.progress, context(of: event)), to: call)
     }
 
-    mutating func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
+    func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
         publish(.arrival(arrival), event)
         guard arrival.phase == .arrived, !arrival.isDestination, let waypoint = trip?.stop else { return }
         leaveBehind(event)
@@ -214,19 +214,19 @@ extension Navigator {
     }
 
     /// A stop is reached: routes that were asked for before lead through it, and would lead back to it.
-    private mutating func leaveBehind(_ event: NavigatorEvent) {
+    private func leaveBehind(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         supersedeOffers(event)
         tell(alternatives.clear(.invalidated, at: event.stamp), event)
     }
 
-    mutating func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {
+    func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {
         guard trip?.nextStop == waypoint, let arrival = advances ? trip?.advanceLeg() : trip?.hold() else { return }
         publish(.arrival(arrival), event)
     }
 
     /// Asks once for each stop whether leaving the route near it leads to another route.
-    mutating func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
+    func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses
         ask(
@@ -234,7 +234,7 @@ extension Navigator {
             event)
     }
 
-    private mutating func skipWaypoint(_ index: Int?, _ call: UInt64, _ event: NavigatorEvent) {
+    private func skipWaypoint(_ index: Int?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         let ahead = trip.waypointsAhead
         let skipped = index ?? trip.nextStop

@@ -20,7 +20,7 @@ extension Trip {
     }
 
     /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
-    mutating func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
+    func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
         let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
@@ -41,14 +41,14 @@ extension Trip {
     }
 
     /// Stays at the stop until the next leg is started by hand; nil when the vehicle is at none.
-    mutating func hold() -> ArrivalEvent? {
+    func hold() -> ArrivalEvent? {
         guard case .atStop(let leg, isHeld: false) = stage else { return nil }
         stage = .atStop(leg: leg, isHeld: true)
         return event(.held, max(legEnd - offset, 0), times.duration(from: offset, toEndOf: currentLeg))
     }
 
     /// Starts the next leg where the vehicle is at a stop; nil when it is at none.
-    mutating func advanceLeg() -> ArrivalEvent? {
+    func advanceLeg() -> ArrivalEvent? {
         guard case .atStop(let leg, _) = stage else { return nil }
         stage = .driving(leg: leg + 1, isApproaching: false)
         preventsReroutes = nil
@@ -59,7 +59,7 @@ extension Trip {
     }
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
-    private mutating func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
+    private func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
         guard isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)

@@ -8,9 +8,9 @@ import NavRouting
 /// Guidance along one route: how far the vehicle is, what it was told, whether it follows.
 ///
 /// It reports; whether another route is asked for is decided above.
-struct Trip {
+final class Trip {
     /// An event on the way of one position along the route.
-    enum Update {
+    indirect enum Update {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
         /// The shown instruction does not hold off the route.
@@ -126,6 +126,9 @@ struct Trip {
     /// Stops and pass-through points that still lie ahead, the destination included.
     var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
 
+    /// The number of ``remainingWaypoints``.
+    var remainingCount: Int { route.waypoints.indices.count(where: isAhead) }
+
     /// Metres from the route's start, and those that fixes or odometry tell of.
     var offset: Double { cursor.offset }
     var confirmedOffset: Double { cursor.confirmed }
@@ -146,7 +149,10 @@ struct Trip {
     var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
     var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
 
-    private var remainingIndices: [Int] {
+    private var remainingIndices: [Int] { route.waypoints.indices.filter(isAhead) }
+
+    /// Whether a waypoint, by its index in the route, still lies ahead.
+    private func isAhead(_ index: Int) -> Bool {
         let destination = currentLeg.destination
         let passed =
             switch stage {
@@ -154,16 +160,14 @@ struct Trip {
             case .atStop: destination
             case .driving(let leg, _): leg == 0 ? 0 : route.legs[leg - 1].destination
             }
-        return route.waypoints.indices.dropFirst(passed + 1).filter {
-            $0 >= destination || route.waypoints[$0].routeOffset > cursor.confirmed
-        }
+        return index > passed && (index >= destination || route.waypoints[index].routeOffset > cursor.confirmed)
     }
 
     // MARK: Changes
 
     /// Takes note that tiles came or went; whether the edges of the route have other names now, which they have in
     /// another version of the map.
-    mutating func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
+    func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
         let translation = EdgeTranslation(from: old, to: new)
@@ -188,7 +192,7 @@ struct Trip {
     }
 
     /// Takes note of what may be driven now. A road that opens at times only was open when the route was found.
-    mutating func noteClosures(_ pricing: RoutePricing) {
+    func noteClosures(_ pricing: RoutePricing) {
         blocked = gone + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
     }
 
@@ -197,10 +201,10 @@ struct Trip {
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
     /// Forgets what spoke against the route.
-    mutating func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
+    func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
     /// Follows one position. Updates come in the order in which they are to be told; there are none after the arrival.
-    mutating func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
+    func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
@@ -240,7 +244,7 @@ struct Trip {
     }
 
     /// Goes on along the same way with other durations.
-    mutating func refresh(_ route: Route, _ pricing: RoutePricing) {
+    func refresh(_ route: Route, _ pricing: RoutePricing) {
         plan.route = route
         plan.refreshCount += 1
         times = RouteTimes(route)
@@ -249,12 +253,12 @@ struct Trip {
     }
 
     /// Takes note of what the router on board says that the route takes.
-    mutating func price(_ pricing: RoutePricing) {
+    func price(_ pricing: RoutePricing) {
         routerTimes = plan.provider == .onBoard ? times : pricing.priced(route).map { RouteTimes($0) } ?? times
     }
 
     /// Notes that an instruction is told; false for one that lies behind what was told already.
-    mutating func tells(_ id: InstructionID) -> Bool {
+    func tells(_ id: InstructionID) -> Bool {
         let last = id.kind == .visual ? told.visual : told.spoken
         if let last, id.isBefore(last) { return false }
         if id.kind == .visual { told.visual = id } else { told.spoken = id }
@@ -262,13 +266,13 @@ struct Trip {
     }
 
     /// Moves the cursor to where the vehicle is seen again after a while.
-    mutating func resumeCursor(at place: ResumePlace) {
+    func resumeCursor(at place: ResumePlace) {
         cursor.skip(to: place.offset)
         if let beyond = place.beyondStop { cursor.passStop(by: beyond) }
     }
 
     /// Moves the cursor on to where the next leg starts.
-    mutating func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
+    func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
 
     private static func prior(_ route: Route, in graph: RoadGraph) -> RoutePrior {
         RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
@@ -290,7 +294,7 @@ struct Trip {
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
-    private mutating func instructions(_ position: VehiclePosition) -> [Instruction] {
+    private func instructions(_ position: VehiclePosition) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return legBanner() }
         guard position.evidence != .expected else { return foresee() }
         var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
@@ -304,7 +308,7 @@ struct Trip {
     }
 
     /// The banner of a leg that was begun by decision, which does not wait until the vehicle is surely on its way.
-    private mutating func legBanner() -> [Instruction] {
+    private func legBanner() -> [Instruction] {
         guard deviation.state == .uncertain, let banner, banner.id.leg < leg,
             let next = trigger.banner(offset: cursor.offset, leg: leg)
         else { return [] }
@@ -313,7 +317,7 @@ struct Trip {
     }
 
     /// Notes what is shown and said from now on.
-    private mutating func note(_ due: [Instruction]) {
+    private func note(_ due: [Instruction]) {
         for instruction in due {
             switch instruction {
             case .visual(let visual): banner = visual
@@ -323,7 +327,7 @@ struct Trip {
     }
 
     /// The banner of where the vehicle is only expected to be, when it is another one. Words are told once and wait for a fix.
-    private mutating func foresee() -> [Instruction] {
+    private func foresee() -> [Instruction] {
         guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
             banner.map({ !next.id.isBefore($0.id) }) ?? true
         else { return [] }
@@ -333,7 +337,7 @@ struct Trip {
     }
 
     /// Returns the instructions that are due once the position is measured: a banner that a prediction led to is not shown again, or is taken back.
-    private mutating func confirmed(_ due: [Instruction]) -> [Instruction] {
+    private func confirmed(_ due: [Instruction]) -> [Instruction] {
         guard foreseen.isShown else { return due }
         let before = foreseen.instead
         foreseen = (false, nil)
@@ -350,7 +354,7 @@ struct Trip {
     // MARK: Progress
 
     /// Brings the progress up to date where the trip went on without a new position.
-    mutating func renewProgress() {
+    func renewProgress() {
         guard let last = progress, let placement else { return }
         progress = progress(last.position, placement, offRoute: last.attributes)
     }
@@ -394,6 +398,6 @@ struct Trip {
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
             snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,
-            waypointsRemaining: remainingIndices.count)
+            waypointsRemaining: remainingCount)
     }
 }

@@ -40,13 +40,10 @@ public struct TripSnapshot: Sendable, Equatable {
 }
 
 /// A digest of the kept parts of a trip, to compare after each event.
-struct TripMark: Equatable {
-    var sessionID: UInt64 = 0
-    var routeID: UInt64 = 0
-    var leg = 0
-    var isAtStop = false
-    var isHeld = false
-    var waypointsAhead = 0
-    var mapVersion = ""
-    var order: RouteOrder?
+enum TripMark: Equatable {
+    case driven(
+        sessionID: UInt64, routeID: UInt64, leg: Int, isAtStop: Bool, isHeld: Bool, waypointsAhead: Int,
+        mapVersion: String)
+    /// It waits for its first position, or for its first route.
+    indirect case ordered(sessionID: UInt64, RouteOrder)
 }

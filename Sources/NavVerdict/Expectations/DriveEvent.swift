@@ -173,9 +173,11 @@ package struct DriveEventReader {
 
     /// Returns the events of a published message; none for what no line names.
     package mutating func events(of message: any Message, topic: String, at time: Double) -> [DriveEvent] {
-        if let list = message as? Alternatives { return isWanted("alternatives") ? events(list, at: time) : [] }
+        // Types are compared before anything is cast: these come with each fix.
+        let type = type(of: message)
+        if type == MatchedPosition.self, !isWanted("position") { return [] }
         var events: [DriveEvent] = []
-        if let progress = message as? RouteProgress {
+        if type == RouteProgress.self, let progress = message as? RouteProgress {
             // One comes with each fix: what nobody asks for is not made.
             let isChange = progress.deviation != deviation
             deviation = progress.deviation
@@ -187,7 +189,9 @@ package struct DriveEventReader {
             (change.topic, change.words) = ("deviation", [event.words[0]])
             return events + [change]
         }
-        if message is MatchedPosition, !isWanted("position") { return [] }
+        if let list = message as? Alternatives {
+            return isWanted("alternatives") ? self.events(list, at: time) : []
+        }
         if let event = DriveEvent(message, topic: topic, at: time), isWanted(event.topic) { events.append(event) }
         return events
     }

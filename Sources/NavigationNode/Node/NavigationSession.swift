@@ -28,7 +28,7 @@ package struct OutgoingMessage: Sendable {
 
 /// The navigation core between messages in and messages out, without bus, threads or clock: what the live node and the replay share.
 ///
-/// Every event is written to the journal before the core sees it.
+/// Every event is written to the journal, where there is one, before the core sees it.
 package final class NavigationSession {
     /// Work that the shell does elsewhere.
     package struct Outcome {
@@ -45,7 +45,9 @@ package final class NavigationSession {
         package var counted: NavGeo.Timestamp?
         package var hasProgress = false
         /// The saved trip from now on, nil for none; nil when it has not changed.
-        package var trip: SavedTrip??
+        package var trip: SavedTrip?? { savedTrips.last }
+        /// Rarely one: in memory of its own, so that an outcome is small.
+        fileprivate var savedTrips: [SavedTrip?] = []
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
@@ -61,6 +63,7 @@ package final class NavigationSession {
     /// The report of positioning and its input since the start.
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
+    private let hasJournal: Bool
     /// The tiles that were on board at first.
     private let tiles: [RoadTileID]
     /// Why maps came into force before the journal began.
@@ -73,10 +76,14 @@ package final class NavigationSession {
 
     /// A session on a map.
     ///
-    /// - Parameter trip: one that outlived the node's last run and goes on, unless the configuration has named other places since.
+    /// - Parameters:
+    ///   - trip: one that outlived the node's last run and goes on, unless the configuration has named other places since.
+    ///   - hasJournal: whether the journal is among the messages.
     package init(
-        map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil
+        map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil,
+        hasJournal: Bool = true
     ) {
+        self.hasJournal = hasJournal
         savedTrip = trip.flatMap { [nil, configuration.tripText].contains($0.configured) ? $0 : nil }
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         tiles = map.graph.tiles.map(\.id)
@@ -377,17 +384,20 @@ package final class NavigationSession {
             case .reply(let call, let reply): outcome.replies.append((call, reply))
             case .judged(let fix, let verdict): note(fix, verdict, at: event)
             case .keepTrip(let trip):
-                outcome.trip = .some(
-                    configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) })
+                outcome.savedTrips = [
+                    configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) }
+                ]
             }
         }
     }
 
     private func journal(
-        _ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64, arrival: Int64? = nil,
-        _ change: MapCause? = nil
+        _ event: @autoclosure () -> JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64,
+        arrival: Int64? = nil, _ change: MapCause? = nil
     ) {
         journalSequence += 1
+        guard hasJournal else { return }
+        let event = event()
         let number: UInt64? = if case .start = event { map.number } else { change?.number }
         outcome.messages.append(
             OutgoingMessage(

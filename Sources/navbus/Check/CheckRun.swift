@@ -156,6 +156,8 @@ private struct DriveObserver: ReplayOutput {
     /// What the lines of `expect` are compared with.
     private(set) var events: [DriveEvent] = []
 
+    static let takesInput = false
+
     private static let told = Set(BagDiff.topics)
 
     init(start: Int64, truth: Truth?, topics: Set<String>, most: Int) {
