@@ -207,11 +207,7 @@ private final class WebSocketConnection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent {
-            var code = context.channel.allocator.buffer(capacity: 2)
-            code.write(webSocketErrorCode: .goingAway)
-            close(context, code)
-        }
+        if event is ChannelShouldQuiesceEvent { close(context, .goingAway) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -221,14 +217,17 @@ private final class WebSocketConnection: ChannelInboundHandler {
         switch frame.opcode {
         case .text: service.received(bytes.readBytes(length: bytes.readableBytes) ?? [], from: client)
         case .ping: client.send(bytes.readBytes(length: bytes.readableBytes) ?? [], .pong)
-        case .connectionClose: close(context, bytes)
-        default: break
+        case .connectionClose: close(context, .normalClosure)
+        case .binary, .pong: break
+        default: close(context, .protocolError)
         }
     }
 
-    private func close(_ context: ChannelHandlerContext, _ reason: ByteBuffer) {
+    private func close(_ context: ChannelHandlerContext, _ reason: WebSocketErrorCode) {
         let channel = context.channel
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)
+        var code = channel.allocator.buffer(capacity: 2)
+        code.write(webSocketErrorCode: reason)
+        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: code)
         context.writeAndFlush(wrapOutboundOut(frame)).whenComplete { _ in channel.close(promise: nil) }
     }
 }

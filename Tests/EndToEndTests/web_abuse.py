@@ -125,7 +125,6 @@ async def frames():
         ("a thousand parts", b"\x01\x80" + bytes(4) + (b"\x00\x80" + bytes(4)) * 1_000),
         ("an unknown opcode", frame(7, b"")),
         ("a long ping", frame(9, bytes(1_000))),
-        ("noise", os.urandom(50_000)),
         ("its end", frame(8, b"")),
     ]:
         reader, writer = await handshake()
@@ -167,10 +166,11 @@ async def slow():
         size += len(await asyncio.wait_for(quick.recv(), PATIENCE))
     assert memory() < 250, memory()
     # The lazy one wakes up, and is told what it missed.
-    while isinstance(data := await asyncio.wait_for(lazy.recv(), PATIENCE), bytes):
-        pass
-    status = json.loads(data)
-    assert status["op"] == "status" and status["level"] == 1 and "were dropped" in status["message"], status
+    status = {}
+    while status.get("op") != "status":
+        data = await asyncio.wait_for(lazy.recv(), PATIENCE)
+        status = {} if isinstance(data, bytes) else json.loads(data)
+    assert status["level"] == 1 and "were dropped" in status["message"], status
     print("a slow client is told:", status["message"])
 
     async def drain(client):
