@@ -107,12 +107,9 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
 
     func handlerAdded(context: ChannelHandlerContext) { expect(context) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
-
-    func channelInactive(context: ChannelHandlerContext) {
+    func handlerRemoved(context: ChannelHandlerContext) {
         deadline?.cancel()
         if let client { service.left(client) }
-        context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -199,10 +196,7 @@ private final class WebSocketConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { service.joined(client, path: path) }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        service.left(client)
-        context.fireChannelInactive()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { service.left(client) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
