@@ -346,7 +346,7 @@ let package = Package(
         tests("TidyTests", []),
         tests(
             "EndToEndTests", ["NavBench", "NavSimulation", "NavTestSystem"],
-            exclude: ["foxglove_client.py", "web_abuse.py"]),
+            exclude: ["browser.py", "foxglove_client.py", "web_abuse.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -27,7 +27,7 @@ package final class WebClient: Sendable, Hashable {
     package func send(_ text: [UInt8]) { send(text, .text) }
 
     func send(_ bytes: [UInt8], _ opcode: WebSocketOpcode) {
-        if !offer(bytes, opcode) { channel.close(promise: nil) }
+        if !offer(bytes, opcode) { disconnect() }
     }
 
     /// Sends a binary message of a WebSocket if there is room for it.
@@ -38,7 +38,7 @@ package final class WebClient: Sendable, Hashable {
         if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed)
             + UInt64(Self.patience.nanoseconds)
         {
-            channel.close(promise: nil)
+            disconnect()
         }
         return false
     }
@@ -48,17 +48,23 @@ package final class WebClient: Sendable, Hashable {
         guard queued == 0 || queued + bytes.count <= Self.longestQueue else { return false }
         if queued == 0 { noteProgress() }
         waiting.add(bytes.count, ordering: .relaxed)
-        let buffer = channel.allocator.buffer(bytes: bytes)
-        let written =
-            isSocket
-            ? channel.writeAndFlush(WebSocketFrame(fin: true, opcode: opcode, data: buffer))
-            : channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(buffer)))
-        written.whenComplete { [self] _ in
-            waiting.subtract(bytes.count, ordering: .relaxed)
-            noteProgress()
+        // Never at once, also on the channel's own thread: a write that fails, as a close, tells the service that the client has
+        // left, and the caller may hold its lock.
+        channel.eventLoop.execute { [self] in
+            let buffer = channel.allocator.buffer(bytes: bytes)
+            let written =
+                isSocket
+                ? channel.writeAndFlush(WebSocketFrame(fin: true, opcode: opcode, data: buffer))
+                : channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(buffer)))
+            written.whenComplete { [self] _ in
+                waiting.subtract(bytes.count, ordering: .relaxed)
+                noteProgress()
+            }
         }
         return true
     }
+
+    private func disconnect() { channel.eventLoop.execute { [channel] in channel.close(promise: nil) } }
 
     private func noteProgress() { lastProgress.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
 }

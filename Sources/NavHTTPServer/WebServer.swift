@@ -107,12 +107,9 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
 
     func handlerAdded(context: ChannelHandlerContext) { expect(context) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
-
-    func channelInactive(context: ChannelHandlerContext) {
+    func handlerRemoved(context: ChannelHandlerContext) {
         deadline?.cancel()
         if let client { service.left(client) }
-        context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -199,19 +196,12 @@ private final class WebSocketConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { service.joined(client, path: path) }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        service.left(client)
-        context.fireChannelInactive()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { service.left(client) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent {
-            var code = context.channel.allocator.buffer(capacity: 2)
-            code.write(webSocketErrorCode: .goingAway)
-            close(context, code)
-        }
+        if event is ChannelShouldQuiesceEvent { close(context, .goingAway) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -221,14 +211,17 @@ private final class WebSocketConnection: ChannelInboundHandler {
         switch frame.opcode {
         case .text: service.received(bytes.readBytes(length: bytes.readableBytes) ?? [], from: client)
         case .ping: client.send(bytes.readBytes(length: bytes.readableBytes) ?? [], .pong)
-        case .connectionClose: close(context, bytes)
-        default: break
+        case .connectionClose: close(context, .normalClosure)
+        case .binary, .pong: break
+        default: close(context, .protocolError)
         }
     }
 
-    private func close(_ context: ChannelHandlerContext, _ reason: ByteBuffer) {
+    private func close(_ context: ChannelHandlerContext, _ reason: WebSocketErrorCode) {
         let channel = context.channel
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)
+        var code = channel.allocator.buffer(capacity: 2)
+        code.write(webSocketErrorCode: reason)
+        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: code)
         context.writeAndFlush(wrapOutboundOut(frame)).whenComplete { _ in channel.close(promise: nil) }
     }
 }

@@ -91,23 +91,41 @@ struct LiveTests {
         }
     }
 
-    @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
+    @Test(
+        .enabled(
+            if: Browser.path != nil && canSpeak, "SKIPPED: needs Chromium (Debian's package) and Python with websockets"
+        )
+    )
     func aBrowserFollowsTheDrive() async throws {
         try await withSandbox { box in
-            let (_, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
-            // The page is open before there is anything to see.
-            async let opened = Browser.open(address, in: box, seconds: 25)
+            let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
+            // The page is open before there is anything to see, follows, is told to stay at a moment, and goes back to the present.
+            let browser = try Browser.follow(
+                address,
+                until: [
+                    "document.documentElement.dataset.live === 'live'",
+                    "page.runs[0].positions.t.length > 20 && document.querySelectorAll('.route').length > 0",
+                    "page.nodes.some((node) => node.name === 'navigation-node' && node.topics.some((t) => t.rate > 1))",
+                    "page.map !== null && page.t === page.duration && (page.seek(3000), page.duration > 0)",
+                    "window.moment = window.moment || page.duration, page.t === 3000 && page.duration > moment + 5000",
+                    "page.play(), page.openList('nodes'), true",
+                    "window.later = window.later || page.duration, page.duration > later && page.t === page.duration",
+                ], in: box)
             try await drive(in: box)
-            let page = try await opened
+            let result = try await browser.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))
             #expect(page.console.isEmpty, "\(page.console)")
             let dom = page.document
-            #expect(dom.contains("data-live=\"live\"") && dom.contains("data-ready=\"true\""))
+            #expect(dom.contains("data-ready=\"true\"") && dom.contains("class=\"vehicle runA\""))
             #expect(dom.contains("class=\"route ") && dom.contains("class=\"trace runA measured\""))
-            for plot in ["speed", "offset", "deviation", "health"] {
+            for plot in ["speed", "offset", "deviation"] {
                 #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")
             }
-            #expect(dom.contains(">Nodes</button>") && dom.contains("class=\"vehicle runA\""))
-            #expect(dom.contains("aria-label=\"Go to the present\""))
+            #expect(dom.contains("aria-label=\"Go to the present\"") && dom.contains("data-node=\"navigation-node\""))
+            #expect(try #/\/nav\/position<\/th><td class="number">\d+\.\d Hz/#.firstMatch(in: dom) != nil)
+            server.send(SIGTERM)
+            #expect(try await server.wait().status == 0)
         }
     }
 
@@ -149,8 +167,8 @@ struct LiveTests {
         try await withSandbox { box in
             let (bridge, socket) = try await serve(["bridge", "foxglove"], in: box)
             let text = String(repeating: "x", count: 4_000)
-            try box.write("line.json", String(repeating: "{\"node\":\"a\",\"text\":\"\(text)\"}\n", count: 100_000))
-            try box.start("navbus", ["topic", "pub", "/log", "--file", "line.json", "--rate", "2000"])
+            try box.start(
+                "navbus", ["topic", "pub", "/log", "{\"node\":\"a\",\"text\":\"\(text)\"}", "--rate", "4000"])
             let (view, page) = try await serve(["view"], in: box)
             for (server, address, path) in [(view, page, ""), (bridge, socket, "ws")] {
                 let address = address.drop { $0 != "/" }.filter { $0 != "/" }

@@ -7,23 +7,33 @@ enum Browser {
     static let path = Project.find("chromium") ?? Project.find("chromium-browser")
 
     /// Opens a page and returns its document after its script has run, and what it said on the console.
-    ///
-    /// - Parameter seconds: how long the page runs; nil for five seconds of its own time, which pass at once.
-    static func open(
-        _ address: String, in box: Sandbox, seconds: Int? = nil
-    ) async throws -> (document: String, console: [String]) {
+    static func open(_ address: String, in box: Sandbox) async throws -> (document: String, console: [String]) {
         guard let path else { throw Failure("Chromium is not installed") }
         let result = try await box.succeed(
             path,
             [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                 "--disable-background-networking", "--user-data-dir=\(box.path)/browser", "--enable-logging=stderr",
-                "--window-size=1400,900", seconds.map { "--timeout=\($0 * 1_000)" } ?? "--virtual-time-budget=5000",
-                "--dump-dom", address,
+                "--window-size=1400,900", "--virtual-time-budget=5000", "--dump-dom", address,
             ])
         let console = result.errors.split(separator: "\n").filter {
             $0.contains(":CONSOLE:") || $0.contains("CONSOLE(")
         }
         return (result.output, console.map(String.init))
+    }
+
+    /// Opens a page that is not over, and waits until each condition in turn is true: expressions of JavaScript. Needs Python with
+    /// websockets.
+    static func follow(_ address: String, until conditions: [String], in box: Sandbox) throws -> Program {
+        guard let path else { throw Failure("Chromium is not installed") }
+        return try box.start(
+            Project.python,
+            ["\(Project.root)/Tests/EndToEndTests/browser.py", path, "\(box.path)/browser", address] + conditions)
+    }
+
+    /// What a page that was followed shows in the end.
+    struct Page: Decodable {
+        var document: String
+        var console: [String]
     }
 }
