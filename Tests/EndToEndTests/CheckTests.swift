@@ -270,7 +270,7 @@ struct CheckTests {
             #expect(failures["drives/0.mcap"]?.contains("line 1 is no event") == true)
             // A truth that tells nothing judges nothing.
             let tiles = try await Town.shared.tiles
-            try box.write("empty.csv", "time,latitude,longitude\n")
+            try box.write("empty.csv", "t_s,lat,lon\n")
             try box.write(
                 "fleet.yaml",
                 "tiles: \(tiles)\ntruth: ./empty.csv\ncriteria: {cross_track_p95_m: '<= 25'}\nbags: [drives/*.mcap]\n")
