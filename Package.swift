@@ -331,7 +331,7 @@ let package = Package(
                 "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
                 "NavVerdict",
                 "NavStorage",
-                "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
+                "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
                 "NavNavigator", "NavSimulation", "NavTestSupport",
             ]),
         // Simulated drives from seeds: a town, a driver and all that can go wrong; what always holds is checked at every step.

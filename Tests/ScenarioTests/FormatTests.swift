@@ -1,4 +1,5 @@
 import Foundation
+import NavBus
 import NavKit
 import NavNavigator
 import NavVerdict

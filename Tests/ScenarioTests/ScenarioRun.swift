@@ -1,3 +1,4 @@
+import NavBus
 import NavGeo
 import NavKit
 import NavMap
