@@ -112,7 +112,10 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
         if let client { service.left(client) }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A request for a WebSocket that is refused is answered as any other.
+        if !(error is NIOWebSocketUpgradeError) { context.close(promise: nil) }
+    }
 
     /// Closes the connection unless a request or an answer is complete in time.
     private func expect(_ context: ChannelHandlerContext) {

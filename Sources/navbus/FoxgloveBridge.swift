@@ -107,10 +107,9 @@ final class FoxgloveBridge: WebService {
         state.withLock { state in
             guard let id = state.channels.removeValue(forKey: topic)?.id else { return }
             let text = Self.text(Unadvertise(channelIds: [id]))
-            for client in Array(state.clients.keys) {
+            for (client, content) in state.clients {
                 client.send(text)
-                state.clients[client]?.subscriptions =
-                    state.clients[client]?.subscriptions.filter { $0.value != id } ?? [:]
+                state.clients[client]?.subscriptions = content.subscriptions.filter { $0.value != id }
             }
         }
     }
