@@ -18,12 +18,14 @@ import Testing
     private static func expectRejection(_ bad: (Town) throws -> Fix, _ reason: FixRejection.Reason) throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
-        var ride = Ride(town.map)
-        ride.command(.setRoute(try town.plan("FGHI")))
-        ride.drive(fixes[..<10])
-        var undisturbed = ride
-        ride.turnPage()
-        undisturbed.turnPage()
+        func started() throws -> Ride {
+            var ride = Ride(town.map)
+            ride.command(.setRoute(try town.plan("FGHI")))
+            ride.drive(fixes[..<10])
+            ride.turnPage()
+            return ride
+        }
+        var (ride, undisturbed) = (try started(), try started())
         let effects = ride.send(.fix(try bad(town)))
         // The verdict and what is published of it, and nothing else.
         #expect(effects.count == 2)

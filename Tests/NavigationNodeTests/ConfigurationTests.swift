@@ -60,7 +60,7 @@ struct ConfigurationTests {
             let configuration = try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides)
             #expect(configuration.profile == truck)
         }
-        #expect(try profile("vehicle.height_m=2", "vehicle.height_m=").height == nil)
+        #expect(try profile("vehicle.height_m=3", "vehicle.height_m=") == VehicleProfile())
         for wrong in ["vehicle.weight_t=0", "vehicle.weight_t=nan", "vehicle.height_m=11", "vehicle.length_m=x"] {
             #expect(throws: ConfigError.self) { try profile(wrong) }
         }

@@ -49,7 +49,8 @@ enum StateIsBounded {
         // As long as a route is: on these maps none has as many edges.
         (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
         // Made once for the roads that can be reached between two fixes, and for the wheels' reports between them.
-        ("positioning.matcher.", 4_096), ("positioning.tracker.reports.ring", 256),
+        ("positioning.matcher.", 4_096), ("simulation.positioning.matcher.", 4_096),
+        ("positioning.tracker.reports.ring", 256),
     ]
     /// Of all others.
     private static let most = 64
