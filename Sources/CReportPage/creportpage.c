@@ -19,11 +19,14 @@ static const char script[] = {
     ,
 #embed "plots.js"
     ,
-#embed "live.js"
-    ,
 #embed "page.js"
+    , 0};
+
+static const char live[] = {
+#embed "live.js"
     , 0};
 
 const char *creportpage_html(void) { return html; }
 const char *creportpage_css(void) { return css; }
 const char *creportpage_script(void) { return script; }
+const char *creportpage_live(void) { return live; }

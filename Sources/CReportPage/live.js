@@ -1,3 +1,4 @@
+"use strict";
 // A drive that is not over: news come as server-sent events and are appended.
 
 class Live {

@@ -53,12 +53,13 @@ package struct DriveReport {
         return Self.page(title: runs.map(\.name).joined(separator: " – "), data: Array(try encoder.encode(document())))
     }
 
-    static func page(title: String, data: [UInt8]) -> [UInt8] {
+    static func page(title: String, data: [UInt8], isLive: Bool = false) -> [UInt8] {
+        let live = isLive ? String(cString: creportpage_live()) : ""
         var page: [UInt8] = []
         var rest = Substring(String(cString: creportpage_html()))
         for (mark, text) in [
             ("@TITLE@", Array(escapedForMarkup(title).utf8)), ("@CSS@", Array(String(cString: creportpage_css()).utf8)),
-            ("@DATA@", escaped(data)), ("@SCRIPT@", Array(String(cString: creportpage_script()).utf8)),
+            ("@DATA@", escaped(data)), ("@SCRIPT@", Array((live + String(cString: creportpage_script())).utf8)),
         ] {
             guard let place = rest.firstRange(of: mark) else { continue }
             page += rest[..<place.lowerBound].utf8

@@ -182,7 +182,7 @@ package struct LiveDrive {
     package func page(name: String, version: String) throws -> [UInt8] {
         let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
         return DriveReport.page(
-            title: name, data: try Self.encoded(report.document(live: sequence, start: start)))
+            title: name, data: try Self.encoded(report.document(live: sequence, start: start)), isLive: true)
     }
 
     /// Returns the roads as JSON.

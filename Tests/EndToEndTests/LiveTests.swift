@@ -15,10 +15,11 @@ struct LiveTests {
 
     /// Starts a node that drives through the town.
     @discardableResult
-    private func drive(in box: Sandbox) async throws -> Program {
+    private func drive(in box: Sandbox, rate: Int = 5) async throws -> Program {
         let node = try await navigate(in: box)
         try box.start(
-            "navbus", ["bag", "play", try await Town.shared.drive, "--rate", "5", "--clock", "--subscribers", "1"])
+            "navbus",
+            ["bag", "play", try await Town.shared.drive, "--rate", "\(rate)", "--clock", "--subscribers", "1"])
         return node
     }
 
@@ -105,13 +106,14 @@ struct LiveTests {
                 until: [
                     "document.documentElement.dataset.live === 'live'",
                     "page.runs[0].positions.t.length > 20 && document.querySelectorAll('.route').length > 0",
-                    "page.nodes.some((node) => node.name === 'navigation-node' && node.topics.some((t) => t.rate > 1))",
+                    "page.nodes.some((node) => node.name === 'navigation-node' && node.topics.some((t) => t.rate > 0.5))",
                     "page.map !== null && page.t === page.duration && (page.seek(3000), page.duration > 0)",
                     "window.moment = window.moment || page.duration, page.t === 3000 && page.duration > moment + 5000",
                     "page.play(), page.openList('nodes'), true",
                     "window.later = window.later || page.duration, page.duration > later && page.t === page.duration",
                 ], in: box)
-            try await drive(in: box)
+            // Slowly: the drive is not to be over before the last condition.
+            try await drive(in: box, rate: 2)
             let result = try await browser.wait()
             #expect(result.status == 0, "\(result.errors)")
             let page = try JSONDecoder().decode(Browser.Page.self, from: Data(result.output.utf8))

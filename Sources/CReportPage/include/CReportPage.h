@@ -9,5 +9,7 @@ const char *creportpage_html(void);
 const char *creportpage_css(void);
 /// Its script.
 const char *creportpage_script(void);
+/// The script of a drive that is not over, which comes before the other.
+const char *creportpage_live(void);
 
 #endif
