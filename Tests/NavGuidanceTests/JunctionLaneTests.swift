@@ -47,7 +47,8 @@ struct JunctionLaneTests {
         let guidance = try town(before: "through|through;right", between: "left|through").guidance("SABL")
         let turn = guidance.steps[1]
         let first = try #require(guidance.lanes(in: 0...100))
-        #expect(abs(first.routeOffset - 50) < 1 && first.lanes.map(\.isValid) == [true, false])
+        #expect(
+            abs(first.routeOffset - 50) < 1 && first.lanes.map(\.isValid) == [true, false], "as a left turn follows")
         let second = try #require(guidance.lanes(in: 50.5...turn.routeOffset + 1))
         #expect(second.routeOffset == turn.routeOffset && second.lanes == turn.maneuver.lanes)
         #expect(guidance.lanes(in: 0...20) == nil && guidance.lanes(in: 101...500) == nil)
