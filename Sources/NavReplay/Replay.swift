@@ -79,7 +79,8 @@ package struct Replay {
         let store = MapStore(map)
         if let file { _ = store.update([TrafficUpdate(file)], at: NavGeo.Timestamp(nanoseconds: .min)) }
         var run = Run(
-            session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay", hasJournal: Output.takesInput),
+            session: NavigationSession(
+                map: store.current, configuration: configuration, nodeName: "replay", hasJournal: Output.takesInput),
             store: store)
         run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }

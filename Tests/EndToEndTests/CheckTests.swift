@@ -110,7 +110,8 @@ struct CheckTests {
             for (index, metres) in [35.0, -35, 42, -42].enumerated() {
                 for start in [20.0, 60, 100] {
                     try box.write(
-                        "drives/\(Int(start))-\(index).csv", Self.drive(text, beside: metres, from: start, to: start + 40))
+                        "drives/\(Int(start))-\(index).csv",
+                        Self.drive(text, beside: metres, from: start, to: start + 40))
                 }
             }
             try box.write(

@@ -44,8 +44,7 @@ extension Navigator {
 
     // MARK: Taking one
 
-    func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent)
-    {
+    func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent) {
         // One that cannot be taken is not tried again.
         let pause = decision.verdict ? Self.longestHold : hold(decision)
         alternatives.refuse(offered.id, until: event.stamp.advanced(bySeconds: pause))
