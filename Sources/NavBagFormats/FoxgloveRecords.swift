@@ -25,7 +25,7 @@ package struct FoxgloveRecords: RecordSource {
     }
 }
 
-/// What map panels draw for messages of navbus.
+/// The records that map panels draw, made from messages of navbus.
 package struct FoxgloveDrawing {
     private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
     private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)

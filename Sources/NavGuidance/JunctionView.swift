@@ -2,7 +2,7 @@ package import NavGeo
 package import NavMap
 
 /// A junction of the model that guidance, lanes and turns share, in full: its roads in order, and what drivers who arrive by each of them may
-/// do and are told. For people who look into the model.
+/// do and are told; `navbus map junction` draws it.
 package struct JunctionView: Sendable, Equatable {
     /// A road of the junction; both of its directions are one.
     package struct Arm: Sendable, Equatable {
@@ -36,21 +36,21 @@ package struct JunctionView: Sendable, Equatable {
         package var arm: Int
         /// Degrees that a driver turns, clockwise, −180 ... 180.
         package var turn: Double
-        /// Why it may not be driven; nil where it may.
+        /// The reason why it may not be driven; nil where it may.
         package var obstacle: Obstacle?
-        /// What a driver who takes it is told; nil where nothing is told.
+        /// The maneuver told to a driver who takes it; nil where nothing is told.
         package var maneuver: ManeuverType?
         package var modifier: ManeuverModifier
         /// The lanes of the approach that lead there, from 0 at the left; none where they are not known.
         package var lanes: [Int]
     }
 
-    /// Why a way that is there may not be driven.
+    /// A reason why an existing way may not be driven.
     package enum Obstacle: String, Sendable {
         case oneWay = "one-way"
         case restriction = "turn restriction"
         case barrier
-        /// Turning back, or round against a roundabout, where nobody would.
+        /// A U-turn, or a turn against the flow of a roundabout, that no driver would make.
         case avoided = "not driven"
     }
 

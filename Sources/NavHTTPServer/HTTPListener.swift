@@ -9,7 +9,7 @@ package final class HTTPListener: Sendable {
     package struct Settings: Sendable {
         /// The option or key with the address.
         var address: String
-        /// What allows addresses that other machines can reach.
+        /// The option or key that allows addresses which other machines can reach.
         var permission: String
 
         package init(address: String, permission: String) { (self.address, self.permission) = (address, permission) }

@@ -464,7 +464,7 @@ public struct Waypoint: Message {
     public var course: Double?
     /// How far the road may deviate from course in radians, 0 to pi.
     public var courseToleranceRad: Double?
-    /// How far the road may be in m; absent: as configured (snap.max_m, snap.position_max_m).
+    /// Greatest distance to the road in m; absent: as configured (snap.max_m, snap.position_max_m).
     public var radiusM: Double?
     /// Whether the vehicle must arrive with the place on the kerb side.
     public var curbside: Bool?

@@ -475,7 +475,7 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_course_tolerance_rad;
   double course_tolerance_rad;
   /*
-   * How far the road may be in m; absent: as configured (snap.max_m, snap.position_max_m).
+   * Greatest distance to the road in m; absent: as configured (snap.max_m, snap.position_max_m).
    */
   protobuf_c_boolean has_radius_m;
   double radius_m;
