@@ -146,15 +146,15 @@ class Observer(threading.Thread):
         self.listeners: list[Callable[[Heard], None]] = []
         self._topics: dict[str, dict[str, Any]] = {}
         self._boots: dict[int, str] = {}
+        self._connected: set[str] = set()
         self._ends = threading.Event()
 
     def run(self) -> None:
-        socket = fresh_subscriber()
-        connected: set[str] = set()
+        socket = self._socket = fresh_subscriber()
         look = 0.0
         while not self._ends.is_set():
             if time.monotonic() >= look:
-                self._follow(socket, connected)
+                self._follow()
                 look = time.monotonic() + 0.05
             if not socket.poll(50):
                 continue
@@ -171,7 +171,7 @@ class Observer(threading.Thread):
         self._ends.set()
         self.join()
 
-    def _follow(self, socket: zmq.Socket, connected: set[str]) -> None:
+    def _follow(self) -> None:
         for node in nodes(self.bus):
             told = announcement(self.bus, node)
             if told is None:
@@ -180,9 +180,9 @@ class Observer(threading.Thread):
             for topic in told["topics"]:
                 self._topics[topic["name"]] = topic
             endpoint = told["endpoints"]["pub"]
-            if endpoint not in connected:
-                socket.connect(endpoint)
-                connected.add(endpoint)
+            if endpoint not in self._connected:
+                self._socket.connect(endpoint)
+                self._connected.add(endpoint)
 
     def _take(self, frames: list[Any]) -> None:
         if len(frames) != 3:
@@ -209,6 +209,8 @@ class Observer(threading.Thread):
             track.node = track.node or node
         track.stamps[header.sequence] = (header.stamp_ns, now)
         heard = Heard(now, topic, node, header.boot_id, header.sequence, header.stamp_ns, len(frames[2]))
+        if topic not in self._topics:
+            self._follow()  # A node may publish a topic before this thread has read that it announces it.
         described = self._topics.get(topic)
         if described and topic not in self.UNREAD and len(frames[2]) <= self.LARGEST_READ:
             try:
