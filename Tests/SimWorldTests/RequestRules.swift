@@ -61,8 +61,9 @@ struct RequestsEndInTime: Invariant {
             }
             // After the clock was set the moments are those of the new one, which is not known here.
             guard !step.isClockUncertain else { continue }
-            guard let due = step.due, due.seconds(since: request.stamp) <= patience + 0.001 else {
-                return "request \(id) for \(request.purpose) would wait for ever when nothing else comes"
+            let due = step.due?.seconds(since: request.stamp) ?? .infinity
+            guard due <= patience + 0.001 else {
+                return "request \(id) for \(request.purpose) would wait \(due) s, not \(patience) s, when nothing else comes"
             }
         }
         return nil

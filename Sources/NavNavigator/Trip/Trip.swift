@@ -336,13 +336,14 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Returns the instructions that are due once the position is measured: a banner that a prediction led to is not shown again, or is taken back.
+    /// Returns the instructions that are due once the position is measured: a banner that is on the screen already, from a
+    /// prediction or since its leg began, is not shown again, and one that a prediction led to is taken back where it was wrong.
     private func confirmed(_ due: [Instruction]) -> [Instruction] {
+        var due = due
+        due.removeAll { $0.id == banner?.id }
         guard foreseen.isShown else { return due }
         let before = foreseen.instead
         foreseen = (false, nil)
-        var due = due
-        due.removeAll { $0.id == banner?.id }
         let isDue = due.contains { if case .visual = $0 { true } else { false } }
         guard let banner, var right = trigger.banner(offset: cursor.offset, leg: leg) else { return due }
         if !isDue, let before, right.id.isBefore(before.id) { right = before }

@@ -86,9 +86,11 @@ extension TileCache {
             }
             due = min(due, tell(id))
         }
+        // Before a switch: a region that lost a tile is loaded beside what it has left, which stays in use until then.
+        if fullDisk == nil {
+            for id in retries.takeDue(at: moment) { retry(id) }
+        }
         if loads.values.contains(where: \.isReady) || tilesets.contains(where: \.isPending) { switchEditions() }
-        guard fullDisk == nil else { return due }
-        for id in retries.takeDue(at: moment) { retry(id) }
         return due
     }
 

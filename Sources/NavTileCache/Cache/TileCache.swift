@@ -305,8 +305,10 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        // What was evicted although it will be needed comes back when there is room.
-        refusedCount += report.evictedWantedCount
+        // What was evicted although it will be needed comes back when there is room. Any of them may be needed as long as
+        // the store has not been told what is.
+        let isGuarded = !tilesets.contains(where: \.isToGuard)
+        refusedCount += isGuarded ? report.evictedWantedCount : report.evictedCount
         for tile in report.refused {
             refusedCount += tileset(tile.address.tileset)?.refuse(tile.address.tile, of: tile.edition) ?? 1
             failLoads(
@@ -342,10 +344,13 @@ package final class TileCache<Store: TileCacheStore> {
         }
         if next.budgetBytes != old.budgetBytes {
             store.setBudget(next.budgetBytes)
-            attempt("making room") { () throws(StoreError) in
-                evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
-            }
             noteRoom()
+            attempt("making room") { () throws(StoreError) in
+                let removed = try store.makeRoom(for: 0, needed: nil).removedCount
+                evictedCount += removed
+                // What of it will be needed comes back when there is room.
+                refusedCount += removed
+            }
         }
         if next.network != old.network {
             log("the network is \(next.network.rawValue)")

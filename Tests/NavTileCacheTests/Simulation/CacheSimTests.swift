@@ -27,9 +27,12 @@ import Testing
         }
     }
 
-    /// Worlds that broke a rule once: a region held back tilesets that it has no tiles of, or a newer edition that found no
-    /// room while an older one was loaded.
-    @Test(.enabled(if: number("SEED") == nil), arguments: [2286, 5691] as [UInt64])
+    /// Worlds that broke a rule once: a region held back tilesets that it has no tiles of; a newer edition found no room
+    /// while an older one was loaded; tiles that the vehicle needs were evicted before the store knew of it, or when the
+    /// budget was lowered, and never came back; an edition came into use in the step in which a region lost a tile.
+    @Test(
+        .enabled(if: number("SEED") == nil),
+        arguments: [2286, 5691, 8458, 6950, 7005, 9939] as [UInt64])
     func worldsThatBrokeARuleHoldIt(seed: UInt64) throws {
         var world = CacheWorld(seed: seed)
         try world.run()
