@@ -63,7 +63,7 @@ struct RequestsEndInTime: Invariant {
             guard !step.isClockUncertain else { continue }
             let due = step.due?.seconds(since: request.stamp) ?? .infinity
             guard due <= patience + 0.001 else {
-                return "request \(id) for \(request.purpose) would wait \(due) s, not \(patience) s, when nothing else comes"
+                return "request \(id) for \(request.purpose) would wait \(due) s, not \(patience) s, by itself"
             }
         }
         return nil
