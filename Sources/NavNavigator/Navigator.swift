@@ -180,6 +180,12 @@ public final class Navigator {
         effects.append(.publish(context(of: event), publication))
     }
 
+    /// Counts an event that the shell derives from what was published, and returns its origin.
+    package func countEvent(after event: NavigatorEvent) -> EventContext {
+        eventSequence += 1
+        return context(of: event)
+    }
+
     /// Returns the origin of an answer or a publication.
     package func context(of event: NavigatorEvent) -> EventContext {
         EventContext(

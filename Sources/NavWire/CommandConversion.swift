@@ -278,7 +278,7 @@ extension NavigatorCommand {
             self = .resume(
                 try TripSnapshot(trip, node: vehicle, minutesAheadOfUTC: offset, on: map, route: route))
         case .getHorizon:
-            throw RouteFailure(code: .wrongState, message: "the electronic horizon is not part of this node yet")
+            throw RouteFailure(code: .internal, message: "the electronic horizon is no command: it is read")
         }
     }
 }

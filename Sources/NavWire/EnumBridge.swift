@@ -75,6 +75,10 @@ extension AlternativesUpdate.Removal: WireEnum {
     package static let bridge = EnumBridge<Self, AlternativeRemovalReason>()
 }
 
+extension NavGuidance.HorizonPoint.Kind: WireEnum {
+    package static let bridge = EnumBridge<Self, HorizonPointKind>()
+}
+
 extension NavNavigator.RouteProvider: WireEnum {
     package static let bridge = EnumBridge<Self, NavMessages.RouteProvider>()
 }

@@ -122,11 +122,22 @@ class Drives:
         if not self.call("Navigation.SetRoute", calculate=target).waits_for_position:
             raise Failed("SetRoute does not wait for a position")
         self.stop()
-        try:
-            self.call("Navigation.GetHorizon")
-        except CallFailed as failure:
-            if failure.code != 12:
-                raise
+        answer = self.call("Navigation.GetHorizon")
+        if self.types.enum("ErrorCode", answer.error.code) != "NO_POSITION":
+            raise Failed(f"a horizon without a position: {answer.error}")
+
+    def horizon(self) -> None:
+        """The road ahead, as long and as wide as is asked for."""
+        since = time.monotonic()
+        self.bus.expect("/nav/horizon", lambda horizon: horizon.paths, since - 60, "a horizon")
+        short = self.call("Navigation.GetHorizon", length_m=60.0, include_stubs=False).horizon
+        long = self.call("Navigation.GetHorizon", length_m=2000.0, include_stubs=True).horizon
+        if not short.paths or short.paths[0].length_m >= long.paths[0].length_m:
+            raise Failed("the horizon's length is not that which was asked for")
+        self.prove("GetHorizonRequest.length_m", "changes the answer")
+        if len(short.paths) != 1 or len(long.paths) < 2:
+            raise Failed(f"{len(short.paths)} and {len(long.paths)} paths without and with stubs")
+        self.prove("GetHorizonRequest.include_stubs", "changes the answer")
 
     def choice(self) -> None:
         """A preview, what its requests name, and a simulated drive over motorway, tunnel and ferry."""

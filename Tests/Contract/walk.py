@@ -129,6 +129,7 @@ class Walk:
             self.attempt("before the first fix", drives.before_the_first_fix)
             vehicle.silent = False
             bus.expect("/nav/position", lambda _: True, 0, "a position")
+            self.attempt("horizon", drives.horizon)
             self.attempt("choice", lambda: drives.begin(drives.choice))
             self.attempt("long simulation", lambda: drives.begin(drives.long_simulation))
             self.attempt("online", lambda: self.online(drives, online))

@@ -25,8 +25,6 @@ public struct HorizonPointKind: ProtoEnum {
     public static let giveWay = Self(rawValue: 4)
     /// Crossing for people.
     public static let crossing = Self(rawValue: 5)
-    /// Level crossing.
-    public static let levelCrossing = Self(rawValue: 6)
     /// Toll booth or gantry.
     public static let toll = Self(rawValue: 7)
     /// Barrier.
@@ -51,7 +49,6 @@ public struct HorizonPointKind: ProtoEnum {
             (3, "HORIZON_POINT_KIND_STOP"),
             (4, "HORIZON_POINT_KIND_GIVE_WAY"),
             (5, "HORIZON_POINT_KIND_CROSSING"),
-            (6, "HORIZON_POINT_KIND_LEVEL_CROSSING"),
             (7, "HORIZON_POINT_KIND_TOLL"),
             (8, "HORIZON_POINT_KIND_BARRIER"),
             (9, "HORIZON_POINT_KIND_EXIT"),
@@ -117,7 +114,7 @@ extension Horizon: WireMessage {
     public static var fullName: String { "navbus.v1.Horizon" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x27e0690785718c72 }
+    public static var schemaFingerprint: UInt64 { 0x23cff618cb9ce0c5 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -198,13 +195,13 @@ extension Horizon: WireMessage {
 
 /// One way ahead.
 public struct HorizonPath: Message {
-    /// Identity, stable while the path exists.
+    /// Identity: 1 for the main path; that of a stub is stable while the stub exists.
     public var pathId: UInt32?
     /// Path that it leaves; absent: none, it begins at or behind the vehicle.
     public var parentPathId: UInt32?
     /// Distance from the beginning of the parent where it leaves, in m.
     public var parentOffsetM: Double?
-    /// Probability that the vehicle takes it, 0 to 1.
+    /// Probability that the vehicle follows it to its end, or enters it where it leaves another one, 0 to 1.
     public var probability: Double?
     /// Length in m.
     public var lengthM: Double?
@@ -254,7 +251,7 @@ extension HorizonPath: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPath" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2e617fc126c935cb }
+    public static var schemaFingerprint: UInt64 { 0xb17cad62dc9769a0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -378,8 +375,6 @@ public struct HorizonSpan: Message {
         case bridge(Bool)
         /// On a roundabout.
         case roundabout(Bool)
-        /// Slope, rise over run, positive uphill.
-        case slope(Double)
         /// On a toll road.
         case toll(Bool)
         /// On a link road (ramp).
@@ -398,7 +393,7 @@ extension HorizonSpan: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonSpan" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x40d2935187621d49 }
+    public static var schemaFingerprint: UInt64 { 0x7423b391e82fee10 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -459,9 +454,6 @@ extension HorizonSpan: WireMessage {
         case .roundabout(let value):
             c.pointee.roundabout = value ? 1 : 0
             c.pointee.attribute_case = Navbus__V1__HorizonSpan__AttributeCase(rawValue: 11)
-        case .slope(let value):
-            c.pointee.slope = value
-            c.pointee.attribute_case = Navbus__V1__HorizonSpan__AttributeCase(rawValue: 12)
         case .toll(let value):
             c.pointee.toll = value ? 1 : 0
             c.pointee.attribute_case = Navbus__V1__HorizonSpan__AttributeCase(rawValue: 13)
@@ -493,7 +485,6 @@ extension HorizonSpan: WireMessage {
         case 9: attribute = .tunnel(c.pointee.tunnel != 0)
         case 10: attribute = .bridge(c.pointee.bridge != 0)
         case 11: attribute = .roundabout(c.pointee.roundabout != 0)
-        case 12: attribute = .slope(c.pointee.slope)
         case 13: attribute = .toll(c.pointee.toll != 0)
         case 14: attribute = .link(c.pointee.link != 0)
         case 15: attribute = .unpaved(c.pointee.unpaved != 0)
@@ -538,7 +529,7 @@ extension HorizonPoint: WireMessage {
     public static var fullName: String { "navbus.v1.HorizonPoint" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf9c71aee3d985318 }
+    public static var schemaFingerprint: UInt64 { 0x826544376cd03160 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -1735,7 +1735,7 @@ extension GetHorizonResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetHorizonResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xce9d20023cac40ce }
+    public static var schemaFingerprint: UInt64 { 0xcb517152ea159742 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

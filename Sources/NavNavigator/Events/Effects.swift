@@ -17,6 +17,14 @@ public struct EventContext: Sendable, Hashable {
     public var eventSequence: UInt64
 }
 
+extension EventContext {
+    /// The origin of an answer, which is no event.
+    package init(stamp: Timestamp, sessionID: UInt64, routeID: UInt64, causeSequence: UInt64) {
+        self.init(
+            stamp: stamp, sessionID: sessionID, routeID: routeID, causeSequence: causeSequence, eventSequence: 0)
+    }
+}
+
 /// An action for the shell after an event; they are done in order.
 public enum Effect: Sendable {
     case publish(EventContext, Publication)

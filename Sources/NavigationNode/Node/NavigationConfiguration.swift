@@ -40,6 +40,7 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var policyWait = 2.0
     package var navigator = NavigatorConfig()
     package var matcher = MatcherConfig()
+    package var horizon = HorizonKeys()
 
     package init() { navigator.policy.grace = Self.policyGrace }
 
@@ -83,7 +84,7 @@ package struct NavigationConfiguration: NodeConfiguration {
                 }, format: { $0.map(\.text).joined(separator: ";") }),
         ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
             + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + wording + state + policy
-            + (thresholds + tripThresholds).map(\.live)
+            + (thresholds + tripThresholds + HorizonKeys.keys.map { $0.within(\.horizon) }).map(\.live)
     }
 
     private static var preference: ConfigKey<NavigationConfiguration> {

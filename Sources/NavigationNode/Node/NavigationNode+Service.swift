@@ -136,8 +136,14 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Not implemented yet: the electronic horizon.
+    /// Says what lies on the road ahead, as long as is asked for.
     package func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws {
-        throw CallStatus(.unimplemented, "the electronic horizon is not part of this node yet")
+        do throws(RouteFailure) {
+            let horizon = try session.horizon(request)
+            carryOut(session.handle(.getHorizon(request), call: calls.nextID(), caller: "call", at: present))
+            call.finish(GetHorizonResponse(horizon: horizon))
+        } catch {
+            call.finish(GetHorizonResponse(error: ErrorInfo(error)))
+        }
     }
 }

@@ -35,7 +35,7 @@ package final class NavigationNode: Node {
         Topics.state, Topics.position, Topics.progress, Topics.route, Topics.reroute, Topics.visualInstruction,
         Topics.spokenInstruction, Topics.arrival, Topics.fixRejected, Topics.simulation, Topics.receiver,
         Topics.preview, Topics.alternatives, Topics.alternativeSwitch, Topics.fasterRoute, Topics.routeRefresh,
-        Topics.policyRequest, Topics.policyDecision, Topics.journal,
+        Topics.policyRequest, Topics.policyDecision, Topics.horizon, Topics.journal,
     ]
 
     package init(configuration: NavigationConfiguration, context: NodeContext) throws(NodeError) {

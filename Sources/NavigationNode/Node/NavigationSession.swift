@@ -53,6 +53,7 @@ package final class NavigationSession {
 
     private var navigator: Navigator
     private var encoder: PublicationEncoder
+    private var horizon = HorizonKeeper()
     private var map: MapSnapshot { encoder.map }
     private var journalSequence: UInt64 = 0
     /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
@@ -146,6 +147,8 @@ package final class NavigationSession {
     ) {
         journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
         switch request {
+        // It was answered when it was asked, and changes nothing.
+        case .getHorizon: return
         case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
         case .resumeTrip(let trip): configuredTrip = trip.configured
         default: break
@@ -357,6 +360,7 @@ package final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
+        horizon = HorizonKeeper()
         positioning.health = nil
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
@@ -389,6 +393,25 @@ package final class NavigationSession {
                 ]
             }
         }
+        guard horizon.isDue(encoder, configuration.horizon) else { return }
+        let context = navigator.countEvent(after: event)
+        let message = horizon.message(encoder, configuration.horizon, context)
+        outcome.messages.append(OutgoingMessage(Topics.horizon, context.stamp, message))
+    }
+
+    /// Returns the electronic horizon at the last position, as it is asked for.
+    func horizon(_ request: GetHorizonRequest) throws(RouteFailure) -> NavMessages.Horizon {
+        let extent = try configuration.horizon.extent(of: request)
+        guard let sighting = encoder.sighting else {
+            throw RouteFailure(code: .noPosition, message: "no horizon: the vehicle's position is not known")
+        }
+        guard let horizon = HorizonKeeper.horizon(encoder, extent) else {
+            throw RouteFailure(code: .noRoadNearby, message: "no horizon: the vehicle is on no road in its direction")
+        }
+        let context = EventContext(
+            stamp: sighting.stamp, sessionID: encoder.state?.sessionId ?? 0, routeID: encoder.state?.routeId ?? 0,
+            causeSequence: encoder.position?.causeSequence ?? 0)
+        return NavMessages.Horizon(horizon, context: context, mapVersion: map.graph.mapVersion)
     }
 
     private func journal(

@@ -18,6 +18,10 @@ struct PublicationEncoder {
     /// The stamp of the last fix that counted.
     var lastUsed: NavGeo.Timestamp?
     private(set) var plan: RoutePlan?
+    /// The number of changes of ``plan``.
+    private(set) var planChanges = 0
+    /// The position of the last published message.
+    private(set) var sighting: VehiclePosition?
     /// The last published message of each.
     private(set) var state: NavMessages.NavigationState?
     private(set) var position: NavMessages.MatchedPosition?
@@ -34,7 +38,12 @@ struct PublicationEncoder {
         guard let edge = edge.flatMap({ map.graph.edge($0) }) else { return nil }
         return map.turns.speedLimit(
             of: edge, for: plan?.route.vehicle ?? map.metric.model.profile,
-            at: minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) })
+            at: localTime(at: stamp))
+    }
+
+    /// A moment on the clocks of the place; nil when their offset is unknown.
+    func localTime(at stamp: NavGeo.Timestamp) -> LocalTime? {
+        minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) }
     }
 
     /// The limit where the vehicle is: off its route that of the road that it is on.
@@ -69,6 +78,7 @@ struct PublicationEncoder {
                 sighting, context: context, graph: map.graph,
                 limit: limit(sighting.match.road?.edgeKey, at: context.stamp))
             position = message
+            self.sighting = sighting
             return OutgoingMessage(Topics.position, context.stamp, message)
         case .progress(let progress):
             let message = message(progress, context)
@@ -137,6 +147,7 @@ struct PublicationEncoder {
         -> NavMessages.Route
     {
         self.plan = plan
+        planChanges += 1
         guard let plan else {
             (route, progress) = (nil, nil)
             return NavMessages.Route(noneAt: context)

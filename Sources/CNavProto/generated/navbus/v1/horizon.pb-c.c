@@ -510,7 +510,7 @@ const ProtobufCMessageDescriptor navbus__v1__horizon_path__descriptor =
   (ProtobufCMessageInit) navbus__v1__horizon_path__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptors[17] =
+static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptors[16] =
 {
   {
     "begin_m",
@@ -645,18 +645,6 @@ static const ProtobufCFieldDescriptor navbus__v1__horizon_span__field_descriptor
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "slope",
-    12,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__HorizonSpan, attribute_case),
-    offsetof(Navbus__V1__HorizonSpan, slope),
-    NULL,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "toll",
     13,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -724,22 +712,22 @@ static const unsigned navbus__v1__horizon_span__field_indices_by_name[] = {
   1,   /* field[1] = end_m */
   4,   /* field[4] = expected_speed_mps */
   6,   /* field[6] = lane_count */
-  13,   /* field[13] = link */
+  12,   /* field[12] = link */
   7,   /* field[7] = road_class */
-  15,   /* field[15] = road_name */
-  16,   /* field[16] = road_ref */
+  14,   /* field[14] = road_name */
+  15,   /* field[15] = road_ref */
   10,   /* field[10] = roundabout */
-  11,   /* field[11] = slope */
   2,   /* field[2] = speed_limit_mps */
   3,   /* field[3] = speed_unlimited */
-  12,   /* field[12] = toll */
+  11,   /* field[11] = toll */
   8,   /* field[8] = tunnel */
-  14,   /* field[14] = unpaved */
+  13,   /* field[13] = unpaved */
 };
-static const ProtobufCIntRange navbus__v1__horizon_span__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__horizon_span__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 13, 11 },
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor navbus__v1__horizon_span__descriptor =
 {
@@ -749,10 +737,10 @@ const ProtobufCMessageDescriptor navbus__v1__horizon_span__descriptor =
   "Navbus__V1__HorizonSpan",
   "navbus.v1",
   sizeof(Navbus__V1__HorizonSpan),
-  17,
+  16,
   navbus__v1__horizon_span__field_descriptors,
   navbus__v1__horizon_span__field_indices_by_name,
-  1,  navbus__v1__horizon_span__number_ranges,
+  2,  navbus__v1__horizon_span__number_ranges,
   (ProtobufCMessageInit) navbus__v1__horizon_span__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -846,7 +834,7 @@ const ProtobufCMessageDescriptor navbus__v1__horizon_point__descriptor =
   (ProtobufCMessageInit) navbus__v1__horizon_point__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue navbus__v1__horizon_point_kind__enum_values_by_number[14] =
+static const ProtobufCEnumValue navbus__v1__horizon_point_kind__enum_values_by_number[13] =
 {
   { "HORIZON_POINT_KIND_UNSPECIFIED", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_UNSPECIFIED", 0 },
   { "HORIZON_POINT_KIND_JUNCTION", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_JUNCTION", 1 },
@@ -854,7 +842,6 @@ static const ProtobufCEnumValue navbus__v1__horizon_point_kind__enum_values_by_n
   { "HORIZON_POINT_KIND_STOP", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_STOP", 3 },
   { "HORIZON_POINT_KIND_GIVE_WAY", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_GIVE_WAY", 4 },
   { "HORIZON_POINT_KIND_CROSSING", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_CROSSING", 5 },
-  { "HORIZON_POINT_KIND_LEVEL_CROSSING", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_LEVEL_CROSSING", 6 },
   { "HORIZON_POINT_KIND_TOLL", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_TOLL", 7 },
   { "HORIZON_POINT_KIND_BARRIER", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_BARRIER", 8 },
   { "HORIZON_POINT_KIND_EXIT", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_EXIT", 9 },
@@ -864,24 +851,23 @@ static const ProtobufCEnumValue navbus__v1__horizon_point_kind__enum_values_by_n
   { "HORIZON_POINT_KIND_WAYPOINT", "NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_WAYPOINT", 13 },
 };
 static const ProtobufCIntRange navbus__v1__horizon_point_kind__value_ranges[] = {
-{0, 0},{0, 14}
+{0, 0},{7, 6},{0, 13}
 };
-static const ProtobufCEnumValueIndex navbus__v1__horizon_point_kind__enum_values_by_name[14] =
+static const ProtobufCEnumValueIndex navbus__v1__horizon_point_kind__enum_values_by_name[13] =
 {
-  { "HORIZON_POINT_KIND_BARRIER", 8 },
-  { "HORIZON_POINT_KIND_BORDER", 12 },
+  { "HORIZON_POINT_KIND_BARRIER", 7 },
+  { "HORIZON_POINT_KIND_BORDER", 11 },
   { "HORIZON_POINT_KIND_CROSSING", 5 },
-  { "HORIZON_POINT_KIND_EXIT", 9 },
+  { "HORIZON_POINT_KIND_EXIT", 8 },
   { "HORIZON_POINT_KIND_GIVE_WAY", 4 },
   { "HORIZON_POINT_KIND_JUNCTION", 1 },
-  { "HORIZON_POINT_KIND_LEVEL_CROSSING", 6 },
-  { "HORIZON_POINT_KIND_MANEUVER", 10 },
+  { "HORIZON_POINT_KIND_MANEUVER", 9 },
   { "HORIZON_POINT_KIND_STOP", 3 },
-  { "HORIZON_POINT_KIND_TOLL", 7 },
-  { "HORIZON_POINT_KIND_TRAFFIC_CALMING", 11 },
+  { "HORIZON_POINT_KIND_TOLL", 6 },
+  { "HORIZON_POINT_KIND_TRAFFIC_CALMING", 10 },
   { "HORIZON_POINT_KIND_TRAFFIC_SIGNAL", 2 },
   { "HORIZON_POINT_KIND_UNSPECIFIED", 0 },
-  { "HORIZON_POINT_KIND_WAYPOINT", 13 },
+  { "HORIZON_POINT_KIND_WAYPOINT", 12 },
 };
 const ProtobufCEnumDescriptor navbus__v1__horizon_point_kind__descriptor =
 {
@@ -890,11 +876,11 @@ const ProtobufCEnumDescriptor navbus__v1__horizon_point_kind__descriptor =
   "HorizonPointKind",
   "Navbus__V1__HorizonPointKind",
   "navbus.v1",
-  14,
+  13,
   navbus__v1__horizon_point_kind__enum_values_by_number,
-  14,
+  13,
   navbus__v1__horizon_point_kind__enum_values_by_name,
-  1,
+  2,
   navbus__v1__horizon_point_kind__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

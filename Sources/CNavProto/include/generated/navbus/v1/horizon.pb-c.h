@@ -55,10 +55,6 @@ typedef enum _Navbus__V1__HorizonPointKind {
    */
   NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_CROSSING = 5,
   /*
-   * Level crossing.
-   */
-  NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_LEVEL_CROSSING = 6,
-  /*
    * Toll booth or gantry.
    */
   NAVBUS__V1__HORIZON_POINT_KIND__HORIZON_POINT_KIND_TOLL = 7,
@@ -159,7 +155,7 @@ struct  Navbus__V1__HorizonPath
 {
   ProtobufCMessage base;
   /*
-   * Identity, stable while the path exists.
+   * Identity: 1 for the main path; that of a stub is stable while the stub exists.
    */
   protobuf_c_boolean has_path_id;
   uint32_t path_id;
@@ -174,7 +170,7 @@ struct  Navbus__V1__HorizonPath
   protobuf_c_boolean has_parent_offset_m;
   double parent_offset_m;
   /*
-   * Probability that the vehicle takes it, 0 to 1.
+   * Probability that the vehicle follows it to its end, or enters it where it leaves another one, 0 to 1.
    */
   protobuf_c_boolean has_probability;
   double probability;
@@ -229,7 +225,6 @@ typedef enum {
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_TUNNEL = 9,
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_BRIDGE = 10,
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_ROUNDABOUT = 11,
-  NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_SLOPE = 12,
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_TOLL = 13,
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_LINK = 14,
   NAVBUS__V1__HORIZON_SPAN__ATTRIBUTE_UNPAVED = 15,
@@ -292,10 +287,6 @@ struct  Navbus__V1__HorizonSpan
      * On a roundabout.
      */
     protobuf_c_boolean roundabout;
-    /*
-     * Slope, rise over run, positive uphill.
-     */
-    double slope;
     /*
      * On a toll road.
      */

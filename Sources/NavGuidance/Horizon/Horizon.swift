@@ -1,0 +1,128 @@
+package import NavGeo
+package import NavMap
+package import NavRouting
+
+/// The electronic horizon: the road ahead along the most probable path, and the roads that leave it.
+package struct Horizon: Sendable, Equatable {
+    /// The main path first, then the stubs that leave it, nearest first.
+    package var paths: [HorizonPath]
+    /// Metres from the beginning of the main path, which is that of the vehicle's edge, to the vehicle.
+    package var offset: Double
+    /// Whether a path ends early because tiles are missing.
+    package var isTruncated: Bool
+}
+
+/// A way ahead.
+package struct HorizonPath: Sendable, Equatable {
+    /// Identity: ``mainID``, or what the edge gives by which a stub begins.
+    package var id: UInt32
+    /// The path that it leaves, and metres from that path's beginning to there; nil for the main path.
+    package var parent: (id: UInt32, offset: Double)?
+    /// Probability that the vehicle follows the main path to its end, or enters the stub.
+    package var probability: Double
+    /// The line from the beginning of the first edge on.
+    package var line: Polyline
+    /// Metres, as the edges give them.
+    package var length: Double
+    package var edges: [EdgeKey]
+    /// In the order of their beginnings.
+    package var spans: [HorizonSpan] = []
+    /// In their order.
+    package var points: [HorizonPoint] = []
+    /// Angle of leaving the parent, radians, clockwise; nil for the main path.
+    package var turnAngle: Double?
+    package var isOnRoute: Bool
+
+    /// The identity of the main path.
+    package static let mainID: UInt32 = 1
+
+    package static func == (left: HorizonPath, right: HorizonPath) -> Bool {
+        left.id == right.id && left.parent?.id == right.parent?.id && left.parent?.offset == right.parent?.offset
+            && left.probability == right.probability && left.line == right.line && left.edges == right.edges
+            && left.spans == right.spans && left.points == right.points && left.turnAngle == right.turnAngle
+            && left.isOnRoute == right.isOnRoute
+    }
+}
+
+/// An attribute of a part of a path.
+package struct HorizonSpan: Sendable, Equatable {
+    package enum Attribute: Sendable, Hashable {
+        /// m/s.
+        case speedLimit(Double)
+        /// The road is known to have no limit.
+        case speedUnlimited
+        /// m/s, traffic included.
+        case expectedSpeed(Double)
+        /// 1/m, positive to the right.
+        case curvature(Double)
+        case laneCount(Int)
+        case roadClass(RoadClass)
+        case tunnel, bridge, roundabout, toll, link, unpaved
+        case name(String)
+        case reference(String)
+    }
+
+    /// Metres from the beginning of the path.
+    package var begin: Double
+    /// Metres from the beginning of the path.
+    package var end: Double
+    package var attribute: Attribute
+}
+
+/// A thing at a point of a path.
+package struct HorizonPoint: Sendable, Equatable {
+    package enum Kind: Sendable, Hashable, CaseIterable {
+        case junction, trafficSignal, stop, giveWay, crossing, toll, barrier, exit, maneuver, trafficCalming, border
+        case waypoint
+    }
+
+    /// Metres from the beginning of the path.
+    package var offset: Double
+    package var kind: Kind
+    /// OSM node; nil for what is at none, such as a waypoint.
+    package var nodeID: Int64?
+    /// Lanes before a junction from left to right; those that lead on along the path are valid.
+    package var lanes: [Lane] = []
+    /// The number of an exit, the code of the country behind a border, the name of a waypoint; empty where there is none.
+    package var text = ""
+}
+
+/// The extent of a horizon.
+package struct HorizonExtent: Sendable, Hashable {
+    /// Metres ahead of the vehicle. 2000: a minute at 120 km/h.
+    package var length = 2_000.0
+    /// Metres of a stub; 0 for no stubs. 200: as far as the next junction of most streets.
+    package var stubLength = 200.0
+    /// The most paths, the main one included.
+    package var mostPaths = 32
+
+    package init() {}
+}
+
+/// The part of a route that a horizon follows.
+package struct HorizonRoute: Sendable {
+    package let route: Route
+    package let guidance: RouteGuidance
+    /// The piece on which the vehicle is.
+    package let piece: Int
+
+    /// The route where the vehicle is on one of its edges, near a distance from its start; nil where it is not.
+    package init?(_ route: Route, _ guidance: RouteGuidance, edge: EdgeKey, near offset: Double) {
+        func distance(_ piece: RouteEdge) -> Double {
+            max(piece.routeOffset - offset, offset - piece.routeOffset - piece.length, 0)
+        }
+        let candidates = route.edges.indices.filter { route.edges[$0].key == edge }
+        guard let nearest = candidates.min(by: { distance(route.edges[$0]) < distance(route.edges[$1]) }),
+            distance(route.edges[nearest]) < Self.reach
+        else { return nil }
+        self.route = route
+        self.guidance = guidance
+        piece = nearest
+    }
+
+    /// Metres by which the position and the progress along the route may differ. 100: as far as the progress follows.
+    private static let reach = 100.0
+
+    /// Metres from the route's start to the beginning of the vehicle's edge.
+    var begin: Double { route.edges[piece].routeOffset - route.edges[piece].startOffset }
+}

@@ -1,0 +1,151 @@
+internal import NavGeo
+package import NavMap
+package import NavRouting
+
+/// Builds electronic horizons. Equal maps, places and routes give equal horizons.
+package struct HorizonBuilder {
+    let metric: Metric
+    let live: Metric
+    let vehicle: VehicleProfile
+    let time: LocalTime?
+    var graph: RoadGraph { metric.turns.graph }
+    private let choice: PathChoice
+    let junctions: JunctionModel
+
+    /// - Parameters:
+    ///   - metric: what the vehicle may drive.
+    ///   - live: the same in the traffic of now.
+    ///   - vehicle: the vehicle whose limits hold.
+    ///   - time: the time on the clocks of the place; nil leaves limits unknown that depend on it.
+    package init(metric: Metric, live: Metric, vehicle: VehicleProfile, at time: LocalTime?) {
+        self.metric = metric
+        self.live = live
+        self.vehicle = vehicle
+        self.time = time
+        choice = PathChoice(graph: metric.turns.graph, metric: metric)
+        junctions = JunctionModel(metric.turns.graph, for: vehicle.access)
+    }
+
+    /// A path as edges, and the arms that it leaves aside.
+    private struct Walk {
+        var edges: [EdgeIndex] = []
+        var length = 0.0
+        var probability = 1.0
+        var isTruncated = false
+        /// The number of its first edges that are of the route.
+        var routed = 0
+        var branches: [(arm: PathArm, offset: Double, probability: Double)] = []
+    }
+
+    /// Returns the horizon of a vehicle on an edge.
+    ///
+    /// - Parameter offset: metres from the edge's start.
+    package func horizon(
+        on edge: EdgeIndex, at offset: Double, along route: HorizonRoute?, extent: HorizonExtent
+    ) -> Horizon {
+        let offset = min(max(offset, 0), Double(graph.edgeLengths[edge.index]))
+        let main = walk(from: edge.rawValue, length: offset + extent.length, along: route)
+        var horizon = Horizon(
+            paths: [
+                path(
+                    main, id: HorizonPath.mainID, length: offset + extent.length, along: route,
+                    isOnRoute: route != nil)
+            ], offset: offset, isTruncated: main.isTruncated)
+        guard extent.stubLength > 0 else { return horizon }
+        var used: Set<UInt32> = [HorizonPath.mainID]
+        for branch in main.branches.prefix(max(extent.mostPaths - 1, 0)) {
+            let stub = walk(from: branch.arm.state, length: extent.stubLength, along: nil)
+            let id = identity(of: branch.arm.edge, &used)
+            var path = path(stub, id: id, length: extent.stubLength, along: nil, isOnRoute: false)
+            path.parent = (HorizonPath.mainID, branch.offset)
+            path.probability = branch.probability
+            path.turnAngle = branch.arm.turnAngle
+            horizon.paths.append(path)
+            if stub.isTruncated { horizon.isTruncated = true }
+        }
+        return horizon
+    }
+
+    /// Returns a number that depends on the first edge alone, unless another path of the horizon has it.
+    private func identity(of edge: EdgeIndex, _ used: inout Set<UInt32>) -> UInt32 {
+        // The finaliser of SplitMix64 spreads neighbouring edges.
+        var bits = graph.key(of: edge).rawValue
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        var id = UInt32(truncatingIfNeeded: bits ^ (bits >> 31))
+        while id == 0 || !used.insert(id).inserted { id &+= 1 }
+        return id
+    }
+
+    private func walk(from start: TurnState, length: Double, along route: HorizonRoute?) -> Walk {
+        var walk = Walk()
+        var visited: Set<EdgeIndex> = []
+        var state = start
+        var isRouted = route != nil
+        while true {
+            let edge = metric.turns.edge(of: state)
+            // A path that comes back to itself is told.
+            guard visited.insert(edge).inserted else { return walk }
+            walk.edges.append(edge)
+            walk.length += Double(graph.edgeLengths[edge.index])
+            if isRouted { walk.routed += 1 }
+            guard walk.length < length else { return walk }
+            let next = isRouted ? nextEdge(walk.routed, of: route) : nil
+            isRouted = next != nil
+            let node = graph.edgeHeads[edge.index]
+            if graph.lacksDepartures(node) {
+                walk.isTruncated = true
+                if next == nil { return walk }
+            }
+            let arms = choice.arms(from: state, next: next)
+            guard let taken = PathChoice.best(arms, next: next) else { return walk }
+            if taken.edge != next { isRouted = false }
+            for arm in arms where arm.edge != taken.edge {
+                walk.branches.append((arm, walk.length, walk.probability * arm.probability))
+            }
+            walk.probability *= taken.probability
+            state = taken.state
+        }
+    }
+
+    /// The edge of the route behind so many of its pieces; nil where it ends or is not on board.
+    private func nextEdge(_ count: Int, of route: HorizonRoute?) -> EdgeIndex? {
+        guard let route else { return nil }
+        var piece = route.piece
+        var passed = 0
+        // At a stop inside an edge the route has two pieces on it.
+        while passed < count {
+            piece += 1
+            guard piece < route.route.edges.count else { return nil }
+            if route.route.edges[piece].key != route.route.edges[piece - 1].key
+                || route.route.edges[piece].startOffset < route.route.edges[piece - 1].endOffset - 1
+            {
+                passed += 1
+            }
+        }
+        return graph.edge(route.route.edges[piece].key)
+    }
+
+    private func path(
+        _ walk: Walk, id: UInt32, length: Double, along route: HorizonRoute?, isOnRoute: Bool
+    ) -> HorizonPath {
+        let length = min(length, walk.length)
+        var coordinates: [Coordinate] = []
+        for edge in walk.edges {
+            coordinates.append(contentsOf: graph.shape(of: edge).coordinates.dropFirst(coordinates.isEmpty ? 0 : 1))
+        }
+        let line = cut(Polyline(coordinates), at: length)
+        var path = HorizonPath(
+            id: id, probability: walk.probability, line: line, length: length,
+            edges: walk.edges.map { graph.key(of: $0) }, isOnRoute: isOnRoute)
+        path.spans = spans(of: walk.edges, line: line, length: length)
+        path.points = points(of: walk.edges, length: length, along: route)
+        return path
+    }
+
+    private func cut(_ line: Polyline, at length: Double) -> Polyline {
+        guard length < line.length, let end = line.coordinate(at: length) else { return line }
+        let last = line.segment(at: length)
+        return Polyline(Array(line.coordinates[...last]) + [end])
+    }
+}

@@ -1,0 +1,92 @@
+import NavGuidance
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavPositioning
+import NavRouting
+import NavWire
+
+/// Keeps the published horizon until the vehicle enters another edge, or the route, the map or the configuration changes.
+struct HorizonKeeper {
+    /// The input of a horizon, but for the vehicle's place on the edge.
+    private struct Basis: Equatable {
+        var edge: EdgeKey?
+        var planChanges: Int
+        var isFollowing: Bool
+        var map: UInt64
+        var keys: HorizonKeys
+    }
+
+    private var basis: Basis?
+    private var horizon: NavGuidance.Horizon?
+    /// The published offset.
+    private var offset = 0.0
+
+    private static func basis(_ encoder: PublicationEncoder, _ keys: HorizonKeys) -> Basis {
+        Basis(
+            edge: road(encoder)?.edgeKey, planChanges: encoder.planChanges, isFollowing: isFollowing(encoder),
+            map: encoder.map.number, keys: keys)
+    }
+
+    /// The vehicle's place on a road that it may go on along.
+    private static func road(_ encoder: PublicationEncoder) -> NavMatching.MatchedPosition.RoadPosition? {
+        encoder.sighting?.road.flatMap { $0.isAgainst ? nil : $0 }
+    }
+
+    private static func isFollowing(_ encoder: PublicationEncoder) -> Bool {
+        switch encoder.state?.guidance {
+        case .initialized?, .tracking?, .uncertain?: encoder.plan != nil
+        default: false
+        }
+    }
+
+    /// Whether there is something to publish.
+    func isDue(_ encoder: PublicationEncoder, _ keys: HorizonKeys) -> Bool {
+        guard keys.isEnabled, encoder.sighting != nil else { return false }
+        let now = Self.basis(encoder, keys)
+        guard now == basis else { return basis != nil || now.edge != nil }
+        guard let road = Self.road(encoder) else { return false }
+        return abs(road.offset - offset) >= keys.updateDistance
+    }
+
+    /// Returns the message of the horizon now.
+    mutating func message(
+        _ encoder: PublicationEncoder, _ keys: HorizonKeys, _ context: EventContext
+    ) -> NavMessages.Horizon {
+        let now = Self.basis(encoder, keys)
+        let place = Self.road(encoder)?.offset ?? 0
+        if now != basis {
+            // It reaches as far ahead at the end of the edge as at its beginning.
+            var extent = keys.extent
+            extent.length += Self.rest(encoder)
+            horizon = Self.horizon(encoder, extent)
+        } else if horizon != nil {
+            horizon?.offset = place
+        }
+        (basis, offset) = (now, place)
+        return NavMessages.Horizon(horizon, context: context, mapVersion: encoder.map.graph.mapVersion)
+    }
+
+    /// Metres to the end of the edge.
+    private static func rest(_ encoder: PublicationEncoder) -> Double {
+        guard let road = road(encoder), let edge = encoder.map.graph.edge(road.edgeKey) else { return 0 }
+        return max(Double(encoder.map.graph.edgeLengths[edge.index]) - road.offset, 0)
+    }
+
+    /// Returns the horizon at the last position; nil where the vehicle is on no road, or on one that is not on board any more.
+    static func horizon(_ encoder: PublicationEncoder, _ extent: HorizonExtent) -> NavGuidance.Horizon? {
+        let map = encoder.map
+        guard let road = road(encoder), let edge = map.graph.edge(road.edgeKey), map.graph.wayID(of: edge) == road.wayID
+        else { return nil }
+        var route: HorizonRoute?
+        if isFollowing(encoder), let plan = encoder.plan, plan.route.mapVersion == map.graph.mapVersion {
+            route = HorizonRoute(
+                plan.route, plan.guidance, edge: road.edgeKey, near: encoder.progress?.distanceTraveledM ?? 0)
+        }
+        let builder = HorizonBuilder(
+            metric: map.metric, live: map.router.metric, vehicle: route?.route.vehicle ?? map.metric.model.profile,
+            at: encoder.sighting.flatMap { encoder.localTime(at: $0.stamp) })
+        return builder.horizon(on: edge, at: road.offset, along: route, extent: extent)
+    }
+}

@@ -1,0 +1,53 @@
+package import NavConfig
+package import NavGuidance
+import NavKit
+import NavMessages
+import NavNavigator
+
+/// The keys of the electronic horizon.
+package struct HorizonKeys: Sendable, Hashable {
+    /// Whether it is published. Yes: it is built when the vehicle enters another edge, not at each fix.
+    package var isEnabled = true
+    package var extent = HorizonExtent()
+    /// Metres that the vehicle moves on an edge until its offset is published again. 50: two seconds at 90 km/h.
+    package var updateDistance = 50.0
+
+    package init() {}
+
+    /// Lengths that may be asked for, metres.
+    static let lengths = 50.0...20_000.0
+
+    package static var keys: [ConfigKey<HorizonKeys>] {
+        [
+            .flag("horizon.enabled", \.isEnabled, "Whether the electronic horizon is published."),
+            .number("horizon.length_m", \.extent.length, in: lengths, "How far it reaches ahead, metres."),
+            .number(
+                "horizon.stub_length_m", \.extent.stubLength, in: 0...2_000,
+                "Length of the roads that leave the main path, metres; 0 for none."),
+            .integer(
+                "horizon.max_paths", \.extent.mostPaths, in: 1...200, "Most paths, the main one and the nearest stubs."),
+            .number(
+                "horizon.update_m", \.updateDistance, in: 5...2_000,
+                "Distance on an edge after which the offset is published again, metres; another edge, route or map is published at once."
+            ),
+        ]
+    }
+
+    /// The extent that a request asks for.
+    func extent(of request: GetHorizonRequest) throws(RouteFailure) -> HorizonExtent {
+        var extent = extent
+        if let length = request.lengthM {
+            guard Self.lengths.contains(length) else {
+                throw RouteFailure(
+                    code: .invalidRequest, message: "length_m: \(length) is not within 50 ... 20000 m")
+            }
+            extent.length = length
+        }
+        switch request.includeStubs {
+        case false?: extent.stubLength = 0
+        case true? where extent.stubLength == 0: extent.stubLength = HorizonExtent().stubLength
+        default: break
+        }
+        return extent
+    }
+}

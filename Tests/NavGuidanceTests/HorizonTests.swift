@@ -1,0 +1,167 @@
+import Foundation
+import NavGeo
+import NavGuidance
+import NavMap
+import NavRouting
+import NavTestSupport
+import Testing
+
+/// The electronic horizon on drawn maps, grid steps of 100 m.
+struct HorizonTests {
+    private static func horizon(
+        _ map: ASCIIMap, _ from: Character, _ to: Character, at offset: Double = 0, graph: RoadGraph? = nil,
+        length: Double = 2_000, stubLength: Double = 200, route: HorizonRoute? = nil
+    ) throws -> Horizon {
+        let graph = graph ?? map.graph
+        let metric = Metric(TurnGraph(graph), model: CostModel())
+        var extent = HorizonExtent()
+        (extent.length, extent.stubLength) = (length, stubLength)
+        let edge = try #require(graph.edge(map.graph.key(of: try map.edge(from, to))))
+        return HorizonBuilder(metric: metric, live: metric, vehicle: VehicleProfile(), at: nil)
+            .horizon(on: edge, at: offset, along: route, extent: extent)
+    }
+
+    private static func letters(_ path: HorizonPath, _ map: ASCIIMap) -> [String] {
+        path.edges.compactMap { map.graph.edge($0) }.map { map.letters(of: $0) }
+    }
+
+    private static func spans(_ path: HorizonPath, _ attribute: HorizonSpan.Attribute) -> [HorizonSpan] {
+        path.spans.filter { $0.attribute == attribute }
+    }
+
+    @Test func aStraightRoadIsOnePathThatEndsWhereTheHorizonDoes() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary", "maxspeed": "60", "lanes": "2"]])
+        let horizon = try Self.horizon(map, "A", "C", at: 100, length: 300)
+        let main = try #require(horizon.paths.first)
+        #expect(horizon.paths.count == 1 && horizon.offset == 100 && !horizon.isTruncated)
+        #expect(abs(main.length - 400) < 0.01 && abs(main.line.length - 400) < 0.5)
+        #expect(main.probability == 1 && main.parent == nil && main.turnAngle == nil && !main.isOnRoute)
+        let limits = main.spans.filter { if case .speedLimit = $0.attribute { true } else { false } }
+        #expect(limits.count == 1 && limits[0].begin == 0 && limits[0].end == main.length)
+        #expect(Self.spans(main, .name("ABC")).count == 1 && Self.spans(main, .laneCount(1)).count == 1)
+        #expect(Self.spans(main, .curvature(0)).map(\.end) == [main.length])
+    }
+
+    @Test func atAJunctionTheRoadGoesOnAndTheOthersAreStubs() throws {
+        let map = try ASCIIMap(
+            """
+                D
+                |
+            A---B---C
+                |
+                E
+            """,
+            ways: [
+                "ABC": ["highway": "primary"], "BD": ["highway": "residential"], "BE": ["highway": "residential"],
+            ])
+        let horizon = try Self.horizon(map, "A", "B", stubLength: 150)
+        #expect(Self.letters(horizon.paths[0], map) == ["AB", "BC"])
+        #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["BD"], ["BE"]])
+        let sum = horizon.paths.reduce(0) { $0 + $1.probability }
+        #expect(abs(sum - 1) < 1e-9 && horizon.paths[0].probability > 0.8)
+        for stub in horizon.paths.dropFirst() {
+            let isRight = Self.letters(stub, map) == ["BE"]
+            #expect(stub.parent?.id == HorizonPath.mainID && abs((stub.parent?.offset ?? 0) - 400) < 1)
+            #expect(abs((stub.turnAngle ?? 0) - (isRight ? 1 : -1) * .pi / 2) < 0.02 && abs(stub.length - 150) < 0.01)
+        }
+        #expect(horizon.paths[0].points.map(\.kind) == [.junction])
+        #expect(try Self.horizon(map, "A", "B", stubLength: 0).paths.count == 1)
+        // A stub keeps its identity as the vehicle comes nearer, and no two paths share one.
+        let later = try Self.horizon(map, "A", "B", at: 300, stubLength: 150)
+        #expect(later.paths.map(\.id) == horizon.paths.map(\.id) && Set(later.paths.map(\.id)).count == 3)
+    }
+
+    @Test func theRouteGoesBeforeWhatIsProbable() throws {
+        let map = try ASCIIMap(
+            """
+            A---B---C
+                |
+                D
+            """, ways: ["ABC": ["highway": "primary"], "BD": ["highway": "service"]])
+        let plan = try map.route([
+            Waypoint(try map.position(between: "A", "B")), Waypoint(try map.position(between: "B", "D")),
+        ])
+        let key = map.graph.key(of: try map.edge("A", "B"))
+        let route = try #require(
+            HorizonRoute(plan, RouteGuidance(route: plan, graph: map.graph), edge: key, near: 0))
+        let horizon = try Self.horizon(map, "A", "B", at: 200, route: route)
+        #expect(Self.letters(horizon.paths[0], map) == ["AB", "BD"] && horizon.paths[0].isOnRoute)
+        #expect(Self.letters(horizon.paths[1], map) == ["BC"] && !horizon.paths[1].isOnRoute)
+        #expect(abs(horizon.paths[0].probability - 0.95) < 1e-9 && abs(horizon.paths[1].probability - 0.05) < 1e-9)
+        let kinds = horizon.paths[0].points.map(\.kind)
+        #expect(kinds == [.junction, .maneuver, .maneuver, .waypoint])
+        #expect(abs(horizon.paths[0].points[1].offset - 400) < 1 && abs(horizon.paths[0].points[3].offset - 600) < 2)
+        #expect(HorizonRoute(plan, RouteGuidance(route: plan, graph: map.graph), edge: key, near: 5_000) == nil)
+    }
+
+    @Test func aOneWayStreetAgainstTheVehicleIsNoPath() throws {
+        let map = try ASCIIMap(
+            """
+                D
+                |
+            A---B---C
+            """,
+            ways: [
+                "AB": ["highway": "primary"], "CB": ["highway": "primary", "oneway": "yes"],
+                "BD": ["highway": "residential"],
+            ])
+        let horizon = try Self.horizon(map, "A", "B")
+        #expect(horizon.paths.map { Self.letters($0, map) } == [["AB", "BD"]])
+        #expect(horizon.paths[0].probability == 1)
+    }
+
+    @Test func aRoundaboutIsMarkedAndEndsAfterOneTurn() throws {
+        let map = try ASCIIMap(
+            """
+            A--B--C
+               | /
+               D
+            """,
+            ways: ["AB": ["highway": "tertiary"], "BDCB": ["highway": "tertiary", "junction": "roundabout"]])
+        let horizon = try Self.horizon(map, "A", "B")
+        #expect(!Self.spans(horizon.paths[0], .roundabout).isEmpty)
+        #expect(Set(horizon.paths[0].edges).count == horizon.paths[0].edges.count)
+    }
+
+    @Test func theCurvatureOfAnArcIsThatOfItsRadius() throws {
+        for (radius, side) in [(50.0, 1.0), (300, -1), (1_000, 1)] {
+            var town = Town("A", scale: 10)
+            let step = 0.1
+            let points = (1...12).map { number in
+                let angle = Double(number) * step
+                return (radius * sin(angle), -side * radius * (1 - cos(angle)))
+            }
+            town.road("A", "B", over: points, "Arc")
+            let graph = try town.graph()
+            let edge = try #require(
+                (0..<graph.edgeCount).map { EdgeIndex($0) }.first {
+                    abs(Angle.difference(from: Double(graph.edgeStartBearings[$0.index]), to: .pi / 2)) < 0.2
+                })
+            let metric = Metric(TurnGraph(graph), model: CostModel())
+            let horizon = HorizonBuilder(metric: metric, live: metric, vehicle: VehicleProfile(), at: nil)
+                .horizon(on: edge, at: 0, along: nil, extent: HorizonExtent())
+            let middle = horizon.paths[0].length / 2
+            let found = horizon.paths[0].spans.compactMap { span -> Double? in
+                guard case .curvature(let value) = span.attribute, span.begin <= middle, middle < span.end else {
+                    return nil
+                }
+                return value
+            }
+            #expect(found.count == 1 && abs((found.first ?? 0) - side / radius) < 0.02 / radius + 1e-4, "\(radius) m")
+        }
+    }
+
+    @Test func aMissingTileCutsTheHorizonAndIsTold() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D", placement: .localTileCorner,
+            ways: [
+                "AB": ["highway": "residential"], "BC": ["highway": "residential"], "CD": ["highway": "residential"],
+            ]
+        )
+        let whole = try Self.horizon(map, "A", "B")
+        #expect(!whole.isTruncated && whole.paths[0].edges.count == 3)
+        let graph = map.graph(without: [try map.tile(.local, at: "D")])
+        let cut = try Self.horizon(map, "A", "B", graph: graph)
+        #expect(cut.isTruncated && cut.paths[0].edges.count < 3)
+    }
+}
