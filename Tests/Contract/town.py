@@ -126,7 +126,7 @@ def draw() -> str:
         junction__ref="12",
     )
     tunnel, shore, island = (east + 1000, 1900.0), (east + 1300, 1900.0), (east + 1600, 1900.0)
-    town.way(leave, tunnel, highway="secondary", name="Hafenstraße", maxspeed="70")
+    town.way(leave, tunnel, highway="secondary", name="Hafenstraße", bridge="yes", maxspeed="70")
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
     town.way(island, (east + 1800, 1900), highway="unclassified", name="Inselweg", surface="gravel")

@@ -36,7 +36,7 @@ struct PathChoice {
     /// The probability that a driver follows the route at a junction. 0.95: of twenty maneuvers about one is missed.
     static let obedience = 0.95
 
-    /// Returns the ways on from a state, by ascending edge. The way back is one where there is no other.
+    /// Returns the ways on from a state, by ascending edge. The way back is one for a route alone: a horizon ends at a dead end.
     ///
     /// - Parameter next: the edge by which the route goes on; nil without a route.
     func arms(from state: TurnState, next: EdgeIndex?) -> [PathArm] {
@@ -47,12 +47,12 @@ struct PathChoice {
         for arc in turns.arcs(from: state) {
             let target = turns.target(of: arc)
             let onto = turns.edge(of: target)
-            guard onto == next || metric.allows(onto) && metric.cost(ofArc: arc) != Metric.forbidden else { continue }
+            guard
+                onto == next
+                    || onto != graph.opposite(edge) && metric.allows(onto) && metric.cost(ofArc: arc) != Metric.forbidden
+            else { continue }
             let angle = Angle.difference(from: arrival, to: Double(graph.edgeStartBearings[onto.index]))
             arms.append(PathArm(state: target, edge: onto, turnAngle: angle, probability: 1))
-        }
-        if arms.contains(where: { $0.edge != graph.opposite(edge) }) {
-            arms.removeAll { $0.edge == graph.opposite(edge) && $0.edge != next }
         }
         arms.sort { $0.edge < $1.edge }
         weigh(&arms, from: edge, next: next)
