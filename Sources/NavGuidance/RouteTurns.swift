@@ -65,8 +65,8 @@ struct TurnJoiner {
     static let shortName = 105.0
     /// A road of at least this length ends where a driver can be told so although no junction is passed on it, metres.
     static let longRoad = 150.0
-    /// A crossing that is offset by less is driven straight over, metres.
-    static let offsetCrossing = 15.0
+    /// A crossing that is offset by less is driven straight over, metres. 7: the road behind it begins within the width of two lanes.
+    static let offsetCrossing = 7.0
     /// One that is offset by less looks as if it were not, metres.
     static let hiddenOffset = 3.0
 
@@ -185,7 +185,9 @@ struct TurnJoiner {
     private mutating func combine(_ index: Int, with other: Int, first: Int, from previous: Int) {
         let angle = first == index ? totalAngle(index, other) : totalAngle(other, index)
         let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
-        let modifier = keeps ? turns[index].turn.modifier : ManeuverModifier(angle: angle)
+        // Where a driver sees the road go straight on twice, there is a bend and no turn.
+        let goesAhead = turns[index].turn.modifier == .straight && turns[other].turn.modifier == .straight
+        let modifier = keeps || goesAhead ? turns[index].turn.modifier : ManeuverModifier(angle: angle)
         let isSame = isSame(previous, other)
         if turns[other].goesOn || turns[index].goesOn || turns[index].isSilent {
             if turns[index].isSilent {
@@ -421,13 +423,14 @@ struct TurnJoiner {
         }
     }
 
-    /// Takes out names that are known already or last for some metres only.
+    /// Takes out names that are known already, and those of roads straight ahead that last for some metres only.
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
             if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
                 turns[index].lanes.isEmpty,
-                isSame(last, index) || turns[index].distance < Self.shortName
+                isSame(last, index)
+                    || turns[index].turn.modifier == .straight && turns[index].distance < Self.shortName
             {
                 append(index, to: last)
                 continue

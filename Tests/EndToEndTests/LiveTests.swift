@@ -136,6 +136,8 @@ struct LiveTests {
         try await withSandbox { box in
             let (server, address) = try await serve(["bridge", "foxglove"], in: box)
             let client = try client("foxglove_client.py", [address], in: box)
+            // The drive is not to be over before both connections are there.
+            try await client.says("is connected", times: 2)
             let node = try await drive(in: box)
             try await client.says("reads the drive")
             node.send(SIGTERM)

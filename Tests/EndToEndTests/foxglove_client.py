@@ -78,6 +78,7 @@ async def read(address, protocol, wanted, name):
     op, info = await client.next()
     assert op == "serverInfo" and info["name"] == name and info["sessionId"], info
     assert info["capabilities"] == [], info
+    print("is connected", flush=True)
     seen, asked, last = {}, set(), {}
     while set(seen) != wanted:
         op, content = await client.next()

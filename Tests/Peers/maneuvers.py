@@ -7,7 +7,8 @@ that all three tell the same drive. A maneuver is compared where a peer drives t
  * agreed: told by at least one peer within REACH and to the same side, one class of 45 degrees apart at most where one
    of them is straight
  * only ours: both peers drive the place, and neither tells anything
- * missed: both peers tell of a place, to the same side, and navbus does not
+ * missed: both peers tell of a place, to the same side, and navbus tells nothing; the name of the road that the driver
+   follows to that side ("slight right onto …" where there is no other way) is something
  * exits equal: the number of a roundabout's exit is OSRM's. Valhalla is not asked: the wheel of 3.9.1 says 2 for
    nearly every roundabout of some extracts, whatever the way through it
 
@@ -68,13 +69,13 @@ class Told:
         return f"{self.kind} {self.direction or ''}".strip() + (f" exit {self.exit}" if self.exit else "")
 
 
-def told(steps):
+def told(steps, silent=SILENT):
     """Maneuvers of steps in OSRM's form."""
     result = []
     for step in steps:
         maneuver = step["maneuver"]
         kind, modifier = maneuver["type"], field(maneuver, "modifier")
-        if kind in SILENT or kind.startswith("exit ro") or kind == "continue" and modifier == "straight":
+        if kind in silent or kind.startswith("exit ro") or kind == "continue" and modifier == "straight":
             continue
         place = tuple(map(float, maneuver["location"]))[::-1]
         around = kind in ("roundabout", "rotary", "roundabout turn")
@@ -126,7 +127,7 @@ def surroundings(points, place):
 
 
 def ours(navbus, pair):
-    """Our route: points, maneuvers; None without one."""
+    """Our route: points, maneuvers, names told with a direction, length; None without one."""
     done = subprocess.run(
         [navbus.navbus, "route", "--tiles", navbus.tiles, "--from", "%.6f,%.6f" % pair[0], "--to", "%.6f,%.6f" % pair[1],
          "--format", "osrm"], capture_output=True, text=True)
@@ -134,7 +135,9 @@ def ours(navbus, pair):
         return None
     route = json.loads(done.stdout)["routes"][0]
     points = [tuple(point)[::-1] for point in route["geometry"]["coordinates"]]
-    return points, told([step for leg in route["legs"] for step in leg["steps"]]), route["distance"]
+    steps = [step for leg in route["legs"] for step in leg["steps"]]
+    names = [one for one in told(steps, SILENT - {"new name"}) if one.kind == "new name" and one.direction != "straight"]
+    return points, told(steps), names, route["distance"]
 
 
 def thinned(points, gap):
@@ -199,9 +202,9 @@ def compare(extract, path, options, name):
         if sums["routes"] == options.routes:
             break
         route = ours(navbus, pair)
-        if route is None or route[2] < SHORTEST:
+        if route is None or route[3] < SHORTEST:
             continue
-        points, maneuvers, _ = route
+        points, maneuvers, names, _ = route
         sums["routes"] += 1
         drives = [(label, ask(peer, points)) for label, ask, peer in peers]
         drives = [(label, drive) for label, drive in drives if drive]
@@ -243,7 +246,7 @@ def compare(extract, path, options, name):
                         drive[0].passes(place) for _, drive in drives for place in around):
                     continue
                 sums["told by both"] += 1
-                if not near(theirs.place, maneuvers):
+                if not near(theirs.place, maneuvers) and not any(map(theirs.same_side, near(theirs.place, names))):
                     note("missed", theirs.place, f"osrm: {theirs} | valhalla: " + ", ".join(map(str, others)))
     return sums, differences
 
