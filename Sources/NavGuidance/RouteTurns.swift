@@ -192,8 +192,6 @@ struct TurnJoiner {
         if turns[other].goesOn || turns[index].goesOn || turns[index].isSilent {
             if turns[index].isSilent {
                 turns[index].turn.kind = .maneuver(modifier == .straight ? .newName : isSame ? .continue : .turn)
-            } else if turns[index].isType(.newName), turns[other].isSilent, modifier != .straight {
-                turns[index].turn.kind = .maneuver(.turn)
             } else if turns[index].isType(.continue), !isSame {
                 turns[index].turn.kind = .maneuver(.turn)
             } else if turns[index].isType(.turn), isSame {
@@ -423,14 +421,18 @@ struct TurnJoiner {
         }
     }
 
-    /// Takes out names that are known already, and those of roads straight ahead that last for some metres only.
+    /// Whether a road bends at a junction behind which the drive goes on.
+    private func isBend(_ index: Int) -> Bool {
+        turns[index].turn.modifier != .straight && turns[index].roads > 2 && !turns[next(index)].isStop
+    }
+
+    /// Takes out names that are known already or last for some metres only, unless they begin at a junction where the road bends.
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {
             if turns[index].isType(.newName), turns[last].isOnFerry == turns[index].isOnFerry,
                 turns[index].lanes.isEmpty,
-                isSame(last, index)
-                    || turns[index].turn.modifier == .straight && turns[index].distance < Self.shortName
+                isSame(last, index) || turns[index].distance < Self.shortName && !isBend(index)
             {
                 append(index, to: last)
                 continue

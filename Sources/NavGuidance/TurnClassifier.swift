@@ -517,14 +517,30 @@ struct TurnClassifier {
         return arms
     }
 
+    /// Whether signs or lane markings before a junction put the choice between two of its roads.
+    private func isSigned(_ intersection: Intersection, _ one: Int, _ other: Int) -> Bool {
+        let graph = model.graph
+        if let arriving = intersection.roads[0].arriving, !graph.attributes(of: arriving).turnLanes.isEmpty { return true }
+        return [one, other].contains { index in
+            guard let leaving = intersection.roads[index].leaving else { return false }
+            let road = graph.attributes(of: leaving)
+            return !road.destination.isEmpty || !road.destinationReference.isEmpty
+        }
+    }
+
     /// Whether of two roads one is followed without thinking of the other.
     private func isClearlyAhead(_ intersection: Intersection, _ index: Int, of other: Int) -> Bool {
         let (via, road, rival) = (intersection.approach, intersection.roads[index], intersection.roads[other])
         if via.leads(onto: road.road, beside: rival.road) { return true }
         if via.leads(onto: rival.road, beside: road.road) { return false }
         if !via.sign.name.isEmpty, road.deviation < 1e-6, !via.sign.changes(to: road.road.sign) { return true }
-        return rival.deviation > 1.4 * road.deviation
-            && abs(rival.deviation - road.deviation) > TurnAngles.fuzzy
+        let gap = rival.deviation - road.deviation
+        if via.sign.continues(as: road.road.sign), rival.deviation > 2 * road.deviation, gap > TurnAngles.fuzzy / 2,
+            !isSigned(intersection, index, other)
+        {
+            return true
+        }
+        return rival.deviation > 1.4 * road.deviation && gap > TurnAngles.fuzzy
     }
 
     private func fork(_ intersection: inout Intersection, left: Int, right: Int) {

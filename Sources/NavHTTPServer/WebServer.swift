@@ -69,6 +69,7 @@ package final class WebServer: Sendable {
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
+                        UnmaskedFrameGuard(),
                         NIOWebSocketFrameAggregator(
                             minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64,
                             maxAccumulatedFrameSize: WebSocketConnection.longestMessage),
@@ -180,6 +181,28 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
     }
 }
 
+/// Ends a connection whose client sends a frame without a mask, as RFC 6455, 5.1 demands.
+private final class UnmaskedFrameGuard: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard unwrapInboundIn(data).maskKey == nil else { return context.fireChannelRead(data) }
+        context.writeAndFlush(wrapOutboundOut(.closing(.protocolError, context.channel)), promise: nil)
+        context.close(promise: nil)
+    }
+}
+
+extension WebSocketFrame {
+    /// Returns the frame that ends a connection for a reason.
+    fileprivate static func closing(_ reason: WebSocketErrorCode, _ channel: any Channel) -> WebSocketFrame {
+        var code = channel.allocator.buffer(capacity: 2)
+        code.write(webSocketErrorCode: reason)
+        return WebSocketFrame(fin: true, opcode: .connectionClose, data: code)
+    }
+}
+
 /// One WebSocket, after its handshake.
 private final class WebSocketConnection: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
@@ -222,9 +245,7 @@ private final class WebSocketConnection: ChannelInboundHandler {
 
     private func close(_ context: ChannelHandlerContext, _ reason: WebSocketErrorCode) {
         let channel = context.channel
-        var code = channel.allocator.buffer(capacity: 2)
-        code.write(webSocketErrorCode: reason)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: code)
+        let frame = WebSocketFrame.closing(reason, channel)
         context.writeAndFlush(wrapOutboundOut(frame)).whenComplete { _ in channel.close(promise: nil) }
     }
 }

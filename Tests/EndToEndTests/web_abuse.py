@@ -130,6 +130,8 @@ async def frames():
             b"\x00\xff" + struct.pack(">Q", 1 << 19) + bytes(4 + (1 << 19))) * 3),
         ("a thousand parts", b"\x01\x80" + bytes(4) + (b"\x00\x80" + bytes(4)) * 1_000),
         ("an unknown opcode", frame(7, b"")),
+        ("a frame without a mask", b"\x89\x04ping"),
+        ("a text in parts, the last without a mask", b"\x01\x80" + bytes(4) + b"\x80\x00"),
         ("a long ping", frame(9, bytes(1_000))),
         ("its end", frame(8, b"")),
     ]:
