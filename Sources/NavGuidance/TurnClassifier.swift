@@ -520,7 +520,9 @@ struct TurnClassifier {
     /// Whether signs or lane markings before a junction put the choice between two of its roads.
     private func isSigned(_ intersection: Intersection, _ one: Int, _ other: Int) -> Bool {
         let graph = model.graph
-        if let arriving = intersection.roads[0].arriving, !graph.attributes(of: arriving).turnLanes.isEmpty { return true }
+        if let arriving = intersection.roads[0].arriving, !graph.attributes(of: arriving).turnLanes.isEmpty {
+            return true
+        }
         return [one, other].contains { index in
             guard let leaving = intersection.roads[index].leaving else { return false }
             let road = graph.attributes(of: leaving)

@@ -148,7 +148,8 @@ struct HorizonTests {
                 }
                 return value
             }
-            #expect(found.count == 1 && abs((found.first ?? 0) - side / radius) < 0.02 / radius + 1e-4, "\(radius) m: \(found)")
+            let isRight = found.count == 1 && abs((found.first ?? 0) - side / radius) < 0.02 / radius + 1e-4
+            #expect(isRight, "\(radius) m: \(found)")
         }
     }
 

@@ -47,10 +47,10 @@ struct PathChoice {
         for arc in turns.arcs(from: state) {
             let target = turns.target(of: arc)
             let onto = turns.edge(of: target)
-            guard
-                onto == next
-                    || onto != graph.opposite(edge) && metric.allows(onto) && metric.cost(ofArc: arc) != Metric.forbidden
-            else { continue }
+            if onto != next {
+                guard onto != graph.opposite(edge), metric.allows(onto), metric.cost(ofArc: arc) != Metric.forbidden
+                else { continue }
+            }
             let angle = Angle.difference(from: arrival, to: Double(graph.edgeStartBearings[onto.index]))
             arms.append(PathArm(state: target, edge: onto, turnAngle: angle, probability: 1))
         }
