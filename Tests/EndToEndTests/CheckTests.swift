@@ -285,7 +285,10 @@ struct CheckTests {
             let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "1"])
             var worker: Int32?
             try await eventually("a worker runs", detail: { program.errors }) {
-                worker = try Self.processes(with: "--worker", of: box).first
+                // Before it has its name it is not tied to its parent yet.
+                worker = try Self.processes(with: "--worker", of: box).first {
+                    String(decoding: readBytes("/proc/\($0)/comm") ?? [], as: UTF8.self) == "navbus-worker\n"
+                }
                 return worker != nil || program.exitStatus != nil
             }
             // It does not see that nobody waits for its answer.

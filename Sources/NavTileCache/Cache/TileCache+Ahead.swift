@@ -88,8 +88,14 @@ extension TileCache {
 
     /// Tells the store what will be needed, so that it goes last.
     func tellStore() {
-        guard moment - guardedAt >= Self.guardInterval, tilesets.contains(where: \.isToGuard) else { return }
+        guard moment - guardedAt >= Self.guardInterval, mayLackWanted || tilesets.contains(where: \.isToGuard) else {
+            return
+        }
         guardedAt = moment
+        if mayLackWanted {
+            mayLackWanted = false
+            for tileset in tilesets { planAnew(tileset) }
+        }
         for tileset in tilesets where tileset.isToGuard {
             tileset.isToGuard = false
             if tileset.hasLessToGuard {

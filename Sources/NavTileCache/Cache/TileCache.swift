@@ -67,6 +67,8 @@ package final class TileCache<Store: TileCacheStore> {
 
     /// Whether the vehicle does not need some tiles any more since there was no room for others.
     var mayHaveRoom = false
+    /// Whether tiles that the vehicle needs may have been evicted unnoticed, before the store was told of them.
+    var mayLackWanted = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
 
@@ -307,8 +309,11 @@ package final class TileCache<Store: TileCacheStore> {
         }
         // What was evicted although it will be needed comes back when there is room. Any of them may be needed as long as
         // the store has not been told what is.
-        let isGuarded = !tilesets.contains(where: \.isToGuard)
-        refusedCount += isGuarded ? report.evictedWantedCount : report.evictedCount
+        if tilesets.contains(where: \.isToGuard) {
+            mayLackWanted = mayLackWanted || report.evictedCount > 0
+        } else {
+            refusedCount += report.evictedWantedCount
+        }
         for tile in report.refused {
             refusedCount += tileset(tile.address.tileset)?.refuse(tile.address.tile, of: tile.edition) ?? 1
             failLoads(
@@ -348,8 +353,7 @@ package final class TileCache<Store: TileCacheStore> {
             attempt("making room") { () throws(StoreError) in
                 let removed = try store.makeRoom(for: 0, needed: nil).removedCount
                 evictedCount += removed
-                // What of it will be needed comes back when there is room.
-                refusedCount += removed
+                mayLackWanted = mayLackWanted || removed > 0
             }
         }
         if next.network != old.network {

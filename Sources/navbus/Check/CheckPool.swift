@@ -65,6 +65,8 @@ final class CheckPool: Sendable {
     /// Does the work of a worker process: jobs on standard input, records on standard output, a line each.
     static func serve() throws {
         CheckCommand.endWithParent()
+        // What `ps -o comm` shows: from here on it ends with its parent.
+        try? Data("navbus-worker".utf8).write(to: URL(fileURLWithPath: "/proc/self/comm"))
         let runner = CheckRunner()
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
