@@ -3,7 +3,7 @@ internal import NavMap
 /// Which road a driver follows without being told.
 extension TurnClassifier {
     /// How many times further off straight a road must be to be no rival.
-    private static let distinctRatio = 2.0
+    static let distinctRatio = 2.0
 
     /// The road, as an index in the junction's roads; nil where none is obvious.
     func obviousRoad(_ intersection: Intersection) -> Int? {

@@ -421,7 +421,7 @@ struct TurnJoiner {
         }
     }
 
-    /// Whether a road bends at a junction behind which the drive goes on.
+    /// Whether the route bends at a junction that is not the last before a stop.
     private func isBend(_ index: Int) -> Bool {
         turns[index].turn.modifier != .straight && turns[index].roads > 2 && !turns[next(index)].isStop
     }

@@ -537,8 +537,8 @@ struct TurnClassifier {
         if via.leads(onto: rival.road, beside: road.road) { return false }
         if !via.sign.name.isEmpty, road.deviation < 1e-6, !via.sign.changes(to: road.road.sign) { return true }
         let gap = rival.deviation - road.deviation
-        if via.sign.continues(as: road.road.sign), rival.deviation > 2 * road.deviation, gap > TurnAngles.fuzzy / 2,
-            !isSigned(intersection, index, other)
+        if via.sign.continues(as: road.road.sign), rival.deviation > Self.distinctRatio * road.deviation,
+            gap > TurnAngles.fuzzy / 2, !isSigned(intersection, index, other)
         {
             return true
         }

@@ -17,7 +17,7 @@ package struct HorizonPath: Sendable, Equatable {
     /// Identity: ``mainID``, or what the edge gives by which a stub begins.
     package var id: UInt32
     /// The path that it leaves, and metres from that path's beginning to there; nil for the main path.
-    package var parent: (id: UInt32, offset: Double)?
+    package var parent: Parent?
     /// Probability that the vehicle follows the main path to its end, or enters the stub.
     package var probability: Double
     /// The line from the beginning of the first edge on.
@@ -33,15 +33,14 @@ package struct HorizonPath: Sendable, Equatable {
     package var turnAngle: Double?
     package var isOnRoute: Bool
 
+    /// A place on another path.
+    package struct Parent: Sendable, Equatable {
+        package var id: UInt32
+        package var offset: Double
+    }
+
     /// The identity of the main path.
     package static let mainID: UInt32 = 1
-
-    package static func == (left: HorizonPath, right: HorizonPath) -> Bool {
-        left.id == right.id && left.parent?.id == right.parent?.id && left.parent?.offset == right.parent?.offset
-            && left.probability == right.probability && left.line == right.line && left.edges == right.edges
-            && left.spans == right.spans && left.points == right.points && left.turnAngle == right.turnAngle
-            && left.isOnRoute == right.isOnRoute
-    }
 }
 
 /// An attribute of a part of a path.

@@ -46,18 +46,15 @@ package struct HorizonBuilder {
         let offset = min(max(offset, 0), Double(graph.edgeLengths[edge.index]))
         let main = walk(from: edge.rawValue, length: offset + extent.length, along: route)
         var horizon = Horizon(
-            paths: [
-                path(
-                    main, id: HorizonPath.mainID, length: offset + extent.length, along: route,
-                    isOnRoute: route != nil)
-            ], offset: offset, isTruncated: main.isTruncated)
+            paths: [path(main, id: HorizonPath.mainID, length: offset + extent.length, along: route)],
+            offset: offset, isTruncated: main.isTruncated)
         guard extent.stubLength > 0 else { return horizon }
         var used: Set<UInt32> = [HorizonPath.mainID]
         for branch in main.branches.prefix(max(extent.mostPaths - 1, 0)) {
             let stub = walk(from: branch.arm.state, length: extent.stubLength, along: nil)
             let id = identity(of: branch.arm.edge, &used)
-            var path = path(stub, id: id, length: extent.stubLength, along: nil, isOnRoute: false)
-            path.parent = (HorizonPath.mainID, branch.offset)
+            var path = path(stub, id: id, length: extent.stubLength, along: nil)
+            path.parent = HorizonPath.Parent(id: HorizonPath.mainID, offset: branch.offset)
             path.probability = branch.probability
             path.turnAngle = branch.arm.turnAngle
             horizon.paths.append(path)
@@ -84,7 +81,7 @@ package struct HorizonBuilder {
         var isRouted = route != nil
         while true {
             let edge = metric.turns.edge(of: state)
-            // A path that comes back to itself is told.
+            // A path that returns to an edge it has passed, as on a roundabout, ends there.
             guard visited.insert(edge).inserted else { return walk }
             walk.edges.append(edge)
             walk.length += Double(graph.edgeLengths[edge.index])
@@ -108,7 +105,7 @@ package struct HorizonBuilder {
         }
     }
 
-    /// The edge of the route behind so many of its pieces; nil where it ends or is not on board.
+    /// Returns the edge that the route takes after `count` edges; nil where the route or the loaded map ends.
     private func nextEdge(_ count: Int, of route: HorizonRoute?) -> EdgeIndex? {
         guard let route else { return nil }
         var piece = route.piece
@@ -126,26 +123,19 @@ package struct HorizonBuilder {
         return graph.edge(route.route.edges[piece].key)
     }
 
-    private func path(
-        _ walk: Walk, id: UInt32, length: Double, along route: HorizonRoute?, isOnRoute: Bool
-    ) -> HorizonPath {
+    private func path(_ walk: Walk, id: UInt32, length: Double, along route: HorizonRoute?) -> HorizonPath {
         let length = min(length, walk.length)
         var coordinates: [Coordinate] = []
         for edge in walk.edges {
             coordinates.append(contentsOf: graph.shape(of: edge).coordinates.dropFirst(coordinates.isEmpty ? 0 : 1))
         }
-        let line = cut(Polyline(coordinates), at: length)
+        let whole = Polyline(coordinates)
+        let line = length < whole.length ? Polyline(whole.slice(from: 0, to: length)) : whole
         var path = HorizonPath(
             id: id, probability: walk.probability, line: line, length: length,
-            edges: walk.edges.map { graph.key(of: $0) }, isOnRoute: isOnRoute)
+            edges: walk.edges.map { graph.key(of: $0) }, isOnRoute: route != nil)
         path.spans = spans(of: walk.edges, line: line, length: length)
         path.points = points(of: walk.edges, length: length, along: route)
         return path
-    }
-
-    private func cut(_ line: Polyline, at length: Double) -> Polyline {
-        guard length < line.length, let end = line.coordinate(at: length) else { return line }
-        let last = line.segment(at: length)
-        return Polyline(Array(line.coordinates[...last]) + [end])
     }
 }

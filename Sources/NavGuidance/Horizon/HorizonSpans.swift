@@ -5,12 +5,14 @@ internal import NavRouting
 extension HorizonBuilder {
     /// Returns the attributes along edges up to a distance, those of neighbouring edges joined where they are equal.
     func spans(of edges: [EdgeIndex], line: Polyline, length: Double) -> [HorizonSpan] {
-        // One run for each kind of attribute; a kind that is not there has nil.
-        var runs: [[HorizonSpan]] = Array(repeating: [], count: 14)
+        // One run for each kind of attribute, in the order of `attributes(of:)`.
+        var runs: [[HorizonSpan]] = []
         var begin = 0.0
         for edge in edges where begin < length {
             let end = min(begin + Double(graph.edgeLengths[edge.index]), length)
-            for (kind, attribute) in attributes(of: edge).enumerated() {
+            let attributes = attributes(of: edge)
+            if runs.isEmpty { runs = Array(repeating: [], count: attributes.count) }
+            for (kind, attribute) in attributes.enumerated() {
                 guard let attribute, end > begin else { continue }
                 if let last = runs[kind].last, last.end == begin, last.attribute == attribute {
                     runs[kind][runs[kind].count - 1].end = end
@@ -28,6 +30,7 @@ extension HorizonBuilder {
         return spans
     }
 
+    /// Returns the attributes of an edge, always in the same order; nil where it has none of a kind.
     private func attributes(of edge: EdgeIndex) -> [HorizonSpan.Attribute?] {
         let road = graph.attributes(of: edge)
         let flags = road.flags

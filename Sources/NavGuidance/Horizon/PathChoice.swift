@@ -13,7 +13,7 @@ struct PathArm {
     var probability: Double
 }
 
-/// Chooses where a vehicle probably goes on at a junction.
+/// A model of the road that a vehicle probably takes at a junction.
 ///
 /// There is no published table of turning shares that holds everywhere. The weights keep an order that traffic counts agree on: most go straight
 /// on, more stay on their road than leave it, and more stay on roads of a class than go down to lesser ones.
@@ -36,9 +36,9 @@ struct PathChoice {
     /// The probability that a driver follows the route at a junction. 0.95: of twenty maneuvers about one is missed.
     static let obedience = 0.95
 
-    /// Returns the ways on from a state, by ascending edge. The way back is one for a route alone: a horizon ends at a dead end.
+    /// Returns the ways on from a state, by ascending edge. A U-turn is among them only where the route makes it.
     ///
-    /// - Parameter next: the edge by which the route goes on; nil without a route.
+    /// - Parameter next: The edge that the route takes next; nil without a route.
     func arms(from state: TurnState, next: EdgeIndex?) -> [PathArm] {
         let turns = metric.turns
         let edge = turns.edge(of: state)
