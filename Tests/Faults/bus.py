@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator
+from typing import IO, Any, Callable, Iterator
 
 import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -276,6 +276,18 @@ def join_late(
     return heard
 
 
+def claim(lock: IO[str], seconds: float = 1) -> None:
+    """Takes a node's lock; others take it shared for a moment to see whether the node lives, so a refusal must last."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.005)
+
+
 @dataclass
 class Publisher:
     """A foreign node that publishes topics: it claims its folder, binds, and writes its announcement."""
@@ -291,7 +303,7 @@ class Publisher:
         folder = self.bus / "0" / self.node
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = open(folder / "lock", "a")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        claim(self._lock)
         self.boot_id = secrets.randbits(63) | 1
         self.socket = zmq.Context.instance().socket(zmq.XPUB)
         self.socket.setsockopt(zmq.SNDHWM, self.high_water_mark)

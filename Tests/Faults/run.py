@@ -446,3 +446,6 @@ class Run:
                 self.points = [self.vehicle.place, goal]
                 self.set_route([goal])
                 return
+        latitude, longitude = self.vehicle.place
+        self.fail("a trip is found from where the vehicle is", f"no route from {latitude:.6f},{longitude:.6f}")
+        raise GiveUp

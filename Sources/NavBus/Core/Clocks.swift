@@ -6,6 +6,11 @@ package enum Clocks {
     @inline(__always)
     package static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
 
+    /// As ``monotonic()``, but of the kernel's last tick, 1 to 10 ms ago: a fifth of the price
+    /// (`CLOCK_MONOTONIC_COARSE`, clock_gettime(2)).
+    @inline(__always)
+    static func coarse() -> Int64 { read(CLOCK_MONOTONIC_COARSE) }
+
     /// Since 1970, UTC; jumps when the clock is set.
     package static func wall() -> Int64 { read(CLOCK_REALTIME) }
 

@@ -19,16 +19,30 @@ package struct Inbox {
         let subscription: SubscriptionID
         let depth: Int
         let maximumPayloadSize: Int
-        /// The waiting messages, oldest first, each with its number in the order of arrival over all queues.
-        var waiting: Deque<(arrival: UInt64, delivery: Delivery)> = []
+        /// The waiting messages, oldest first.
+        var waiting: Deque<Waiting> = []
+        /// Their numbers in the order of arrival over all queues. Apart from them: to look at a number beside its message
+        /// copies both.
+        var arrivals: Deque<UInt64> = []
         /// The payload bytes of `waiting`.
         var bytes = 0
 
-        mutating func removeFirst() -> Delivery {
-            let delivery = waiting.removeFirst().delivery
-            bytes -= delivery.payload.count
-            return delivery
+        var head: UInt64 { arrivals.first ?? .max }
+
+        mutating func removeFirst() -> Waiting {
+            arrivals.removeFirst()
+            let message = waiting.removeFirst()
+            bytes -= message.payload.count
+            return message
         }
+    }
+
+    /// A queued message. Its names are those of its topic and queue.
+    private struct Waiting {
+        let topic: Int
+        let header: MessageHeader
+        let payload: Payload
+        let received: ReceiveTimes
     }
 
     private struct FilteredSubscription {
@@ -131,7 +145,7 @@ package struct Inbox {
             }
         }
         queues = ContiguousArray(kept)
-        heads = ContiguousArray(queues.map { $0.waiting.first?.arrival ?? .max })
+        heads = ContiguousArray(queues.map(\.head))
         queued = queues.reduce(0) { $0 + $1.waiting.count }
         return queues.count + filters.count < before
     }
@@ -176,10 +190,9 @@ package struct Inbox {
             let queue = topics[index].queues[position]
             guard payload.count <= queues[queue].maximumPayloadSize else { continue }
             isQueued = true
-            let delivery = Delivery(
-                subscription: queues[queue].subscription, topic: topics[index].name, header: header, payload: payload,
-                received: received)
-            topics[index].statistics.dropped &+= enqueue(delivery, on: queue)
+            let dropped = makeRoom(on: queue, for: payload.count)
+            if dropped > 0 { topics[index].statistics.dropped &+= dropped }
+            enqueue(Waiting(topic: index, header: header, payload: payload, received: received), on: queue)
         }
         count(index, payload.count, isQueued: isQueued)
     }
@@ -260,28 +273,37 @@ package struct Inbox {
         var oldest = 0
         for index in heads.indices where heads[index] < heads[oldest] { oldest = index }
         queued -= 1
-        let delivery = queues[oldest].removeFirst()
-        heads[oldest] = queues[oldest].waiting.first?.arrival ?? .max
-        return delivery
+        let message = queues[oldest].removeFirst()
+        heads[oldest] = queues[oldest].head
+        return Delivery(
+            subscription: queues[oldest].subscription, topic: topics[message.topic].name, header: message.header,
+            payload: message.payload, received: message.received)
     }
 
-    /// Appends to a queue and returns how many of its oldest messages had to go.
-    private mutating func enqueue(_ delivery: Delivery, on queue: Int) -> UInt64 {
+    /// Drops the oldest messages of a queue until it takes one of `size` bytes, and returns how many had to go.
+    @inline(__always)
+    private mutating func makeRoom(on queue: Int, for size: Int) -> UInt64 {
         var dropped: UInt64 = 0
         while !queues[queue].waiting.isEmpty,
             queues[queue].waiting.count >= queues[queue].depth
-                || queues[queue].bytes + delivery.payload.count > maximumQueuedBytes
+                || queues[queue].bytes + size > maximumQueuedBytes
         {
             _ = queues[queue].removeFirst()
             queued -= 1
             dropped += 1
         }
-        arrivals &+= 1
-        queues[queue].waiting.append((arrivals, delivery))
-        queues[queue].bytes += delivery.payload.count
-        heads[queue] = queues[queue].waiting.first?.arrival ?? .max
-        queued += 1
+        if dropped > 0 { heads[queue] = queues[queue].head }
         return dropped
+    }
+
+    @inline(__always)
+    private mutating func enqueue(_ message: consuming Waiting, on queue: Int) {
+        arrivals &+= 1
+        queued += 1
+        if queues[queue].arrivals.isEmpty { heads[queue] = arrivals }
+        queues[queue].bytes += message.payload.count
+        queues[queue].arrivals.append(arrivals)
+        queues[queue].waiting.append(message)
     }
 
     /// The figures of every topic that was ever subscribed to.

@@ -11,7 +11,7 @@ public struct Payload: @unchecked Sendable {
 
     init(received buffer: MessageBuffer) {
         self.buffer = buffer
-        count = buffer.bytes.count
+        count = buffer.count
     }
 
     /// A payload of no bytes, shared.

@@ -12,6 +12,9 @@ internal import Glibc
 /// | `rpc` | Unix socket, ZeroMQ ROUTER, when the node serves something |
 ///
 /// A directory whose lock is free is what a crash left behind; nobody minds it and the next node clears it away.
+///
+/// Once a node has announced itself, others take its lock shared for a moment to see whether it lives. Whoever claims the
+/// name of a node that crashed tries for 100 ms before a refusal counts.
 public struct BusDirectory: Sendable, Hashable {
     /// The longest path of a Unix socket, in bytes: `sun_path` less its NUL (unix(7)).
     public static let maximumSocketPathLength = 107

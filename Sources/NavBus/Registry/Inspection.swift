@@ -83,7 +83,10 @@ package struct RegistryReader {
 
     private mutating func look(_ name: String) {
         looks += 1
-        cache[name] = NodeLock.isHeld(name, in: directory) ? entry(name) : nil
+        // A probe takes the lock for a moment. That of a node which has announced nothing yet, and may be about to claim
+        // its name, is left alone.
+        let isAnnounced = access(directory.announcementPath(name), F_OK) == 0
+        cache[name] = isAnnounced && NodeLock.isHeld(name, in: directory) ? entry(name) : nil
     }
 
     private var snapshot: RegistrySnapshot {

@@ -75,9 +75,11 @@ package final class NodeLock {
         return flock(file.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Clears away the directories of the domain's dead nodes.
+    /// Clears away the directories of the domain's dead nodes. One without an announcement may be that of a node which is
+    /// about to claim its name.
     package static func sweep(_ directory: BusDirectory) {
         for node in FileSystem.list(directory.domainPath) ?? [] where Names.isDirectoryName(node) {
+            guard access(directory.announcementPath(node), F_OK) == 0 else { continue }
             let path = directory.lockPath(node)
             // Read-only: the close of a writable one would wake everybody who watches for deaths.
             guard let file = FileDescriptor.open(path, O_RDONLY), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,

@@ -96,7 +96,7 @@ package struct ClientCallStateMachine {
             return [.sendCancel] + end(CallStatus(.internal, "the server sent more than it had credit for"))
         }
         state = .inFlight(received: received + 1, granted: granted, owed: owed)
-        return [.deliver]
+        return Self.delivery
     }
 
     /// The caller has handled `count` messages; credit goes out when half a window has come together.
@@ -158,6 +158,9 @@ package struct ClientCallStateMachine {
         default: return []
         }
     }
+
+    /// Shared, because a stream has one for each message.
+    private static let delivery: [Effect] = [.deliver]
 
     private static let secondResponse = CallStatus(.internal, "the server answered a unary call more than once")
 

@@ -27,13 +27,14 @@ public final class ServerCall: TimerEntry {
     let client: ServiceServer.Client
     let provider: ServiceServer.Service
     let maximumResponseSize: Int
-    var machine: ServerCallStateMachine
+    @exclusivity(unchecked) var machine: ServerCallStateMachine
     /// The answers of other threads that lack credit.
     var backlog: Deque<ResponderAnswer> = []
     private(set) var channel: ResponderChannel?
     var dueAt: Int64 = .max
     var heapIndex = -1
-    private weak var server: ServiceServer?
+    /// Nil once the call is over.
+    var server: ServiceServer?
 
     init(
         _ server: ServiceServer, _ serial: UInt64, _ client: ServiceServer.Client, _ provider: ServiceServer.Service,

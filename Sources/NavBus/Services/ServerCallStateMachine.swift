@@ -4,7 +4,6 @@
 package struct ServerCallStateMachine {
     /// An action for the shell; they are done in order.
     package enum Effect: Equatable {
-        case sendResponse(sequence: UInt64)
         case sendLastResponse(sequence: UInt64)
         case sendEnd(CallStatus)
         case notifyCredit
@@ -28,12 +27,14 @@ package struct ServerCallStateMachine {
         self.credit = min(credit, UInt64(CallOptions.maximumWindow))
     }
 
-    /// One response of a stream; nothing when the call is over or credit is lacking.
-    package mutating func send() -> [Effect] {
-        guard isStreaming, !hasEnded, credit > 0 else { return [] }
+    /// Spends a credit on one response of a stream.
+    ///
+    /// - Returns: the response's sequence; nil when the call is over or credit is lacking.
+    package mutating func send() -> UInt64? {
+        guard isStreaming, !hasEnded, credit > 0 else { return nil }
         credit -= 1
         defer { nextSequence += 1 }
-        return [.sendResponse(sequence: nextSequence)]
+        return nextSequence
     }
 
     /// The handler's last word with a response; a unary answer.

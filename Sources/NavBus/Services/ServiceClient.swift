@@ -46,7 +46,7 @@ package final class ServiceClient {
 
     private final class Call: TimerEntry {
         let id: UInt64
-        var machine: ClientCallStateMachine
+        @exclusivity(unchecked) var machine: ClientCallStateMachine
         var peer: Peer?
         let service: String
         let method: String

@@ -1,5 +1,6 @@
 /// The header of every message between a service's client and server: `navbus.v1.ServiceFrame` in protobuf wire
 /// format, see <doc:Services> for the fields and who sends what.
+@dynamicMemberLookup
 package struct ServiceFrame: Sendable, Hashable {
     /// The purpose of a message.
     package enum Kind: UInt8, Sendable {
@@ -15,21 +16,39 @@ package struct ServiceFrame: Sendable, Hashable {
     package var kind: Kind
     package var call: UInt64 = 0
     package var sequence: UInt64 = 0
-    package var service = ""
-    package var method = ""
-    package var timeoutNanoseconds: UInt64 = 0
-    package var metadata: [MetadataEntry] = []
-    package var isIdempotent = false
     package var credit: UInt64 = 0
     package var code: UInt8 = 0
-    package var message = ""
-    package var details: [UInt8] = []
-    package var serverBootID: UInt64 = 0
     package var hasResponse = false
-    /// The kind of method that the client expects; nil when it does not care.
-    package var isStreamExpected: Bool?
-    /// The largest response the client accepts, in bytes; 0 when it does not say.
-    package var maximumResponseSize: UInt64 = 0
+    /// None or one: an array is a value in a box of its own.
+    private var opening: [Opening] = []
+
+    /// The fields of a call's first and last frame alone. Boxed, because each message of a stream has a frame, which goes
+    /// through several hands.
+    package struct Opening: Sendable, Hashable {
+        package var service = ""
+        package var method = ""
+        package var timeoutNanoseconds: UInt64 = 0
+        package var metadata: [MetadataEntry] = []
+        package var isIdempotent = false
+        package var message = ""
+        package var details: [UInt8] = []
+        package var serverBootID: UInt64 = 0
+        /// The kind of method that the client expects; nil when it does not care.
+        package var isStreamExpected: Bool?
+        /// The largest response the client accepts, in bytes; 0 when it does not say.
+        package var maximumResponseSize: UInt64 = 0
+
+        fileprivate static let absent = Opening()
+    }
+
+    /// The fields of ``Opening``, as if they were the frame's own.
+    package subscript<Value>(dynamicMember field: WritableKeyPath<Opening, Value>) -> Value {
+        get { opening.isEmpty ? Opening.absent[keyPath: field] : opening[0][keyPath: field] }
+        set {
+            if opening.isEmpty { opening.append(Opening()) }
+            opening[0][keyPath: field] = newValue
+        }
+    }
 
     package init(_ kind: Kind, call: UInt64 = 0) {
         self.kind = kind
@@ -39,23 +58,26 @@ package struct ServiceFrame: Sendable, Hashable {
     package init(end call: UInt64, _ status: CallStatus) {
         self.init(.end, call: call)
         code = status.code.rawValue
-        message = String(status.message.prefix(2000))
-        details = status.details
-        metadata = Array(status.trailers.prefix(MetadataEntry.maximumCount))
+        if status == .ok { return }
+        self.message = String(status.message.prefix(2000))
+        self.details = status.details
+        self.metadata = Array(status.trailers.prefix(MetadataEntry.maximumCount))
     }
 
     /// False for kinds whose second frame means nothing.
     var carriesPayload: Bool { kind == .request || kind == .response || kind == .announcement || hasResponse }
 
     package var status: CallStatus {
-        CallStatus(StatusCode(rawValue: code), message, details: details, trailers: metadata)
+        CallStatus(StatusCode(rawValue: code), self.message, details: self.details, trailers: self.metadata)
     }
 
     /// The header in wire format; absent fields are zero or empty.
     package var encoded: [UInt8] {
+        let opening = opening.first ?? Opening.absent
+        let texts = opening.service.utf8.count + opening.method.utf8.count + opening.message.utf8.count
         let bound =
-            160 + service.utf8.count + method.utf8.count + message.utf8.count + details.count
-            + metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.count + 40 }
+            160 + texts + opening.details.count
+            + opening.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.count + 40 }
         return [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
             count = encode(into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
         }
@@ -69,25 +91,33 @@ package struct ServiceFrame: Sendable, Hashable {
         out.varint(1, UInt64(kind.rawValue))
         if call != 0 { out.fixed64(2, call) }
         if sequence != 0 { out.varint(3, sequence) }
-        if !service.isEmpty { out.text(4, service) }
-        if !method.isEmpty { out.text(5, method) }
-        if timeoutNanoseconds != 0 { out.varint(6, timeoutNanoseconds) }
-        for entry in metadata {
+        if let opening = opening.first { encodeFront(of: opening, to: &out) }
+        if credit != 0 { out.varint(9, credit) }
+        if code != 0 { out.varint(10, UInt64(code)) }
+        if let opening = opening.first {
+            if !opening.message.isEmpty { out.text(11, opening.message) }
+            if !opening.details.isEmpty { out.bytes(12, opening.details) }
+            if opening.serverBootID != 0 { out.fixed64(13, opening.serverBootID) }
+        }
+        if hasResponse { out.varint(14, 1) }
+        if let opening = opening.first {
+            if let isStreamExpected = opening.isStreamExpected { out.varint(15, isStreamExpected ? 2 : 1) }
+            if opening.maximumResponseSize != 0 { out.varint(16, opening.maximumResponseSize) }
+        }
+        return out.overflowed ? nil : out.count
+    }
+
+    private func encodeFront(of opening: Opening, to out: inout WireWriter) {
+        if !opening.service.isEmpty { out.text(4, opening.service) }
+        if !opening.method.isEmpty { out.text(5, opening.method) }
+        if opening.timeoutNanoseconds != 0 { out.varint(6, opening.timeoutNanoseconds) }
+        for entry in opening.metadata {
             let (key, value) = (entry.key.utf8.count, entry.value.count)
             out.header(7, key + value + 2 + WireWriter.size(UInt64(key)) + WireWriter.size(UInt64(value)))
             out.text(1, entry.key)
             out.bytes(2, entry.value)
         }
-        if isIdempotent { out.varint(8, 1) }
-        if credit != 0 { out.varint(9, credit) }
-        if code != 0 { out.varint(10, UInt64(code)) }
-        if !message.isEmpty { out.text(11, message) }
-        if !details.isEmpty { out.bytes(12, details) }
-        if serverBootID != 0 { out.fixed64(13, serverBootID) }
-        if hasResponse { out.varint(14, 1) }
-        if let isStreamExpected { out.varint(15, isStreamExpected ? 2 : 1) }
-        if maximumResponseSize != 0 { out.varint(16, maximumResponseSize) }
-        return out.overflowed ? nil : out.count
+        if opening.isIdempotent { out.varint(8, 1) }
     }
 
     /// Writes the header without message, details and metadata when they are too much for a reader to accept.
@@ -118,23 +148,23 @@ package struct ServiceFrame: Sendable, Hashable {
             case 0x08: kind = Kind(rawValue: UInt8(truncatingIfNeeded: min(reader.varint() ?? 0, 255)))
             case 0x11: call = reader.fixed64() ?? 0
             case 0x18: sequence = reader.varint() ?? 0
-            case 0x22: service = Self.text(reader.bytes(), &names)
-            case 0x2a: method = Self.text(reader.bytes(), &names)
-            case 0x30: timeoutNanoseconds = reader.varint() ?? 0
+            case 0x22: self.service = Self.text(reader.bytes(), &names)
+            case 0x2a: self.method = Self.text(reader.bytes(), &names)
+            case 0x30: self.timeoutNanoseconds = reader.varint() ?? 0
             case 0x3a:
-                guard metadata.count < MetadataEntry.maximumCount, let inner = reader.bytes(),
+                guard self.metadata.count < MetadataEntry.maximumCount, let inner = reader.bytes(),
                     let entry = Self.entry(inner)
                 else { return nil }
-                metadata.append(entry)
-            case 0x40: isIdempotent = reader.varint() ?? 0 != 0
+                self.metadata.append(entry)
+            case 0x40: self.isIdempotent = reader.varint() ?? 0 != 0
             case 0x48: credit = reader.varint() ?? 0
             case 0x50: code = UInt8(truncatingIfNeeded: min(reader.varint() ?? 0, 255))
-            case 0x5a: message = Self.text(reader.bytes()) ?? ""
-            case 0x62: details = reader.bytes().map { [UInt8]($0) } ?? []
-            case 0x69: serverBootID = reader.fixed64() ?? 0
+            case 0x5a: self.message = Self.text(reader.bytes()) ?? ""
+            case 0x62: self.details = reader.bytes().map { [UInt8]($0) } ?? []
+            case 0x69: self.serverBootID = reader.fixed64() ?? 0
             case 0x70: hasResponse = reader.varint() ?? 0 != 0
-            case 0x78: isStreamExpected = Self.shape(reader.varint() ?? 0)
-            case 0x80: maximumResponseSize = reader.varint() ?? 0
+            case 0x78: self.isStreamExpected = Self.shape(reader.varint() ?? 0)
+            case 0x80: self.maximumResponseSize = reader.varint() ?? 0
             default: reader.skip(tag: tag)
             }
             if reader.failed { return nil }

@@ -225,7 +225,7 @@ package final class ServiceServer {
     func send(_ call: ServerCall, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= limit(call) else { return tooLarge(call, bytes.count) }
         let before = call.machine
-        guard case .sendResponse(let sequence)? = call.machine.send().first else { return false }
+        guard let sequence = call.machine.send() else { return false }
         var frame = ServiceFrame(.response, call: call.id)
         frame.sequence = sequence
         switch call.client.waiting.isEmpty ? transmit(call.client.address, frame, bytes) : .full {
@@ -372,7 +372,6 @@ package final class ServiceServer {
         if call.machine.hasEnded { retire(call) } else { call.channel?.creditChanged(Int(call.machine.credit)) }
         for effect in effects {
             switch effect {
-            case .sendResponse: break
             case .sendLastResponse(let sequence):
                 var frame = ServiceFrame(.end, call: call.id)
                 (frame.sequence, frame.hasResponse) = (sequence, true)
@@ -391,6 +390,7 @@ package final class ServiceServer {
     private func retire(_ call: ServerCall) {
         guard call.client.calls.removeValue(forKey: call.id) != nil else { return }
         callTimers.remove(call)
+        call.server = nil
         call.provider.running -= 1
         call.backlog.removeAll()
         if let channel = call.channel {

@@ -47,16 +47,17 @@ final class ServiceTransport {
     private let poller: Poller
     private let wire = ServiceWire()
 
+    // Both live and end with their transport: a checked reference would cost two atomic operations for each frame.
     private(set) lazy var client = ServiceClient(
         heartbeat: configuration.heartbeat, maximumMessageSize: configuration.maximumMessageSize
-    ) { [unowned self] peer, frame, payload in
+    ) { [unowned(unsafe) self] peer, frame, payload in
         send(frame, payload, to: peer)
     }
 
     private(set) lazy var server = ServiceServer(
         bootID: bootID, waker: waker, heartbeat: configuration.heartbeat,
         maximumResponseSize: configuration.maximumMessageSize
-    ) { [unowned self] client, frame, payload in
+    ) { [unowned(unsafe) self] client, frame, payload in
         send(frame, payload, toClient: client)
     }
 

@@ -9,8 +9,9 @@ final class ServiceWire {
     }
 
     private let scratch = MessageBuffer.empty()
-    private var spare = MessageBuffer.empty()
-    private var names: NameCache? = NameCache()
+    // Unchecked exclusivity as in SubscriberSide, and for its reason.
+    @exclusivity(unchecked) private var spare = MessageBuffer.empty()
+    @exclusivity(unchecked) private var names: NameCache? = NameCache()
     private let header = UnsafeMutableRawBufferPointer.allocate(
         byteCount: ServiceFrame.maximumEncodedSize, alignment: 16)
 

@@ -30,8 +30,11 @@ final class MessageBuffer: ManagedBuffer<Void, zmq_msg_t> {
     /// True when another frame of the same message follows.
     var hasMore: Bool { zmq_msg_more(pointer) != 0 }
 
+    /// The frame's size, in bytes.
+    var count: Int { zmq_msg_size(pointer) }
+
     /// The frame's bytes, valid while the buffer lives and nothing is received into it.
     var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: zmq_msg_data(pointer), count: zmq_msg_size(pointer))
+        UnsafeRawBufferPointer(start: zmq_msg_data(pointer), count: count)
     }
 }

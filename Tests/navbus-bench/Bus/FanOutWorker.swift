@@ -9,7 +9,8 @@ extension BusWorker {
         let node = try makeNode("publisher")
         let data = try node.advertise(topic(Self.dataTopic))
         while try node.subscriberCount(of: data) < subscribers { _ = try node.poll(timeout: .milliseconds(20)) }
-        let payload = payload
+        // Read once, as in `measure`.
+        let (payload, count, interval) = (payload, count, interval)
         let start = Clocks.monotonic()
         var next = start
         try payload.withUnsafeBytes { bytes in
@@ -31,16 +32,17 @@ extension BusWorker {
     func receiveAll() throws {
         let node = try makeNode(name)
         _ = try node.subscribe(to: Self.dataTopic, qos: queue, maximumPayloadSize: size)
+        let (count, isPaced) = (count, rate > 0)
         var ways: [Int64] = []
-        ways.reserveCapacity(rate > 0 ? count : 0)
+        ways.reserveCapacity(isPaced ? count : 0)
         var received = 0
         while received < count {
             guard let message = try node.poll(timeout: .seconds(1)) else { continue }
-            if rate > 0 { ways.append(Clocks.monotonic() - message.header.stampNanoseconds) }
+            if isPaced { ways.append(Clocks.monotonic() - message.header.stampNanoseconds) }
             received += 1
         }
         print("count \(received)\nend \(Clocks.monotonic())")
-        if rate > 0 { try write(ways, "way") }
+        if isPaced { try write(ways, "way") }
         node.close()
     }
 }
