@@ -126,9 +126,9 @@ struct InstructionPlanner {
                 addShields(road.destinationReferences, to: &components)
                 addPlaces(road.destinations, to: &components)
             } else {
-                if !road.prefersReference, !road.name.isEmpty { components.append(.text(road.name)) }
+                if !road.prefersReference { addName(of: road, to: &components) }
                 addShields(road.references, except: road.name, to: &components)
-                if road.prefersReference, !road.name.isEmpty { components.append(.text(road.name)) }
+                if road.prefersReference { addName(of: road, to: &components) }
             }
             if components.isEmpty || components.count == 2 && !maneuver.exitNumber.isEmpty {
                 components.append(.text(text(maneuver, isThere: false)))
@@ -146,7 +146,8 @@ struct InstructionPlanner {
         let road = maneuver.road
         guard maneuver.type != .arrive, !road.isUnnamed, !road.destinations.isEmpty else { return nil }
         if maneuver.type == .offRamp || maneuver.type == .onRamp {
-            var components: [BannerComponent] = road.name.isEmpty ? [] : [.text(road.name)]
+            var components: [BannerComponent] = []
+            addName(of: road, to: &components)
             addShields(road.references, to: &components)
             return banner(maneuver, components)
         }
@@ -157,6 +158,14 @@ struct InstructionPlanner {
             key == "destination" ? Sentence(name: places.map(\.text).joined()) : Sentence()
         }.text
         return banner(maneuver, [.text(text)])
+    }
+
+    /// The name in the language; behind it, where it is another, that on the signs.
+    private func addName(of road: RoadLabel, to line: inout [BannerComponent]) {
+        guard !road.name.isEmpty else { return }
+        let own = options.text.phrases.name(of: road)
+        if own != road.name { line += [.text(own), .delimiter(" / ")] }
+        line.append(.text(road.name))
     }
 
     /// The first three numbers, but none that is the road's name too.

@@ -1,4 +1,5 @@
 internal import NavGeo
+internal import NavMap
 
 /// Words for maneuvers: one language, one system of units.
 public struct InstructionText: Sendable, Hashable {
@@ -29,8 +30,8 @@ public struct InstructionText: Sendable, Hashable {
 
     /// A road as one names it: its name, else its first number; empty when unnamed. Motorways go by their number where they have one.
     func name(_ road: RoadLabel) -> String {
-        guard let reference = road.references.first else { return road.name }
-        return goesByNumber(road) ? reference : road.name
+        guard goesByNumber(road), let reference = road.references.first else { return phrases.name(of: road) }
+        return reference
     }
 
     private func goesByNumber(_ road: RoadLabel) -> Bool {
@@ -41,8 +42,12 @@ public struct InstructionText: Sendable, Hashable {
     private func name(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
         let isReference = goesByNumber(road)
         let name = name(road)
-        return phrases.names.sentence(
+        var sentence = phrases.names.sentence(
             isReference ? phrases.names.spoken(reference: name) : name, isReference: isReference, in: grammaticalCase)
+        if name == road.name, let sound = road.localNames[LocalNames.pronunciation] {
+            sentence.pronounce(name, as: sound)
+        }
+        return sentence
     }
 
     /// The name of a placeholder, and the case that it asks for; empty for none.

@@ -97,7 +97,7 @@ struct RouteRoads {
         var next = index + 1
         while label.isUnnamed, next < end, ahead < reach {
             let other = self.label(next)
-            label.name = other.name
+            (label.name, label.localNames) = (other.name, other.localNames)
             label.references = other.references
             label.prefersReference = other.prefersReference
             ahead += route.edges[next].length
@@ -114,7 +114,8 @@ extension RoadLabel {
             name: attributes.name, references: RoadLabel.list(attributes.reference),
             destinations: RoadLabel.list(attributes.destination),
             destinationReferences: RoadLabel.list(attributes.destinationReference),
-            prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags))
+            prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags),
+            localNames: attributes.localNames)
     }
 
     static func goesByNumber(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {

@@ -86,6 +86,10 @@ package struct LanguageFile {
             table.singular = singular
         case "decimal separator": table.decimalSeparator = value
         case "list separator": table.listSeparator = value
+        case "names": table.nameTags = list
+        case "script":
+            guard let script = PhraseTable.Script(rawValue: value) else { return false }
+            table.script = script
         case "capitals":
             guard value == "yes" || value == "no" else { return false }
             table.capitalisesSentences = value == "yes"

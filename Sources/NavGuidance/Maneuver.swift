@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavMap
 
 /// The type of a maneuver, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
 public enum ManeuverType: String, Sendable, CaseIterable, Codable {
@@ -103,8 +104,10 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
 
 /// A road's name, numbers and signs.
 public struct RoadLabel: Sendable, Hashable {
-    /// Street name; empty when unnamed.
+    /// Street name as on its signs; empty when unnamed.
     public var name: String
+    /// Its name in other languages.
+    public var localNames: LocalNames
     /// Road numbers, such as `A 1` and `E 35`.
     public var references: [String]
     /// The destinations on its signs.
@@ -118,9 +121,10 @@ public struct RoadLabel: Sendable, Hashable {
     /// A label; nothing is known of an empty one.
     public init(
         name: String = "", references: [String] = [], destinations: [String] = [], destinationReferences: [String] = [],
-        prefersReference: Bool = false
+        prefersReference: Bool = false, localNames: LocalNames = .none
     ) {
         self.name = name
+        self.localNames = localNames
         self.references = references
         self.destinations = destinations
         self.destinationReferences = destinationReferences

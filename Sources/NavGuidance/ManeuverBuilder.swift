@@ -344,6 +344,7 @@ struct ManeuverBuilder {
         else { return }
         let label = roads.label(next)
         maneuvers[maneuver].road.name = label.name
+        maneuvers[maneuver].road.localNames = label.localNames
         maneuvers[maneuver].road.references = label.references
         maneuvers[maneuver].road.prefersReference = label.prefersReference
     }

@@ -1,3 +1,5 @@
+internal import NavMap
+
 /// The words and rules of one language: all that makes an instruction a sentence in it.
 ///
 /// A language is a file in `Languages`, read by ``LanguageFile``. Its phrases are looked up by keys built from the maneuver, the most
@@ -16,8 +18,32 @@ public struct PhraseTable: Sendable, Hashable {
         case never
     }
 
+    /// A script that the readers of a language read besides Latin.
+    enum Script: String, Sendable {
+        case latin = "Latin"
+        case han = "Han"
+
+        /// Whether its readers can read some of a text, or it has no letters.
+        func isRead(in text: String) -> Bool {
+            let letters = text.unicodeScalars.filter(\.properties.isAlphabetic).map(\.value)
+            return letters.isEmpty
+                || letters.contains { letter in
+                    // Basic Latin to Latin Extended-B, and Latin Extended Additional; CJK ideographs and their extension A.
+                    switch letter {
+                    case 0x41...0x24f, 0x1e00...0x1eff: true
+                    case 0x3400...0x4dbf, 0x4e00...0x9fff: self == .han
+                    default: false
+                    }
+                }
+        }
+    }
+
     /// The language, as a BCP 47 tag.
     public var language: String
+    /// The tags of names in the language on a map, the best first; the language's own without.
+    var nameTags: [String] = []
+    /// What its readers read.
+    var script = Script.latin
     /// Further tags that the table serves, and those below them that it does not, in lower case.
     var covers: [String] = []
     var excepts: [String] = []
@@ -76,6 +102,14 @@ public struct PhraseTable: Sendable, Hashable {
         let endings = [rounded.plainNumber, isSingular ? "one" : "other"]
         let cases = grammaticalCase.isEmpty ? [unit] : ["\(unit).\(grammaticalCase)", unit]
         return phrase(cases.flatMap { start in endings.map { "\(start).\($0)" } })
+    }
+
+    /// A road's name in the language, else in letters that its readers know, else as on the signs.
+    func name(of road: RoadLabel) -> String {
+        guard !road.localNames.isEmpty else { return road.name }
+        let tags = nameTags.isEmpty ? [String(language.prefix { $0 != "-" })] : nameTags
+        if let name = tags.lazy.compactMap({ road.localNames[$0] }).first { return name }
+        return script.isRead(in: road.name) ? road.name : road.localNames[LocalNames.international] ?? road.name
     }
 
     /// Seconds that saying a text takes, and a moment to begin.

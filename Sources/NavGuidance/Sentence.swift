@@ -7,6 +7,8 @@ struct Sentence: Sendable, Hashable {
         var text: String
         /// Whether it is a name or number from the map, not words of the language.
         var isName: Bool
+        /// How a name is said, in the International Phonetic Alphabet; nil as it is written.
+        var pronunciation: String?
     }
 
     var pieces: [Piece] = []
@@ -34,6 +36,13 @@ struct Sentence: Sendable, Hashable {
         if !rest.isEmpty { pieces.append(Piece(text: String(rest), isName: false)) }
     }
 
+    /// Says how a name is pronounced, wherever it stands as it is.
+    mutating func pronounce(_ name: String, as pronunciation: String) {
+        for index in pieces.indices where pieces[index].isName && pieces[index].text == name {
+            pieces[index].pronunciation = pronunciation
+        }
+    }
+
     /// The sentence with a capital letter at its start, unless it starts with a name.
     func capitalised() -> Sentence {
         guard let first = pieces.first, !first.isName, let letter = first.text.first else { return self }
@@ -48,12 +57,16 @@ struct Sentence: Sendable, Hashable {
     }
 
     /// Speech Synthesis Markup Language 1.1 (W3C, 2010). Names with digits are marked as parts of an address, so that they are not read as
-    /// quantities.
+    /// quantities; those whose pronunciation the map knows have it.
     func ssml(language: String) -> String {
         var result = "<speak version=\"1.1\" xmlns=\"http://www.w3.org/2001/10/synthesis\" xml:lang=\""
         result += escapedForMarkup(language) + "\">"
         for piece in pieces {
             let text = escapedForMarkup(piece.text)
+            if let pronunciation = piece.pronunciation {
+                result += "<phoneme alphabet=\"ipa\" ph=\"\(escapedForMarkup(pronunciation))\">\(text)</phoneme>"
+                continue
+            }
             let hasDigits = piece.text.utf8.contains { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
             result += piece.isName && hasDigits ? "<say-as interpret-as=\"address\">\(text)</say-as>" : text
         }

@@ -150,8 +150,10 @@ public struct RoadAttributes: Sendable, Hashable {
     public var maximumAxleLoad: Float?
     /// A ferry's crossing time, seconds; nil when unknown or no ferry.
     public var crossingTime: Float?
-    /// Street name; empty when unnamed.
+    /// Street name as on its signs; empty when unnamed.
     public var name: String
+    /// Its name in other languages.
+    public var localNames: LocalNames
     /// Road numbers separated by semicolons, such as `A 1;E 35`; empty when unnumbered.
     public var reference: String
     /// The destinations on its signs, separated by semicolons; empty when unknown.
@@ -183,7 +185,7 @@ public struct RoadAttributes: Sendable, Hashable {
         crossingTime: Float? = nil, name: String = "", reference: String = "", destination: String = "",
         destinationReference: String = "", turnLanes: String = "", truckSpeedLimit: Float? = nil,
         maximumAxleLoad: Float? = nil, destinationReferenceTo: String = "", destinationLanes: String = "",
-        country: String = "", conditions: [RoadCondition] = []
+        country: String = "", conditions: [RoadCondition] = [], localNames: LocalNames = .none
     ) {
         self.roadClass = roadClass
         self.flags = flags
@@ -197,6 +199,7 @@ public struct RoadAttributes: Sendable, Hashable {
         self.maximumWeight = maximumWeight
         self.crossingTime = crossingTime
         self.name = name
+        self.localNames = localNames
         self.reference = reference
         self.destination = destination
         self.destinationReference = destinationReference

@@ -77,6 +77,13 @@ public final class RoadTile: @unchecked Sendable {
         return String(decoding: strings[(start + 2)..<(start + 2 + length)], as: UTF8.self)
     }
 
+    /// The string behind that at an offset; empty where there is none.
+    private func string(after offset: UInt32) -> String {
+        let start = Int(offset)
+        guard start > 0, start + 2 <= strings.count else { return "" }
+        return string(UInt32(truncatingIfNeeded: start + 2 + Int(strings[start]) + Int(strings[start + 1]) << 8))
+    }
+
     func attributes(_ index: Int) -> RoadAttributes {
         let record = attributeRecords[index]
         func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
@@ -92,7 +99,9 @@ public final class RoadTile: @unchecked Sendable {
             maximumAxleLoad: limit(record.maximumAxleLoad),
             destinationReferenceTo: string(record.destinationReferenceTo),
             destinationLanes: string(record.destinationLanes), country: CountryCode.text(record.country),
-            conditions: conditions(of: record))
+            conditions: conditions(of: record),
+            localNames: record.nameFlags & AttributeRecord.hasLocalNames == 0
+                ? .none : LocalNames(text: string(after: record.name)))
     }
 
     func conditions(of record: AttributeRecord) -> [RoadCondition] {

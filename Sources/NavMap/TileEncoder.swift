@@ -83,13 +83,29 @@ public struct TileEncoder {
 
     private mutating func offset(of string: String) -> UInt32 {
         if let known = stringOffsets[string] { return known }
+        let offset = append(string)
+        stringOffsets[string] = offset
+        return offset
+    }
+
+    /// The offset of a name that those in other languages follow.
+    private mutating func offset(of name: String, _ localNames: LocalNames) -> UInt32 {
+        guard !localNames.isEmpty else { return offset(of: name) }
+        let key = name + "\0" + localNames.text
+        if let known = stringOffsets[key] { return known }
+        let offset = append(name)
+        _ = append(localNames.text)
+        stringOffsets[key] = offset
+        return offset
+    }
+
+    private mutating func append(_ string: String) -> UInt32 {
         var utf8 = Array(string.utf8.prefix(Int(UInt16.max)))
         while !utf8.isEmpty, String(validating: utf8, as: UTF8.self) == nil { utf8.removeLast() }
         let offset = UInt32(truncatingIfNeeded: strings.count)
         strings.append(UInt8(utf8.count & 0xff))
         strings.append(UInt8(utf8.count >> 8))
         strings += utf8
-        stringOffsets[string] = offset
         return offset
     }
 
@@ -195,14 +211,15 @@ public struct TileEncoder {
             speedLimit: bounded(value.speedLimit),
             maximumHeight: bounded(value.maximumHeight), maximumWidth: bounded(value.maximumWidth),
             maximumLength: bounded(value.maximumLength), maximumWeight: bounded(value.maximumWeight),
-            crossingTime: bounded(value.crossingTime), name: offset(of: value.name),
+            crossingTime: bounded(value.crossingTime), name: offset(of: value.name, value.localNames),
             reference: offset(of: value.reference),
             destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
             turnLanes: offset(of: value.turnLanes), truckSpeedLimit: bounded(value.truckSpeedLimit),
             maximumAxleLoad: bounded(value.maximumAxleLoad),
             destinationReferenceTo: offset(of: value.destinationReferenceTo),
             destinationLanes: offset(of: value.destinationLanes), firstCondition: UInt32(firstCondition),
-            country: CountryCode.packed(value.country), reserved: 0)
+            country: CountryCode.packed(value.country),
+            nameFlags: value.localNames.isEmpty ? 0 : AttributeRecord.hasLocalNames)
     }
 }
 

@@ -153,7 +153,11 @@ package struct AttributeRecord {
     package var destinationLanes: UInt32
     package var firstCondition: UInt32
     package var country: UInt16
-    package var reserved: UInt16
+    /// ``hasLocalNames`` or 0.
+    package var nameFlags: UInt16
+
+    /// The text of ``LocalNames`` follows that of the name.
+    package static let hasLocalNames: UInt16 = 1
 }
 
 package struct ConditionRecord {

@@ -100,6 +100,48 @@ struct TextTests {
         #expect(text.instruction(try maneuver(.depart, nil)) == "")
     }
 
+    @Test("A road has its name in the language, else in letters that people read there, else as on the signs")
+    func localNames() throws {
+        let road = RoadLabel(
+            name: "Οδός Ερμού", localNames: LocalNames([("en", "Hermes Street"), ("int", "Odos Ermou")]))
+        func said(_ language: String, _ road: RoadLabel) throws -> String {
+            let table = try #require(PhraseTable.named(language))
+            return InstructionText(phrases: table).instruction(try maneuver(.turn, .left, road))
+        }
+        #expect(try said("en-US", road) == "Turn left onto Hermes Street")
+        #expect(try said("fr", road) == "Tournez à gauche sur Odos Ermou")
+        let street = RoadLabel(name: "中山路", localNames: LocalNames([("int", "Zhongshan Lu")]))
+        #expect(try said("zh-Hans", street).contains("中山路"))
+        #expect(try said("es", street).contains("Zhongshan Lu"))
+        let latin = RoadLabel(
+            name: "Große Straße", localNames: LocalNames([("int", "Grosse Strasse"), ("fi", "Isotie")]))
+        #expect(try said("de", latin).contains("Große Straße") && said("en", latin).contains("Große Straße"))
+    }
+
+    @Test("The banner keeps the signs' name behind that of the language, and a known sound is said")
+    func signedNames() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """, scale: 100)
+        town.road("LA", "Οδός Ερμού", localNames: LocalNames([("en", "Hermes Street")]))
+        town.road("AR", "High Street")
+        town.road("SA", "Leicester Road", localNames: LocalNames([("ipa", "ˈlɛstə ‹rəʊd›")]))
+        let guidance = try town.guidance("SAL")
+        #expect(guidance.visuals[0].primary.text == "Hermes Street / Οδός Ερμού")
+        #expect(guidance.steps.map(\.name) == ["Leicester Road", "Hermes Street", "Hermes Street"])
+        var trigger = InstructionTrigger(guidance)
+        let spoken = trigger.update(offset: 0, speed: 2).compactMap { instruction in
+            if case .spoken(let value) = instruction { value } else { nil }
+        }
+        #expect(
+            spoken.first?.ssml.contains("<phoneme alphabet=\"ipa\" ph=\"ˈlɛstə ‹rəʊd›\">Leicester Road</phoneme>")
+                == true)
+        #expect(spoken.first?.text.contains("Leicester Road") == true)
+    }
+
     @Test("Names from the map are escaped in SSML, marked when they hold digits, and never read as placeholders")
     func ssml() throws {
         var town = Town(

@@ -9,9 +9,8 @@ struct NavbusBench: ParsableCommand {
         abstract: "Measure navbus beside its peers, in alternating rounds.",
         version: NavbusVersion.full,
         subcommands: [
-            BusCommand.self, BagCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self, TilesCommand.self,
-            BusWorker.self,
-            RouteWorker.self, StoreWorker.self,
+            BusCommand.self, BagCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self,
+            GuidanceCommand.self, TilesCommand.self, BusWorker.self, RouteWorker.self, StoreWorker.self,
         ])
 
     static func main() { runAndExit() }

@@ -37,6 +37,10 @@ final class PublisherSide {
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
+    /// From here on it costs less to share a payload between sockets, or with the message that it came in, than to copy it:
+    /// 16 KiB, by measurement.
+    private static let sharedSize = 16_384
+
     /// The longest time that a busy publisher goes without looking for new subscribers: 10 ms. A look is a system call, which
     /// at 1 kHz would be one for each message.
     private static let serviceInterval: Int64 = 10_000_000
@@ -86,8 +90,8 @@ final class PublisherSide {
         let isComplete: Bool
         do throws(ZeroMQError) {
             isComplete =
-                payload.count > largeSize
-                ? try sendLarge(publication.index, header, payload, of: received, now)
+                payload.count > largeSize || payload.count > Self.sharedSize && (received != nil || remote != nil)
+                ? try sendShared(publication.index, header, payload, of: received, now)
                 : try send(publication.index, header, .copied(payload), now)
         } catch {
             throw error.asBusError
@@ -185,26 +189,30 @@ final class PublisherSide {
     /// A payload on its way to libzmq.
     private enum Body {
         case copied(UnsafeRawBufferPointer)
-        case large(LargePayload)
+        case shared(SharedPayload)
     }
 
     /// The form in which a payload is sent; a large one is copied once for all connections, and counted.
     private func body(_ payload: UnsafeRawBufferPointer) -> Body {
-        guard payload.count > largeSize, let large = LargePayload(copying: payload, countedBy: queuedBytes) else {
-            return .copied(payload)
-        }
-        return .large(large)
+        guard payload.count > min(largeSize, remote == nil ? .max : Self.sharedSize),
+            let shared = SharedPayload(copying: payload, countedBy: counter(of: payload))
+        else { return .copied(payload) }
+        return .shared(shared)
     }
 
-    /// Sends a large payload unless too many bytes wait already.
+    private func counter(of payload: UnsafeRawBufferPointer) -> QueuedBytes? {
+        payload.count > largeSize ? queuedBytes : nil
+    }
+
+    /// Sends a payload without a copy for each socket, unless it is large and too many bytes wait already.
     ///
     /// - Returns: false when somebody did not get it.
     @inline(never)
-    private func sendLarge(
+    private func sendShared(
         _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, of received: Payload?, _ now: Int64
     ) throws(ZeroMQError) -> Bool {
         guard hasRoom(for: payload, now) else { return false }
-        let forwarded = received.map { Body.large(LargePayload(forwarding: $0, countedBy: queuedBytes)) }
+        let forwarded = received.map { Body.shared(SharedPayload(forwarding: $0, countedBy: counter(of: payload))) }
         return try send(index, header, forwarded ?? body(payload), now)
     }
 
@@ -250,7 +258,7 @@ final class PublisherSide {
         if let error { throw error }
         switch body {
         case .copied(let payload): if let error = socket.send(payload, more: false) { throw error }
-        case .large(let payload): if let error = socket.send(payload) { throw error }
+        case .shared(let payload): if let error = socket.send(payload) { throw error }
         }
     }
 

@@ -93,15 +93,15 @@ package final class ZeroMQSocket {
     /// Sends a payload as a message's last frame, without copying it: it is released when the last connection has it.
     ///
     /// - Returns: nil when it was taken.
-    func send(_ payload: LargePayload) -> ZeroMQError? {
+    func send(_ payload: SharedPayload) -> ZeroMQError? {
         var message = zmq_msg_t()
         let hint = Unmanaged.passRetained(payload).toOpaque()
         let release: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void = { _, hint in
-            if let hint { Unmanaged<LargePayload>.fromOpaque(hint).release() }
+            if let hint { Unmanaged<SharedPayload>.fromOpaque(hint).release() }
         }
         let bytes = UnsafeMutableRawPointer(mutating: payload.bytes.baseAddress)
         guard zmq_msg_init_data(&message, bytes, payload.bytes.count, release, hint) == 0 else {
-            Unmanaged<LargePayload>.fromOpaque(hint).release()
+            Unmanaged<SharedPayload>.fromOpaque(hint).release()
             return ZeroMQError("send")
         }
         while zmq_msg_send(&message, handle, ZMQ_DONTWAIT) < 0 {

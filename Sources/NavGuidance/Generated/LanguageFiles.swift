@@ -1189,6 +1189,8 @@ enum LanguageFiles {
         tag = zh-Hans
         covers = zh, zh-CN, zh-SG, cmn-Hans
         excepts = zh-Hant, zh-TW, zh-HK, zh-MO
+        names = zh-Hans, zh
+        script = Han
         singular = never
         decimal separator = .
         list separator = 、

@@ -29,6 +29,8 @@ package struct RoadDirection: Sendable, Hashable {
     package var crossingTime: Float = 0
     package var name: UInt32 = 0, reference: UInt32 = 0, destination: UInt32 = 0, destinationReference: UInt32 = 0
     package var turnLanes: UInt32 = 0, destinationReferenceTo: UInt32 = 0, destinationLanes: UInt32 = 0
+    /// See ``NameTags``.
+    package var localNames: [UInt32] = []
     /// m/s, 0 where none is posted for goods vehicles.
     package var truckSpeedLimit: Float = 0
     /// Tonnes, 0 without a limit.
@@ -59,7 +61,8 @@ package struct RoadDirection: Sendable, Hashable {
             truckSpeedLimit: truckSpeedLimit > 0 ? truckSpeedLimit : nil,
             maximumAxleLoad: maximumAxleLoad > 0 ? maximumAxleLoad : nil,
             destinationReferenceTo: strings[destinationReferenceTo], destinationLanes: strings[destinationLanes],
-            country: CountryCode.text(country), conditions: conditions)
+            country: CountryCode.text(country), conditions: conditions,
+            localNames: NameTags.names(localNames, strings))
     }
 
     /// Returns the arrows of the lanes, with a mark at those that are closed to cars or trucks.

@@ -167,12 +167,35 @@ public enum RoadTags {
             road.crossingTime = strings.withBytes(tags[.duration]) { Quantity.seconds($0) } ?? 0
         }
         road.name = tags[.name]
+        if road.name != 0 { road.localNames = NameTags.read(tags) }
         road.reference = tags[.ref]
         return road
     }
 
     /// Any value but `no` counts, such as `tunnel=building_passage` or `bridge=viaduct`.
     private static func isPresent(_ word: Word?, _ has: Bool) -> Bool { has && word != .no && word != .isFalse }
+}
+
+/// Names beside the one on the signs: the wiki's "Multilingual names", "Key:int_name" and "Key:name:pronunciation".
+package enum NameTags {
+    /// The keys that are kept, and theirs in ``LocalNames``: those of the languages that guidance speaks.
+    static let keys: [(tag: TagKey, key: String)] = [
+        (.name__en, "en"), (.name__de, "de"), (.name__fr, "fr"), (.name__es, "es"), (.name__fi, "fi"),
+        (.name__zhHans, "zh-Hans"), (.name__zh, "zh"), (.int_name, LocalNames.international),
+        (.name__pronunciation, LocalNames.pronunciation),
+    ]
+
+    /// The text numbers of a road's names in the order of ``keys``; empty where none is other than the signs' own.
+    static func read(_ tags: TagSet) -> [UInt32] {
+        let name = tags[.name]
+        // One that is as on the signs says only that the international name is not for its language.
+        guard keys.contains(where: { tags.has($0.tag) && tags[$0.tag] != name }) else { return [] }
+        return keys.map { tags[$0.tag] }
+    }
+
+    static func names(_ numbers: [UInt32], _ strings: StringTable) -> LocalNames {
+        numbers.isEmpty ? .none : LocalNames(zip(keys, numbers).map { ($0.key, strings[$1]) })
+    }
 }
 
 /// Lanes and their arrows: the wiki's "Key:lanes" and "Key:turn".

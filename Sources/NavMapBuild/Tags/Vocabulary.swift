@@ -42,12 +42,14 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
     case construction, oneway__vehicle, width, est_width
+    case name__en, name__de, name__fr, name__es, name__fi, name__zhHans, name__zh, int_name, name__pronunciation
 
     /// The key as OSM writes it.
     public var text: String {
         switch self {
         case .iso3166: "ISO3166-1"
         case .iso3166Alpha2: "ISO3166-1:alpha2"
+        case .name__zhHans: "name:zh-Hans"
         default: Spelling.withColons("\(self)")
         }
     }

@@ -28,6 +28,24 @@ struct RoadTagsTests {
             })
     }
 
+    @Test("names in other languages are kept where one differs from the signs'")
+    func localNames() {
+        func names(_ tags: [String: String]) -> LocalNames? {
+            road(["highway": "primary"].merging(tags) { $1 }).forward?.localNames
+        }
+        let mixed = names(["name": "中山路", "name:zh": "中山路", "name:en": "Zhongshan Road", "int_name": "Zhongshan Lu"])
+        #expect(
+            mixed?["en"] == "Zhongshan Road" && mixed?["zh"] == "中山路"
+                && mixed?[LocalNames.international] == "Zhongshan Lu")
+        #expect(mixed?["fi"] == nil && mixed?["e"] == nil)
+        #expect(names(["name": "Aleksanterinkatu", "name:fi": "Aleksanterinkatu"]) == LocalNames.none)
+        #expect(
+            names(["name": "Leicester Square", "name:pronunciation": "ˈlɛstə skwɛə"])?[LocalNames.pronunciation]
+                == "ˈlɛstə skwɛə")
+        #expect(names(["name:en": "Nameless"]) == LocalNames.none)
+        #expect(names(["name": "A", "name:en": "B\u{1f}fi=C"]) == LocalNames.none)
+    }
+
     @Test(
         "a highway value decides the class, its link and its layer",
         arguments: [

@@ -25,31 +25,31 @@ final class QueuedBytes: Sendable {
 }
 
 /// A payload that libzmq reads in place, for all connections, and releases on its own thread.
-final class LargePayload {
+final class SharedPayload {
     let bytes: UnsafeRawBufferPointer
     /// The received payload whose bytes these are; nil when they are a copy of our own.
     private let received: Payload?
-    private let queued: QueuedBytes
+    private let queued: QueuedBytes?
 
     /// Copies `payload`; nil when memory is exhausted.
-    init?(copying payload: UnsafeRawBufferPointer, countedBy queued: QueuedBytes) {
+    init?(copying payload: UnsafeRawBufferPointer, countedBy queued: QueuedBytes?) {
         guard let memory = malloc(max(1, payload.count)) else { return nil }
         let copy = UnsafeMutableRawBufferPointer(start: memory, count: payload.count)
         copy.copyMemory(from: payload)
         (bytes, received) = (UnsafeRawBufferPointer(copy), nil)
         self.queued = queued
-        queued.add(payload.count)
+        queued?.add(payload.count)
     }
 
     /// Shares the bytes of a payload that was received.
-    init(forwarding payload: Payload, countedBy queued: QueuedBytes) {
+    init(forwarding payload: Payload, countedBy queued: QueuedBytes?) {
         (bytes, received) = (payload.buffer.bytes, payload)
         self.queued = queued
-        queued.add(payload.count)
+        queued?.add(payload.count)
     }
 
     deinit {
         if received == nil { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
-        queued.release(bytes.count)
+        queued?.release(bytes.count)
     }
 }

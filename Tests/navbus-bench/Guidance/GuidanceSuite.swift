@@ -1,0 +1,105 @@
+import NavBench
+import NavBus
+import NavGeo
+import NavGuidance
+import NavKit
+import NavMap
+import NavRouting
+import NavigationNode
+
+/// Random routes, what is told on them, and drives along them.
+final class GuidanceSuite {
+    private let graph: RoadGraph
+    private let router: Router
+    private let routes: [(request: RouteRequest, route: Route)]
+    private let options: GuidanceOptions
+    private let language: String
+
+    /// The least metres between the ends of a route, in a straight line; less where the map is smaller than four times that.
+    private static let reach = 2_000.0
+    /// Random ends that are tried for each route before the map counts as too small.
+    private static let attempts = 200
+    /// Metres between two fixes.
+    private static let step = 14.0
+
+    init(tiles: String, count: Int, language: String, seed: UInt64) throws {
+        guard let phrases = PhraseTable.named(language) else {
+            let known = PhraseTable.all.map(\.language).joined(separator: ", ")
+            throw NodeError(.usage, "guidance does not speak '\(language)'; it speaks \(known)")
+        }
+        self.language = phrases.language
+        let directory = try TilesetDirectory(path: tiles)
+        graph = try directory.loadGraph()
+        router = Router(Metric(TurnGraph(graph), model: CostModel()))
+        options = GuidanceOptions(Wording(language: phrases.language))
+        let least = min(Self.reach, directory.tileset.bounds.diagonal / 4)
+        var random = RandomPlaces(router, seed: seed)
+        var routes: [(request: RouteRequest, route: Route)] = []
+        for _ in 0..<(count * Self.attempts) where routes.count < count {
+            guard let start = random.place(), let end = random.place(),
+                let route = random.route(from: start, to: end, apart: least...100_000)
+            else { continue }
+            routes.append((RouteRequest(waypoints: [Waypoint(start), Waypoint(end)]), route))
+        }
+        guard routes.count == count else { throw NodeError(.missing, "the map is too small for \(count) routes") }
+        self.routes = routes
+    }
+
+    /// What is measured, for the head of the report.
+    var lines: [String] {
+        let kilometres = routes.reduce(0) { $0 + $1.route.length } / 1_000
+        return ["routes   \(routes.count), \(Int(kilometres)) km in all, language \(language)"]
+    }
+
+    var comparisons: [Comparison] {
+        [
+            Comparison(
+                "guidance.route", peer: nil,
+                Comparison.Measure.latencies + [.init("kilometre", "us"), .init("search", "us")],
+                ours: { self.make() }, theirs: nil),
+            Comparison(
+                "guidance.fix", peer: nil, [.init("", "us"), .init("p99", "us"), .init("max", "us")],
+                ours: { self.drive() }, theirs: nil),
+        ]
+    }
+
+    private func make() -> [String: Double] {
+        let workspace = SearchWorkspace()
+        var (nanoseconds, searches): ([Int64], [Int64]) = ([], [])
+        for (request, route) in routes {
+            let start = Clocks.monotonic()
+            _ = router.route(request, workspace: workspace)
+            let middle = Clocks.monotonic()
+            let guidance = RouteGuidance(route: route, graph: graph, options: options)
+            let end = Clocks.monotonic()
+            precondition(!guidance.steps.isEmpty)
+            searches.append(middle - start)
+            nanoseconds.append(end - middle)
+        }
+        var result = Statistics.latencies(nanoseconds: nanoseconds)
+        let kilometres = routes.reduce(0) { $0 + $1.route.length } / 1_000
+        result["kilometre"] = Double(nanoseconds.reduce(0, +)) / 1_000 / max(kilometres, 0.001)
+        result["search"] = Statistics.latencies(nanoseconds: searches)["p50"]
+        return result
+    }
+
+    private func drive() -> [String: Double] {
+        var nanoseconds: [Int64] = []
+        for (_, route) in routes {
+            let guidance = RouteGuidance(route: route, graph: graph, options: options)
+            var trigger = InstructionTrigger(guidance)
+            var offset = 0.0
+            while offset < route.length {
+                let start = Clocks.monotonic()
+                _ = trigger.update(offset: offset, speed: Self.step)
+                _ = guidance.lanes(in: offset...(offset + 500))
+                nanoseconds.append(Clocks.monotonic() - start)
+                offset += Self.step
+            }
+        }
+        var result = Statistics.latencies(nanoseconds: nanoseconds)
+        result[""] = Double(nanoseconds.reduce(0, +)) / 1_000 / Double(max(nanoseconds.count, 1))
+        result["max"] = Double(nanoseconds.max() ?? 0) / 1_000
+        return result
+    }
+}
