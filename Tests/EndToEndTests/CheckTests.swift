@@ -203,7 +203,11 @@ struct CheckTests {
             }
             #expect(try await executed() == 2)
             #expect(try await executed() == 0)
-            #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 2)
+            #expect(try await executed(["--set", "fix.max_age_s=4"]) == 2)
+            // Only one of them has a trip.
+            #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 1)
+            #expect(try await executed(["--set", "faster.enabled=false"]) == 1)
+            #expect(try await executed(["--set", "faster.enabled=false", "--set", "faster.min_gain=0.5"]) == 0)
             // A replay has no tile cache and no network.
             #expect(try await executed(["--set", "tile_cache.deadline_s=5", "--set", "state.max_age_s=9"]) == 0)
             // An earlier configuration is still known.

@@ -236,6 +236,26 @@ extension NavigationConfiguration {
         return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
     }
 
+    /// The keys that a replay reads, of ``replayedKeys``: without a destination none of a trip's, and of a thing that is
+    /// switched off no other than its switch. A command of the recording may change both.
+    package func readKeys(isCommanded: Bool) -> [ConfigKey<NavigationConfiguration>] {
+        let keys = Self.replayedKeys
+        if isCommanded { return keys }
+        var unread: [String] = []
+        if destination == nil {
+            unread = [
+                "deviation.", "snap.", "reroute.", "arrival.", "legs.", "faster.", "alternatives.", "refresh.",
+                "origin_fallback",
+            ]
+        }
+        let off = keys.filter { $0.name.hasSuffix(".enabled") && $0.text(of: self) == "false" }
+            .map { $0.name.dropLast("enabled".count) }
+        return keys.filter { key in
+            !unread.contains { key.name.hasPrefix($0) }
+                && (key.name.hasSuffix(".enabled") || !off.contains { key.name.hasPrefix($0) })
+        }
+    }
+
     /// Files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
         [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }

@@ -69,7 +69,9 @@ final class CheckRunner {
         if !unmeasured.isEmpty { record.unmeasured = unmeasured }
         record.unexpected = expectations.failures(observer.events)
         let given = try job.configuration()
-        for key in NavigationConfiguration.replayedKeys { record.keys[key.name] = key.text(of: given) }
+        for key in configuration.readKeys(isCommanded: others?.commands.isEmpty == false) {
+            record.keys[key.name] = key.text(of: given)
+        }
         return record
     }
 
