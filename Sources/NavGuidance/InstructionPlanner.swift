@@ -122,7 +122,13 @@ struct InstructionPlanner {
                 components.append(.exitLabel(options.text.phrases.phrase(["banner.exit"])))
                 components.append(.exitNumber(maneuver.exitNumber))
             }
-            if isRamp, !road.destinations.isEmpty {
+            if road.destinations.isEmpty, !maneuver.exitName.isEmpty {
+                addPlaces(maneuver.exitPlaces, to: &components)
+                if !road.references.isEmpty {
+                    components.append(.delimiter(" / "))
+                    addShields(road.references, to: &components)
+                }
+            } else if isRamp, !road.destinations.isEmpty {
                 addShields(road.destinationReferences, to: &components)
                 addPlaces(road.destinations, to: &components)
             } else {

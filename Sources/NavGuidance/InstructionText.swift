@@ -113,11 +113,9 @@ public struct InstructionText: Sendable, Hashable {
             return switch key {
             case "name": name(maneuver.road, in: grammaticalCase)
             case "destination":
-                Sentence(
-                    name: maneuver.road.destinations.prefix(2).reduce(into: "") {
-                        $0 += ($0.isEmpty ? "" : phrases.listSeparator) + $1
-                    })
+                Sentence(name: list(maneuver.road.destinations))
             case "exit": Sentence(name: maneuver.exitNumber)
+            case "junction": Sentence(name: list(maneuver.exitPlaces))
             case "rotary":
                 phrases.names.sentence(maneuver.roundaboutName, isReference: false, in: grammaticalCase)
             case "waypoint": Sentence(name: maneuver.waypointName)
@@ -127,6 +125,9 @@ public struct InstructionText: Sendable, Hashable {
             }
         }
     }
+
+    /// The first two of some places.
+    private func list(_ places: [String]) -> String { places.prefix(2).joined(separator: phrases.listSeparator) }
 
     /// The phrase that fits a maneuver best; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
@@ -151,6 +152,10 @@ public struct InstructionText: Sendable, Hashable {
         let prefersSigns = maneuver.type == .offRamp || maneuver.type == .onRamp
         if !road.destinations.isEmpty { signs.append("destination") }
         if !road.isUnnamed { signs.insert("name", at: prefersSigns ? signs.count : 0) }
+        // An exit goes by its signs' destinations where they are known, else by its own name.
+        if maneuver.type == .offRamp, road.destinations.isEmpty, !maneuver.exitName.isEmpty {
+            signs.insert("named", at: 0)
+        }
         signs.append("")
 
         switch maneuver.type {

@@ -66,6 +66,7 @@ package struct JunctionView: Sendable, Equatable {
     /// OSM node.
     package var nodeID: Int64
     package var exitReference: String
+    package var junctionName: String
     package var flags: NodeFlags
     /// Metres from the place that was asked for.
     package var distance: Double
@@ -96,6 +97,7 @@ package struct JunctionView: Sendable, Equatable {
         coordinate = graph.nodePositions[node.index].coordinate
         flags = graph.nodeFlags[node.index]
         exitReference = graph.exitReference(of: node)
+        junctionName = graph.junctionName(of: node)
         distance = 0
         let first = roads[0]
         let shape = graph.shape(of: first.edge)

@@ -102,6 +102,13 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
     public static let unpaved = RoadNotes(rawValue: 1 << 5)
 }
 
+extension Maneuver {
+    /// What ``exitName`` says, place by place: `Avintes / Campo` has two.
+    var exitPlaces: [String] {
+        exitName.split { $0 == "/" || $0 == ";" }.map { String(trimmed($0)) }.filter { !$0.isEmpty }
+    }
+}
+
 /// A road's name, numbers and signs.
 public struct RoadLabel: Sendable, Hashable {
     /// Street name as on its signs; empty when unnamed.
@@ -163,6 +170,8 @@ public struct Maneuver: Sendable, Equatable {
     public var endsRoad: Bool
     /// Exit number of the junction; empty without.
     public var exitNumber: String
+    /// Name of the junction at an exit; empty without.
+    public var exitName: String
     /// Which of a roundabout's exits is taken, from 1; nil when unknown or no roundabout.
     public var roundaboutExit: Int?
     /// The turn by which a roundabout is left; nil when unknown or no roundabout.

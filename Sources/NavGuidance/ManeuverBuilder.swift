@@ -313,7 +313,10 @@ struct ManeuverBuilder {
         maneuver.lanes = turn.lanes
         maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
         maneuver.keepsRoad = turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
-        if type == .offRamp, let node { maneuver.exitNumber = roads.graph.exitReference(of: node) }
+        if type == .offRamp, let node {
+            maneuver.exitNumber = roads.graph.exitReference(of: node)
+            maneuver.exitName = roads.graph.junctionName(of: node)
+        }
         if roads.kinds[turn.lastPiece].flags.contains(.link) {
             maneuvers.append(maneuver)
             nameRamp(maneuvers.count - 1, from: turn.lastPiece, end: end)
@@ -372,7 +375,7 @@ struct ManeuverBuilder {
             coordinate: known ?? Coordinate(latitude: 0, longitude: 0),
             bearingBefore: isStart ? after : roads.endBearing(edge - 1), bearingAfter: after, type: type,
             modifier: modifier, road: roads.label(after: edge, before: end),
-            keepsRoad: false, endsRoad: false, exitNumber: "", roundaboutExit: nil, exitModifier: nil,
+            keepsRoad: false, endsRoad: false, exitNumber: "", exitName: "", roundaboutExit: nil, exitModifier: nil,
             roundaboutName: "",
             drivingSide: roads.kinds[edge].flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],
             notes: isStart ? [] : notes(before: edge), unambiguousOffset: offset, waypointName: "", isFinal: false,

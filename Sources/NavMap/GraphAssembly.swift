@@ -15,6 +15,7 @@ struct GraphAssembly {
     var edgeOpposites: ContiguousArray<EdgeIndex> = []
     var firstEdgeOfTile: ContiguousArray<UInt32> = []
     var exitReferences: [NodeIndex: String] = [:]
+    var junctionNames: [NodeIndex: String] = [:]
     var restrictions: [TurnRestriction] = []
 
     private var firstNodeOfTile: [Int] = []
@@ -68,6 +69,9 @@ struct GraphAssembly {
                     if flags.contains(.shared) { sharedNodes[record.osmID] = node }
                 }
                 if record.exitReference != 0 { exitReferences[node] = tile.string(record.exitReference) }
+                if record.layers & NodeRecord.hasJunctionName != 0 {
+                    junctionNames[node] = tile.string(after: record.exitReference)
+                }
                 denseNodes.append(node)
             }
         }

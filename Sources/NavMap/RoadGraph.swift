@@ -44,6 +44,7 @@ public final class RoadGraph: Sendable {
     let tileBounds: ContiguousArray<BoxRecord>
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
+    let junctionNames: [NodeIndex: String]
     let loadedTiles: Set<RoadTileID>
     /// Tiles of the tileset that are not loaded; nil when its list is not known.
     let absentTiles: Set<RoadTileID>?
@@ -88,6 +89,7 @@ public final class RoadGraph: Sendable {
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
+        junctionNames = assembly.junctionNames
         loadedTiles = assembly.loadedTiles
         absentTiles = catalogue.map { [loadedTiles] in Set($0).subtracting(loadedTiles) }
         missingArrivals = assembly.missingArrivals
@@ -239,6 +241,9 @@ public final class RoadGraph: Sendable {
 
     /// Exit number of a motorway junction; empty without.
     public func exitReference(of node: NodeIndex) -> String { exitReferences[node] ?? "" }
+
+    /// Name of a motorway junction; empty without.
+    public func junctionName(of node: NodeIndex) -> String { junctionNames[node] ?? "" }
 
     /// The tiles that hold further edges at a node but are not loaded, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {

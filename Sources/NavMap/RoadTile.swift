@@ -78,7 +78,7 @@ public final class RoadTile: @unchecked Sendable {
     }
 
     /// The string behind that at an offset; empty where there is none.
-    private func string(after offset: UInt32) -> String {
+    func string(after offset: UInt32) -> String {
         let start = Int(offset)
         guard start > 0, start + 2 <= strings.count else { return "" }
         return string(UInt32(truncatingIfNeeded: start + 2 + Int(strings[start]) + Int(strings[start + 1]) << 8))

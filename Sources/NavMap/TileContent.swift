@@ -13,16 +13,19 @@ public struct TileContent: Sendable {
         public var layers: Set<RoadLayer>
         /// Exit number of a motorway junction; empty without.
         public var exitReference: String
+        /// Name of a motorway junction; empty without.
+        public var junctionName: String
 
         public init(
             osmID: Int64, position: FixedCoordinate, flags: NodeFlags, layers: Set<RoadLayer>,
-            exitReference: String = ""
+            exitReference: String = "", junctionName: String = ""
         ) {
             self.osmID = osmID
             self.position = position
             self.flags = flags
             self.layers = layers
             self.exitReference = exitReference
+            self.junctionName = junctionName
         }
     }
 

@@ -88,13 +88,13 @@ public struct TileEncoder {
         return offset
     }
 
-    /// The offset of a name that those in other languages follow.
-    private mutating func offset(of name: String, _ localNames: LocalNames) -> UInt32 {
-        guard !localNames.isEmpty else { return offset(of: name) }
-        let key = name + "\0" + localNames.text
+    /// The offset of a string that another one follows, unless that is empty.
+    private mutating func offset(of string: String, _ next: String) -> UInt32 {
+        guard !next.isEmpty else { return offset(of: string) }
+        let key = string + "\0" + next
         if let known = stringOffsets[key] { return known }
-        let offset = append(name)
-        _ = append(localNames.text)
+        let offset = append(string)
+        _ = append(next)
         stringOffsets[key] = offset
         return offset
     }
@@ -165,11 +165,13 @@ public struct TileEncoder {
             while edge < content.edges.count, content.edges[edge].tail == index { edge += 1 }
             var layers: UInt32 = 0
             for layer in RoadLayer.allCases where node.layers.contains(layer) { layers |= 1 << UInt32(layer.rawValue) }
+            if !node.junctionName.isEmpty { layers |= NodeRecord.hasJunctionName }
             records.append(
                 NodeRecord(
                     osmID: node.osmID, latitudeE7: node.position.latitudeE7, longitudeE7: node.position.longitudeE7,
                     firstEdge: UInt32(first), edgeCount: UInt16(min(edge - first, Int(UInt16.max))),
-                    flags: node.flags.rawValue, exitReference: offset(of: node.exitReference), layers: layers))
+                    flags: node.flags.rawValue, exitReference: offset(of: node.exitReference, node.junctionName),
+                    layers: layers))
         }
         return records
     }
@@ -211,7 +213,7 @@ public struct TileEncoder {
             speedLimit: bounded(value.speedLimit),
             maximumHeight: bounded(value.maximumHeight), maximumWidth: bounded(value.maximumWidth),
             maximumLength: bounded(value.maximumLength), maximumWeight: bounded(value.maximumWeight),
-            crossingTime: bounded(value.crossingTime), name: offset(of: value.name, value.localNames),
+            crossingTime: bounded(value.crossingTime), name: offset(of: value.name, value.localNames.text),
             reference: offset(of: value.reference),
             destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
             turnLanes: offset(of: value.turnLanes), truckSpeedLimit: bounded(value.truckSpeedLimit),

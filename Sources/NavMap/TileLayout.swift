@@ -95,6 +95,9 @@ package struct NodeRecord {
     package var flags: UInt16
     package var exitReference: UInt32
     package var layers: UInt32
+
+    /// In ``layers``: the name of the junction follows the string of its number.
+    package static let hasJunctionName: UInt32 = 1 << 16
 }
 
 package struct EdgeRecord {

@@ -106,6 +106,7 @@ struct JunctionDrawing {
         var lines = ["node \(view.nodeID) at \(view.coordinate.text), \(Int(view.distance.rounded())) m away"]
         if !signs.isEmpty { lines.append("signs: " + signs.joined(separator: ", ")) }
         if !view.exitReference.isEmpty { lines.append("exit: \(view.exitReference)") }
+        if !view.junctionName.isEmpty { lines.append("name: \(view.junctionName)") }
         for (index, arm) in view.arms.enumerated() {
             var line = "\(letter(index)) \(degrees(arm.bearing))"
             if abs(arm.bearing - arm.drawnBearing) >= 1 { line += " (drawn \(degrees(arm.drawnBearing)))" }
@@ -158,6 +159,7 @@ struct JunctionDrawing {
     private var node: [String: Any] {
         var properties: [String: Any] = ["kind": "junction", "node_id": view.nodeID, "signs": signs]
         if !view.exitReference.isEmpty { properties["exit"] = view.exitReference }
+        if !view.junctionName.isEmpty { properties["name"] = view.junctionName }
         return feature("Point", position(view.coordinate), properties)
     }
 

@@ -208,7 +208,10 @@ struct LanguageTests {
                     }
                     row()
                     switch type {
-                    case .offRamp: row("exit number") { $0.exitNumber = "12" }
+                    case .offRamp:
+                        row("exit number") { $0.exitNumber = "12" }
+                        row("exit's name") { $0.exitName = "Avintes" }
+                        row("exit number and name") { ($0.exitNumber, $0.exitName) = ("12", "Avintes") }
                     case .roundabout, .rotary:
                         row("second exit") { $0.roundaboutExit = 2 }
                         row("eleventh exit") { $0.roundaboutExit = 11 }

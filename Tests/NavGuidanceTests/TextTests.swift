@@ -227,6 +227,22 @@ struct TextTests {
             ])
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
+
+    @Test("An exit whose signs are not known goes by its junction's name", arguments: ["3", ""])
+    func exitName(number: String) throws {
+        var town = Town(
+            """
+            A    B    C    D
+                           E
+            """, scale: 50)
+        town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
+        town.road("BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
+        (town.exits["B"], town.junctionNames["B"]) = (number, "Avintes / Campo")
+        let guidance = try town.guidance("ABE")
+        let said = guidance.options.text.instruction(guidance.maneuvers[1])
+        #expect(said == (number.isEmpty ? "Take the exit Avintes, Campo" : "Take exit 3, Avintes, Campo"))
+        #expect(guidance.visuals[0].primary.text == (number.isEmpty ? "Avintes / Campo" : "Exit 3 Avintes / Campo"))
+    }
 }
 
 @Suite("Lanes")

@@ -29,6 +29,8 @@ struct Town {
     var refusedTurns: [String] = []
     /// Exit numbers of nodes, by letter.
     var exits: [Character: String] = [:]
+    /// Names of junctions, by letter.
+    var junctionNames: [Character: String] = [:]
 
     init(_ drawing: String, scale: Double = 10) {
         self.scale = scale
@@ -107,7 +109,7 @@ struct Town {
         content.nodes = letters.map {
             TileContent.Node(
                 osmID: id($0), position: position($0), flags: nodeFlags[$0] ?? [], layers: [.local],
-                exitReference: exits[$0] ?? "")
+                exitReference: exits[$0] ?? "", junctionName: junctionNames[$0] ?? "")
         }
         let sorted = roads.sorted { id($0.from) < id($1.from) }
         for road in sorted {

@@ -28,6 +28,7 @@ struct RoadTileTests {
             #expect(graph.edge(graph.key(of: index)) == index)
         }
         #expect(graph.exitReference(of: NodeIndex(1)) == "7a" && graph.exitReference(of: NodeIndex(0)).isEmpty)
+        #expect(graph.junctionName(of: NodeIndex(1)) == "Kreuz Süd" && graph.junctionName(of: NodeIndex(0)).isEmpty)
         #expect(graph.nodeFlags[1] == [.shared, .motorwayJunction])
         #expect(graph.prohibitedPaths(for: .car, at: nil) == [[EdgeIndex(0), EdgeIndex(2)]])
         let highway = RoadTileID(layer: .highway, containing: TestPlaces.insideTiles)

@@ -19,7 +19,7 @@ enum TestTiles {
             TileContent.Node(osmID: 1, position: position(0, 0), flags: [.trafficSignals], layers: [.local]),
             TileContent.Node(
                 osmID: 2, position: position(200, 0), flags: [.shared, .motorwayJunction], layers: [.local, .highway],
-                exitReference: "7a"),
+                exitReference: "7a", junctionName: "Kreuz Süd"),
         ]
         let outside = FixedCoordinate(
             Coordinate(latitude: TestPlaces.insideTiles.latitude, longitude: neighbour.tile.northWest.longitude + 0.001)

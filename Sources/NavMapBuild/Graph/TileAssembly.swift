@@ -148,7 +148,8 @@ struct TileAssembly: Sendable {
         if isJunction[Int(node)] { flags.insert(.junction) }
         return TileContent.Node(
             osmID: data.nodeIDs[Int(index)], position: data.position(index), flags: flags,
-            layers: TileAssembly.layerSets[Int(layerMasks[Int(node)])], exitReference: exitReference(node, meaning))
+            layers: TileAssembly.layerSets[Int(layerMasks[Int(node)])], exitReference: exitReference(node, meaning),
+            junctionName: junctionName(node, meaning))
     }
 
     /// The sets of layers, by bit mask.
@@ -168,6 +169,11 @@ struct TileAssembly: Sendable {
             if reference != 0 && leavesPlainRoad(edge) { return data.strings[reference] }
         }
         return ""
+    }
+
+    private func junctionName(_ node: UInt32, _ meaning: NodeTags.Meaning?) -> String {
+        guard meaning?.flags.contains(.motorwayJunction) == true else { return "" }
+        return data.strings[data.nodeTags.value(.name, of: Int(network.meaningNumbers[Int(network.nodes[Int(node)])]))]
     }
 
     /// Whether an edge is where its ramp begins: another road than its own arrives there.

@@ -206,7 +206,7 @@ struct GraphTests {
     func exits() throws {
         var map = GridMap()
         map.nodes([11, 13, 15, 22, 24])
-        map.nodes([12], ["highway": "motorway_junction", "ref": "7a"])
+        map.nodes([12], ["highway": "motorway_junction", "ref": "7a", "name": "Avintes / Campo"])
         map.nodes([14], ["highway": "motorway_junction"])
         map.way(1, [11, 12, 13, 14, 15], ["highway": "motorway"])
         map.way(2, [12, 22], ["highway": "motorway_link", "oneway": "yes", "junction:ref": "99"])
@@ -215,6 +215,8 @@ struct GraphTests {
         func exit(_ id: Int64) -> String? {
             built.graph.nodeOSMIDs.firstIndex(of: id).map { built.graph.exitReference(of: NodeIndex($0)) }
         }
+        let named = try #require(built.graph.nodeOSMIDs.firstIndex(of: 12))
+        #expect(built.graph.junctionName(of: NodeIndex(named)) == "Avintes / Campo")
         #expect(exit(12) == "7a" && exit(14) == "8" && exit(11) == "" && exit(24) == "")
     }
 
