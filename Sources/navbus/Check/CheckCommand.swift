@@ -267,7 +267,27 @@ struct CheckCommand: ParsableCommand {
         var unchecked: Int
         var failures: [String: String]
         var classes: [String]
+        /// The comparison in words, and its figures.
         var comparison: [String]?
+        var figures: [ComparedFigure]?
+    }
+
+    private struct ComparedFigure: Encodable {
+        var figure: String
+        var bags: Int
+        var differing: Int
+        var mean: Double
+        /// The interval of the mean difference; without a bound where it has none.
+        var low: Double?
+        var high: Double?
+        var isChange: Bool
+
+        init(_ row: PairedComparison.Row) {
+            (figure, bags, differing, mean) = (row.metric, row.pairs, row.differing, row.mean)
+            low = row.interval.lowerBound.isFinite ? row.interval.lowerBound : nil
+            high = row.interval.upperBound.isFinite ? row.interval.upperBound : nil
+            isChange = row.isChange
+        }
     }
 
     /// The number of bags that pass because nothing is expected of them.
@@ -291,7 +311,7 @@ struct CheckCommand: ParsableCommand {
                         passed: result.count(.passed), failed: result.count(.failed), changed: result.count(.changed),
                         executed: executed, fixes: result.bags.reduce(0) { $0 + $1.record.fixes },
                         unchecked: unchecked, failures: Dictionary(uniqueKeysWithValues: failures), classes: classes,
-                        comparison: comparison?.lines)))
+                        comparison: comparison?.lines, figures: comparison?.rows.map(ComparedFigure.init))))
             return
         }
         for bag in wrong.prefix(Self.mostShown) {

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""How `navbus check` does with a fleet of recorded drives.
+
+Simulates drives on the given tilesets and cuts them to ten minutes; every fifth has no trip. Then, in this order:
+
+ * once: fixes a second and core of a first run
+ * unchanged: its share of the first run's time in a second one
+ * one key: the bags that are run again when a threshold of deviation is another one, beside those that have a trip
+ * cluster: the same bytes from Ray with four workers, one of which is killed
+ * itself: comparisons of the build with itself that call something a change
+ * fault: a doubled threshold of deviation, found and classed against the stored references
+
+    swift build -c release --product navbus
+    python Tests/Peers/fleet.py --tiles .build/tiles --bags 10000 --folder /tmp/fleet
+"""
+import argparse
+import concurrent.futures
+import filecmp
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from workbench import ROOT, run, say, show
+
+SECONDS = 600
+# Places near to roads, by tileset.
+PLACES = {}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiles", action="append", required=True, help="directory of road tiles; may be given again")
+    parser.add_argument("--folder", required=True, help="where the fleet is kept")
+    parser.add_argument("--bags", type=int, default=10_000)
+    parser.add_argument("--navbus", default=os.path.join(ROOT, ".build/release/navbus"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--comparisons", type=int, default=20)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def simulate(options, index):
+    """One bag of ten minutes, made once; drives that end sooner, or places without a road, are tried elsewhere."""
+    tiles = options.tiles[index % len(options.tiles)]
+    path = f"{options.folder}/bags/{os.path.basename(tiles)}-{index:05}.mcap"
+    if os.path.exists(path):
+        return
+    with open(tiles + "/tileset.json") as file:
+        bounds = json.load(file)["bounds"]
+    dice = random.Random(index)
+    known = PLACES.setdefault(tiles, [])
+
+    def place():
+        # Most of a box around roads has none: near to a road there are others.
+        if known and dice.random() < 0.9:
+            latitude, longitude = dice.choice(known)
+            return latitude + dice.uniform(-0.004, 0.004), longitude + dice.uniform(-0.004, 0.004)
+        return dice.uniform(bounds["south"], bounds["north"]), dice.uniform(bounds["west"], bounds["east"])
+
+    whole, noise = path + ".whole.mcap", dice.choice(["open", "urban"])
+    for _ in range(1000):
+        places = [place() for _ in range(4)]
+        start, end, *stops = (f"{latitude:.6f},{longitude:.6f}" for latitude, longitude in places)
+        words = [options.navbus, "simulate", "--tiles", tiles, "--from", start, "--to", end, "--via", stops[0], "--via", stops[1],
+                 "--noise", noise, "--seed", str(index), "--out", whole, "--overwrite", "--json"]
+        if index % 3 == 0:
+            words += ["--deviate-at", "1500"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode == 0:
+            known += places
+        if done.returncode == 0 and json.loads(done.stdout)["duration"] >= SECONDS:
+            run([options.navbus, "bag", "cut", whole, "--end", str(SECONDS), "--out", path])
+            os.remove(whole)
+            return
+    raise RuntimeError(f"no drive of {SECONDS} s is found on {tiles}")
+
+
+def make(options):
+    os.makedirs(options.folder + "/bags", exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for number, _ in enumerate(pool.map(lambda index: simulate(options, index), range(options.bags)), 1):
+            if number % 100 == 0 and sys.stderr.isatty():
+                print(f"\r{number} of {options.bags} bags", end="", file=sys.stderr, flush=True)
+    lines = ["references: references", "expect: [never reroute FAILED]", "bags:"]
+    for number, tiles in enumerate(options.tiles):
+        name = os.path.basename(tiles)
+        for kind, digits, more in (("trip", "[1-46-9]", ""), ("free", "[05]", ", to: none")):
+            lines.append(f"  - {{bags: 'bags/{name}-????{digits}.mcap', tiles: '{os.path.abspath(tiles)}', "
+                         f"tags: [{kind}]{more}}}")
+    with open(options.folder + "/fleet.yaml", "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def check(options, *more, cache="runs"):
+    """The summary of a check, its seconds, and those of its processors."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    words = [options.navbus, "check", options.folder + "/fleet.yaml", "--cache", f"{options.folder}/{cache}",
+             "--jobs", str(options.jobs), "--json", *more]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr.strip())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(done.stdout), time.monotonic() - start, used
+
+
+def itself(options, shard):
+    """Whether a part of the fleet, run anew, counts as changed beside the first run."""
+    words = ["--no-caching", "--shard", shard, "--compare", options.folder + "/one.out"]
+    return any(figure["isChange"] for figure in check(options, *words)[0]["figures"])
+
+
+def kill_a_worker(stop):
+    """Kills one worker of Ray while it works."""
+    while not stop.wait(1):
+        found = subprocess.run(["pgrep", "-f", "ray::"], capture_output=True, text=True).stdout.split()
+        if found:
+            time.sleep(5)
+            os.kill(int(found[0]), signal.SIGKILL)
+            return say(f"worker {found[0]} is killed")
+
+
+def cluster(options):
+    stop = threading.Event()
+    threading.Thread(target=kill_a_worker, args=(stop,), daemon=True).start()
+    subprocess.run(
+        [sys.executable, ROOT + "/launch/check-ray", options.folder + "/fleet.yaml", "--navbus", options.navbus, "--workers", "4",
+         "--shards", "16",
+         "--", "--cache", options.folder + "/runs-cluster", "--out", options.folder + "/cluster.out", "--json"],
+        stdout=subprocess.DEVNULL)
+    stop.set()
+    return filecmp.cmp(options.folder + "/one.out", options.folder + "/cluster.out", shallow=False)
+
+
+def main():
+    options = arguments()
+    make(options)
+    rows = []
+
+    def row(what, value, unit):
+        rows.append({"what": what, "value": value, "unit": unit})
+        say(f"{what}: {value} {unit}")
+
+    for cache in ("runs", "runs-cluster"):
+        shutil.rmtree(f"{options.folder}/{cache}", ignore_errors=True)
+    one, seconds, used = check(options, "--update", "--out", options.folder + "/one.out")
+    row("bags", one["executed"], "")
+    row("fixes", one["fixes"], "")
+    row("fixes a second and core", round(one["fixes"] / used), "1/s")
+    row("first run", round(seconds, 1), "s")
+    again, short, _ = check(options)
+    row("unchanged", round(100 * short / seconds, 2), "% of it")
+    row("unchanged, executed", again["executed"], "bags")
+    trips = len(run([options.navbus, "check", options.folder + "/fleet.yaml", "--list", "--tag", "trip"]).split())
+    changed, _, _ = check(options, "--set", "deviation.debounce_fixes=5")
+    row("one key, executed", changed["executed"], f"of {trips} with a trip")
+    fault, _, _ = check(options, "--set", "deviation.min_distance_m=25", "--set", "deviation.max_distance_m=100")
+    row("doubled deviation, changed", fault["changed"], "bags")
+    row("doubled deviation, classes", len(fault.get("classes", [])), "")
+    raised = sum(
+        itself(options, f"{part + 1}/{options.comparisons}") for part in range(options.comparisons))
+    row(f"of {options.comparisons} comparisons with itself, a change in", raised, "")
+    row("cluster, same bytes", cluster(options), "")
+    show(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
