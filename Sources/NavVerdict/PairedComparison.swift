@@ -1,4 +1,5 @@
 import Glibc
+import NavGeo
 
 /// A comparison of two runs over the same bags, metric by metric.
 ///
@@ -121,17 +122,10 @@ package struct PairedComparison: Sendable {
     /// Patterns of signs: all of them for few values, else drawn with a fixed seed.
     private static func signs(_ count: Int) -> [[Bool]] {
         if count <= 12 { return (0..<(1 << count)).map { bits in (0..<count).map { bits >> $0 & 1 == 1 } } }
-        var state: UInt64 = 0x9e37_79b9_7f4a_7c15
-        func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-            return z ^ (z >> 31)
-        }
+        var generator = SplitMix64(seed: 0x9e37_79b9_7f4a_7c15)
         // The pattern at hand is one of the possible ones.
         return [[Bool](repeating: true, count: count)]
-            + (1..<draws).map { _ in (0..<count).map { _ in next() & 1 == 1 } }
+            + (1..<draws).map { _ in (0..<count).map { _ in generator.next() & 1 == 1 } }
     }
 
     /// The quantile of the normal distribution by bisection of its distribution function.

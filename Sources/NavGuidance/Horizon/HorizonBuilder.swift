@@ -65,11 +65,8 @@ package struct HorizonBuilder {
 
     /// Returns a number that depends on the first edge alone, unless another path of the horizon has it.
     private func identity(of edge: EdgeIndex, _ used: inout Set<UInt32>) -> UInt32 {
-        // The finaliser of SplitMix64 spreads neighbouring edges.
-        var bits = graph.key(of: edge).rawValue
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        var id = UInt32(truncatingIfNeeded: bits ^ (bits >> 31))
+        // Mixed, because the keys of neighbouring edges differ in few bits.
+        var id = UInt32(truncatingIfNeeded: SplitMix64.mixed(graph.key(of: edge).rawValue))
         while id == 0 || !used.insert(id).inserted { id &+= 1 }
         return id
     }

@@ -1,3 +1,4 @@
+import NavGeo
 import NavRemote
 
 /// The schedule of downloads: a state machine that decides and does nothing. Moments are durations since any fixed one.
@@ -46,7 +47,7 @@ package struct DownloadPlan: Sendable {
     private var held: [DownloadKey: Int64] = [:]
     private var heldBytes: Int64 = 0
     private var reserved: Int64 = 0
-    private var random: UInt64
+    private var random: SplitMix64
     /// The assumed size of a tile of unknown size: a mean of those that came.
     private var usualSize = 65_536.0
 
@@ -71,7 +72,7 @@ package struct DownloadPlan: Sendable {
         for source in sources {
             self.sources[source.tileset] = Source(isRemote: source.isRemote, breaker: CircuitBreaker(configuration))
         }
-        random = configuration.seed
+        random = SplitMix64(seed: configuration.seed)
     }
 
     // What is wanted.
@@ -317,7 +318,7 @@ package struct DownloadPlan: Sendable {
             return now
         }
         guard
-            let pause = policy.pause(afterAttempt: attempt - 1, retryAfter: error.retryAfter, chance: unit())
+            let pause = policy.pause(afterAttempt: attempt - 1, retryAfter: error.retryAfter, chance: random.uniform())
         else { return nil }
         attempts[key] = attempt
         return now + .seconds(pause)
@@ -327,15 +328,6 @@ package struct DownloadPlan: Sendable {
         lanes.contains { lane in
             lane.owner.urgency == .asked && lane.tileset == key.address.tileset && lane.place(of: key) != nil
         }
-    }
-
-    /// SplitMix64, 0 ..< 1.
-    private mutating func unit() -> Double {
-        random &+= 0x9e37_79b9_7f4a_7c15
-        var value = random
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
     }
 
     // What is held.

@@ -41,31 +41,27 @@ struct HorizonKeeper {
         }
     }
 
-    /// Whether there is something to publish.
-    func isDue(_ encoder: PublicationEncoder, _ keys: HorizonKeys) -> Bool {
-        guard keys.isEnabled, encoder.sighting != nil else { return false }
+    /// Returns the horizon to publish now; nil while the published one holds. Only what is published asks for its context.
+    mutating func update(
+        _ encoder: PublicationEncoder, _ keys: HorizonKeys, context: () -> EventContext
+    ) -> OutgoingMessage? {
+        guard keys.isEnabled, encoder.sighting != nil else { return nil }
         let now = Self.basis(encoder, keys)
-        guard now == basis else { return basis != nil || now.edge != nil }
-        guard let road = Self.road(encoder) else { return false }
-        return abs(road.offset - offset) >= keys.updateDistance
-    }
-
-    /// Returns the message of the horizon now.
-    mutating func message(
-        _ encoder: PublicationEncoder, _ keys: HorizonKeys, _ context: EventContext
-    ) -> NavMessages.Horizon {
-        let now = Self.basis(encoder, keys)
-        let place = Self.road(encoder)?.offset ?? 0
+        let place = Self.road(encoder)?.offset
         if now != basis {
+            guard basis != nil || now.edge != nil else { return nil }
             // It reaches as far ahead at the end of the edge as at its beginning.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
             horizon = Self.horizon(encoder, extent)
-        } else if horizon != nil {
+        } else {
+            guard let place, abs(place - offset) >= keys.updateDistance else { return nil }
             horizon?.offset = place
         }
-        (basis, offset) = (now, place)
-        return NavMessages.Horizon(horizon, context: context, mapVersion: encoder.map.graph.mapVersion)
+        (basis, offset) = (now, place ?? 0)
+        let origin = context()
+        let message = NavMessages.Horizon(horizon, context: origin, mapVersion: encoder.map.graph.mapVersion)
+        return OutgoingMessage(Topics.horizon, origin.stamp, message)
     }
 
     /// Metres to the end of the edge.

@@ -38,8 +38,9 @@ package struct HorizonKeys: Sendable, Hashable {
         var extent = extent
         if let length = request.lengthM {
             guard Self.lengths.contains(length) else {
+                let (least, most) = (Int(Self.lengths.lowerBound), Int(Self.lengths.upperBound))
                 throw RouteFailure(
-                    code: .invalidRequest, message: "length_m: \(length) is not within 50 ... 20000 m")
+                    code: .invalidRequest, message: "length_m: \(length) is not within \(least) ... \(most) m")
             }
             extent.length = length
         }
