@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-package import NavGeo
-package import NavKit
+import NavGeo
+import NavKit
 
 /// A descriptor that bytes arrive on: a socket or a serial device. It closes with its owner.
 final class ByteStream {

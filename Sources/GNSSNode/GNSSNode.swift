@@ -1,9 +1,9 @@
-package import NavBus
-package import NavGNSS
-package import NavGeo
+import NavBus
+import NavGNSS
+import NavGeo
 package import NavKit
-package import NavMessages
-package import NavRecording
+import NavMessages
+import NavRecording
 
 /// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
 package final class GNSSNode: Node {

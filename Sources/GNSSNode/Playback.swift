@@ -1,5 +1,5 @@
-package import NavKit
-package import NavMessages
+import NavKit
+import NavMessages
 
 /// The schedule of a file's fixes: from the first subscriber on, at the pace of their stamps. It knows no clock.
 package struct Playback {

@@ -1,8 +1,8 @@
 import Foundation
-package import NavBus
+import NavBus
 package import NavGNSS
-package import NavKit
-package import NavMessages
+import NavKit
+import NavMessages
 import Synchronization
 
 /// Reads a receiver on a thread of its own, again and again, and leaves its fixes for the node's loop, which it wakes.

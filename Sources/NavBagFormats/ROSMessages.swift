@@ -1,4 +1,4 @@
-package import NavBag
+import NavBag
 
 /// The encoding of ROS messages: CDR of either byte order (ROS 2), or ROS 1's packed form.
 package enum ROSEncoding: Sendable, Equatable {

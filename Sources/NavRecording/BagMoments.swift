@@ -1,5 +1,5 @@
 import NavKit
-package import NavBag
+import NavBag
 
 /// A bag's messages, cut into what belongs to one moment.
 ///

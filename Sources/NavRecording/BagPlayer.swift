@@ -1,8 +1,8 @@
-package import NavBag
+import NavBag
 package import NavBus
-package import NavGeo
+import NavGeo
 package import NavKit
-package import NavMessages
+import NavMessages
 
 /// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
 package final class BagPlayer {

@@ -1,8 +1,8 @@
 import Foundation
-package import NavBag
+import NavBag
 package import NavBus
 import NavConfig
-package import NavGeo
+import NavGeo
 package import NavKit
 package import NavMessages
 

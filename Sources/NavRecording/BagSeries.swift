@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-package import NavBag
+import NavBag
 
 /// The files of a recording: `drive.mcap`, then `drive_1.mcap`, `drive_2.mcap`, and so on.
 ///

@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
-package import NavBag
-package import NavBus
-package import NavKit
-package import NavMessages
+import NavBag
+import NavBus
+import NavKit
+import NavMessages
 import Synchronization
 
 /// Writes a recording on a thread of its own, so that a slow disk never holds the bus up.

@@ -1,6 +1,6 @@
-package import NavBag
-package import NavConfig
-package import NavGNSS
+import NavBag
+import NavConfig
+import NavGNSS
 package import NavKit
 package import NavMessages
 

@@ -1,8 +1,8 @@
-package import NavBag
+import NavBag
 package import NavKit
-package import NavMessages
+import NavMessages
 package import NavVerdict
-package import NavigationNode
+import NavigationNode
 
 /// The difference of the drives of two bags, event by event: the same drive before and after a change, for example.
 ///

@@ -1,9 +1,9 @@
 import NavWire
 import DequeModule
-package import NavGeo
-package import NavMessages
-package import NavNavigator
-package import NavRouting
+import NavGeo
+import NavMessages
+import NavNavigator
+import NavRouting
 
 /// Answers the core's questions as the owner's policy did when the drive was recorded.
 ///

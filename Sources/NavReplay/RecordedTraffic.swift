@@ -1,5 +1,5 @@
 package import NavBag
-package import NavMessages
+import NavMessages
 package import NavWire
 
 extension TrafficUpdate {

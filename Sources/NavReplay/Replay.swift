@@ -1,14 +1,14 @@
 import DequeModule
 import NavKit
 package import NavBag
-package import NavGeo
-package import NavMap
+import NavGeo
+import NavMap
 package import NavMessages
 package import NavNavigator
 import NavPositioning
 package import NavRecording
-package import NavRouting
-package import NavWire
+import NavRouting
+import NavWire
 package import NavigationNode
 
 /// The receiver of what a replay takes in and says.

@@ -1,5 +1,5 @@
 public import NavGeo
-public import NavMatching
+import NavMatching
 public import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.

@@ -1,7 +1,7 @@
-package import NavGeo
-package import NavGuidance
+import NavGeo
+import NavGuidance
 package import NavMap
-package import NavMatching
+import NavMatching
 package import NavMessages
 package import NavNavigator
 package import NavPositioning

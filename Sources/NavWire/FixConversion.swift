@@ -1,4 +1,4 @@
-package import NavGeo
+import NavGeo
 package import NavMatching
 package import NavMessages
 

@@ -1,4 +1,4 @@
-package import NavGeo
+import NavGeo
 package import NavGuidance
 package import NavMessages
 package import NavNavigator

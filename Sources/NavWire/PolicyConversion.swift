@@ -1,6 +1,6 @@
 package import NavGeo
 package import NavGuidance
-package import NavMatching
+import NavMatching
 package import NavMessages
 package import NavNavigator
 import NavPositioning

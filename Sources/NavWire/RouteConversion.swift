@@ -1,6 +1,6 @@
 package import NavGeo
 package import NavGuidance
-package import NavMap
+import NavMap
 package import NavMessages
 package import NavNavigator
 package import NavRouting

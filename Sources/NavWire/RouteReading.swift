@@ -1,9 +1,9 @@
-package import NavGeo
+import NavGeo
 package import NavGuidance
-package import NavMatching
+import NavMatching
 package import NavMessages
 package import NavNavigator
-package import NavRouting
+import NavRouting
 
 extension RoutePlan {
     /// A route that came in a message, put on this map: it need not be of this map's version, nor of this node.

@@ -1,4 +1,4 @@
-package import NavMap
+import NavMap
 package import NavMessages
 package import NavNavigator
 package import NavRouting

@@ -1,7 +1,7 @@
 package import NavGeo
 package import NavMessages
 package import NavNavigator
-package import NavRouting
+import NavRouting
 
 extension NavMessages.RoutePreview {
     /// The message of routes to choose from.

@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import Foundation
 import NavBag
 import NavBagFormats
@@ -115,8 +115,9 @@ struct BagConvert: ParsableCommand {
     }
 
     private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
-        FileManager.default.createFile(atPath: file.partial, contents: nil)
-        guard let handle = FileHandle(forWritingAtPath: file.partial) else {
+        guard FileManager.default.createFile(atPath: file.partial, contents: nil),
+            let handle = FileHandle(forWritingAtPath: file.partial)
+        else {
             throw NodeError(.system, "cannot write '\(file.partial)'")
         }
         defer { try? handle.close() }

@@ -1,5 +1,5 @@
 internal import DequeModule
-package import NavBus
+import NavBus
 
 /// The services of an ``InProcessBus``: the same client and server, joined by bounded pipes instead of sockets.
 final class InProcessServices {

@@ -1,4 +1,4 @@
-package import NavBag
+import NavBag
 
 /// A message of a bag with its payload as it was recorded.
 package struct RecordedMessage: Equatable {

@@ -1,4 +1,4 @@
-public import NavMap
+package import NavMap
 
 /// Interprets the tags of nodes on roads.
 public enum NodeTags {

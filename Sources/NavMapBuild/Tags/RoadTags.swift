@@ -1,4 +1,4 @@
-public import NavMap
+import NavMap
 
 /// Interprets the tags of ways: a pure function of them.
 public enum RoadTags {

@@ -1,5 +1,5 @@
 public import NavMap
-public import NavRouting
+import NavRouting
 
 /// A trip as it is kept outside of the core, so that it outlives the process.
 ///

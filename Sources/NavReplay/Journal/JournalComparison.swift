@@ -1,8 +1,8 @@
 import DequeModule
 import Foundation
-package import NavBag
-package import NavMessages
-package import NavigationNode
+import NavBag
+import NavMessages
+import NavigationNode
 
 /// Lays what was recorded beside what is said now, topic by topic.
 struct JournalComparison {

@@ -1,12 +1,12 @@
 import NavWire
-package import NavConfig
-package import NavGeo
-package import NavKit
-package import NavMap
-package import NavMessages
-package import NavNavigator
-package import NavRouting
-package import NavigationNode
+import NavConfig
+import NavGeo
+import NavKit
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+import NavigationNode
 
 /// Executes the events of one run of the node, as its journal has them.
 struct JournalExecution {

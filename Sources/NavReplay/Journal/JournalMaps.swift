@@ -1,12 +1,12 @@
-package import NavBag
-package import NavGeo
-package import NavKit
-package import NavMap
-package import NavMessages
-package import NavNavigator
-package import NavRouting
-package import NavWire
-package import NavigationNode
+import NavBag
+import NavGeo
+import NavKit
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+import NavWire
+import NavigationNode
 
 /// Makes the maps of a recorded run again, by their numbers.
 struct JournalMaps {

@@ -1,12 +1,12 @@
 package import NavBag
-package import NavGeo
+import NavGeo
 package import NavKit
-package import NavMap
-package import NavMessages
-package import NavNavigator
+import NavMap
+import NavMessages
+import NavNavigator
 package import NavRecording
-package import NavRouting
-package import NavigationNode
+import NavRouting
+import NavigationNode
 
 /// Executes the journal of a recorded drive again, in this process, and compares all that the core says with the recording.
 ///

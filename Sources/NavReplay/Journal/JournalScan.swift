@@ -1,11 +1,11 @@
 import NavWire
 import NavRecording
-package import NavBag
-package import NavGeo
-package import NavKit
-package import NavMap
-package import NavMessages
-package import NavigationNode
+import NavBag
+import NavGeo
+import NavKit
+import NavMap
+import NavMessages
+import NavigationNode
 
 /// An overview of a bag's journal: the runs of the node in it, and the maps that came into force in each.
 ///

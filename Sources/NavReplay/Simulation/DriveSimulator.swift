@@ -1,14 +1,14 @@
 import NavPositioning
 import NavigationNode
 import NavWire
-package import NavBag
+import NavBag
 package import NavGeo
 package import NavKit
-package import NavMap
-package import NavMatching
-package import NavMessages
-package import NavNavigator
-package import NavRecording
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavRecording
 package import NavRouting
 package import NavSimulation
 

@@ -1,5 +1,5 @@
 import NavDigest
-package import NavGeo
+import NavGeo
 package import NavHTTP
 package import NavTileCache
 

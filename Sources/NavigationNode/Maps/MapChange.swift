@@ -1,5 +1,5 @@
 package import NavGeo
-package import NavMap
+import NavMap
 package import NavMessages
 package import NavNavigator
 

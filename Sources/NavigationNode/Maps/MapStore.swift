@@ -2,7 +2,7 @@ import Foundation
 package import NavGeo
 package import NavMap
 package import NavNavigator
-package import NavRouting
+import NavRouting
 package import NavWire
 import Synchronization
 

@@ -1,13 +1,13 @@
 import NavKit
 import Foundation
 import Glibc
-package import NavBus
-package import NavGeo
-package import NavMap
-package import NavMessages
-package import NavNavigator
-package import NavRouting
-package import NavWire
+import NavBus
+import NavGeo
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+import NavWire
 import Synchronization
 
 /// Makes the next map on a thread of its own, at lower priority: neither progress nor a search for a route waits for new

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-package import NavConfig
-package import NavDigest
+import NavConfig
+import NavDigest
 package import NavKit
 package import NavMap
 import Synchronization

@@ -1,4 +1,4 @@
-package import NavConfig
+import NavConfig
 package import NavKit
 package import NavRouting
 package import NavWire

@@ -1,4 +1,4 @@
-package import NavMatching
+import NavMatching
 
 enum FixTypeName {
     private static let names: [(type: FixType, name: String)] = [

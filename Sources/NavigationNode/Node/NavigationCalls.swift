@@ -1,10 +1,10 @@
 import NavWire
-package import NavBus
-package import NavGeo
-package import NavKit
-package import NavMessages
-package import NavNavigator
-package import NavRouting
+import NavBus
+import NavGeo
+import NavKit
+import NavMessages
+import NavNavigator
+import NavRouting
 
 /// Calls of the Navigation service that wait for the core's answer.
 ///

@@ -1,6 +1,6 @@
 import NavKit
 package import NavConfig
-package import NavDirections
+import NavDirections
 package import NavGeo
 import NavGuidance
 package import NavMap

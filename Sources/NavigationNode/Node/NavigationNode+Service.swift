@@ -1,10 +1,10 @@
 import NavWire
-package import NavBus
-package import NavGeo
+import NavBus
+import NavGeo
 package import NavKit
 package import NavMessages
-package import NavNavigator
-package import NavRouting
+import NavNavigator
+import NavRouting
 
 /// The Navigation service: each method is a command to the core, and its answer that of the core.
 extension NavigationNode: NavigationServiceProvider {

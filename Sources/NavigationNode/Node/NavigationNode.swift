@@ -1,13 +1,13 @@
 import Foundation
-package import NavBus
-package import NavDirections
-package import NavGeo
+import NavBus
+import NavDirections
+import NavGeo
 package import NavKit
-package import NavMap
+import NavMap
 package import NavMessages
-package import NavNavigator
-package import NavRouting
-package import NavWire
+import NavNavigator
+import NavRouting
+import NavWire
 
 /// The navigation node: GNSS fixes from the bus in, progress, instructions, reroutes and arrival out.
 package final class NavigationNode: Node {

@@ -1,14 +1,14 @@
 import NavPositioning
 import NavWire
-package import NavConfig
+import NavConfig
 package import NavGeo
-package import NavGuidance
-package import NavKit
+import NavGuidance
+import NavKit
 package import NavMap
-package import NavMatching
+import NavMatching
 package import NavMessages
 package import NavNavigator
-package import NavRouting
+import NavRouting
 
 package struct OutgoingMessage: Sendable {
     /// The topic's row of the catalogue.
@@ -393,10 +393,8 @@ package final class NavigationSession {
                 ]
             }
         }
-        guard horizon.isDue(encoder, configuration.horizon) else { return }
-        let context = navigator.countEvent(after: event)
-        let message = horizon.message(encoder, configuration.horizon, context)
-        outcome.messages.append(OutgoingMessage(Topics.horizon, context.stamp, message))
+        let message = horizon.update(encoder, configuration.horizon) { navigator.countEvent(after: event) }
+        if let message { outcome.messages.append(message) }
     }
 
     /// Returns the electronic horizon at the last position, as it is asked for.

@@ -1,10 +1,10 @@
 import NavWire
-package import NavBus
-package import NavGeo
-package import NavKit
-package import NavMessages
-package import NavNavigator
-package import NavRouting
+import NavBus
+import NavGeo
+import NavKit
+import NavMessages
+import NavNavigator
+import NavRouting
 
 /// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
 ///

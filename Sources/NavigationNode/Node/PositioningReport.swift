@@ -1,9 +1,9 @@
 package import NavPositioning
 import NavWire
 package import NavKit
-package import NavMatching
+import NavMatching
 package import NavMessages
-package import NavNavigator
+import NavNavigator
 
 /// A report of positioning and its input, for the health of the node.
 package struct PositioningReport: Sendable {

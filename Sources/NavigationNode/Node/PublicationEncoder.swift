@@ -1,13 +1,13 @@
 import NavKit
-package import NavGeo
-package import NavGuidance
-package import NavMap
-package import NavMatching
-package import NavMessages
-package import NavNavigator
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
 import NavPositioning
-package import NavRouting
-package import NavWire
+import NavRouting
+import NavWire
 
 /// Puts what the core says into messages, and keeps of them what answers to calls and policy questions repeat.
 struct PublicationEncoder {

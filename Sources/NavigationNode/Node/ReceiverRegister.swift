@@ -1,7 +1,7 @@
 import NavPositioning
 import NavWire
-package import NavGeo
-package import NavMatching
+import NavGeo
+import NavMatching
 package import NavMessages
 
 /// The receivers that fixes come from: their names, their numbers for the core, when each was heard, and which one is used.

@@ -1,10 +1,10 @@
 import NavWire
-package import NavGeo
-package import NavMap
-package import NavMessages
-package import NavNavigator
-package import NavRouting
-package import NavTileCache
+import NavGeo
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+import NavTileCache
 
 /// The question which tiles a way needs and which of them are missing.
 struct CoverageSurvey: Sendable {

@@ -1,5 +1,5 @@
 package import NavKit
-package import NavMap
+import NavMap
 package import NavNavigator
 package import NavRouting
 

@@ -1,8 +1,8 @@
 package import NavDirections
-package import NavGuidance
-package import NavGeo
-package import NavMap
-package import NavMatching
+import NavGuidance
+import NavGeo
+import NavMap
+import NavMatching
 package import NavNavigator
 package import NavRouting
 

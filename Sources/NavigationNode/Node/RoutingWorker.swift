@@ -1,6 +1,6 @@
 import Foundation
-package import NavBus
-package import NavNavigator
+import NavBus
+import NavNavigator
 import Synchronization
 
 /// Finds routes on a thread of its own, so that progress never waits for a route.

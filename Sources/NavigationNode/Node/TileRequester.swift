@@ -1,8 +1,8 @@
 import NavWire
-package import NavBus
-package import NavKit
-package import NavMap
-package import NavMessages
+import NavBus
+import NavKit
+import NavMap
+import NavMessages
 
 /// Asks the tile cache for road tiles that a route needs; they come into the directory that the node looks at.
 ///

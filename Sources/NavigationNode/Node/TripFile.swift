@@ -1,9 +1,9 @@
 import Foundation
 package import NavBus
-package import NavDigest
+import NavDigest
 package import NavKit
 package import NavMessages
-package import NavStorage
+import NavStorage
 import Synchronization
 
 /// The file in which a trip outlives its node.

@@ -1,7 +1,7 @@
 import NavKit
-package import NavConfig
-package import NavGeo
-package import NavNavigator
+import NavConfig
+import NavGeo
+import NavNavigator
 
 /// The keys of reroutes, faster routes, alternatives, refresh and policy.
 extension NavigationConfiguration {
