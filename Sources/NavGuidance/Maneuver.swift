@@ -103,7 +103,7 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
 }
 
 extension Maneuver {
-    /// What ``exitName`` says, place by place: `Avintes / Campo` has two.
+    /// The places that ``exitName`` names: `Avintes / Campo` names two.
     var exitPlaces: [String] {
         exitName.split { $0 == "/" || $0 == ";" }.map { String(trimmed($0)) }.filter { !$0.isEmpty }
     }
