@@ -107,12 +107,16 @@ public struct SpokenInstruction: Sendable, Equatable {
     public var id: InstructionID
     /// Metres from where it is said to the maneuver.
     public var distance: Double
+    /// Metres to the maneuver at which it is due at the speed that is driven: it is said at the first position that is nearer.
+    public var triggerDistance: Double
     /// Plain text.
     public var text: String
     /// The same in Speech Synthesis Markup Language 1.1; empty for none.
     public var ssml: String
     /// The language of the texts as a BCP 47 tag; nil for that of the guidance.
     public var language: String?
+    /// Whether somebody asked for it, instead of the vehicle getting to its place.
+    public var isRepeat = false
 }
 
 /// An instruction that is due.
@@ -126,5 +130,11 @@ public enum Instruction: Sendable, Equatable {
         case .visual(let instruction): instruction.id
         case .spoken(let instruction): instruction.id
         }
+    }
+
+    /// Whether somebody asked for it.
+    public var isRepeat: Bool {
+        if case .spoken(let instruction) = self { return instruction.isRepeat }
+        return false
     }
 }

@@ -63,9 +63,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         offset: Double, speed reported: Double?, leg: Int? = nil, at stamp: Timestamp? = nil
     ) -> [Instruction] {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return [] }
-        let speed =
-            reported.flatMap { $0.isFinite && $0 >= 0 ? min($0, 100) : nil }
-            ?? guidance.announcements[located].expectedSpeed
+        let speed = speed(reported, on: located)
         pass(to: offset, speed, at: stamp)
         var due: [Instruction] = []
         // At a stop the arrival itself is the last thing to tell of the step before it.
@@ -92,9 +90,47 @@ public struct InstructionTrigger: Sendable, Equatable {
         let step = guidance.legs[leg].upperBound - 2
         guard !given[step].contains(.now) else { return [] }
         var due: [Instruction] = []
-        if let spoken = tellNow(step, 0, 0, isLast: true) { due.append(.spoken(spoken)) }
+        let plan = guidance.announcements[step]
+        if let spoken = tellNow(step, 0, leads(plan, plan.expectedSpeed)) { due.append(.spoken(spoken)) }
         showBanner(step + 1, &due)
         return due
+    }
+
+    /// Returns the words of the next maneuver for somebody who asks to hear them, with the distance that is left; nil where none follows
+    /// on the leg.
+    ///
+    /// An announcement that would say the same within a few seconds is then left out.
+    ///
+    /// - Parameters:
+    ///   - offset: metres from the route's start.
+    ///   - speed: m/s; nil, negative or not finite is unknown and counts as the speed expected on the road.
+    ///   - leg: the leg that the vehicle is on; nil goes by the offset alone.
+    public mutating func repeated(offset: Double, speed reported: Double?, leg: Int? = nil) -> SpokenInstruction? {
+        guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }
+        let rest = located..<guidance.legs[guidance.steps[located].leg].upperBound
+        guard let step = rest.first(where: { guidance.announcements[$0].now != nil }) else { return nil }
+        let plan = guidance.announcements[step]
+        let remaining = max(plan.maneuverOffset - offset, 0)
+        let leads = leads(plan, speed(reported, on: located))
+        let maneuver = guidance.steps[step + 1].maneuver
+        // An arrival is not told before its time.
+        let isAtHand = remaining <= leads.now && (maneuver.type != .arrive || given[step].contains(.now))
+        let kind: InstructionID.Kind =
+            switch remaining {
+            case ...leads.now: .now
+            case ...(leads.near ?? 0): .near
+            case ...(leads.prepare ?? 0): .prepare
+            default: .far
+            }
+        let text = guidance.text(step)
+        var sentence = text.body(maneuver, atHand: isAtHand)
+        if !isAtHand || remaining > plan.unambiguousDistance + 1 { sentence = text.inDistance(remaining, sentence) }
+        if kind == .now || kind == .near {
+            sentence = withFollowing(sentence, step, limit: guidance.options.timing.longestAnnouncement)
+        }
+        var spoken = said(sentence, step, kind, remaining, due: remaining)
+        spoken.isRepeat = true
+        return spoken
     }
 
     /// The banner that belongs to a place, given or not; nil for that of an arrival whose words were not given.
@@ -117,6 +153,28 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     // MARK: Speech
 
+    /// The distances to a maneuver at which its announcements are due, metres.
+    private struct Leads {
+        var far, prepare, near: Double?
+        var now: Double
+        /// The distance at which the next update would be too late.
+        var latest: Double
+    }
+
+    private func leads(_ plan: StepAnnouncements, _ speed: Double) -> Leads {
+        let latest = guidance.options.timing.latest * speed + stride
+        let now = min(plan.now?.distance(speed: speed) ?? 0, max(plan.unambiguousDistance, latest))
+        let near = plan.near.map { max($0.distance(speed: speed), now) }
+        let prepare = plan.prepare.map { max($0.distance(speed: speed), near ?? now) }
+        let far = plan.far.map { max($0.distance(speed: speed), prepare ?? now) }
+        return Leads(far: far, prepare: prepare, near: near, now: now, latest: latest)
+    }
+
+    /// The speed that counts on a step, m/s.
+    private func speed(_ reported: Double?, on step: Int) -> Double {
+        reported.flatMap { $0.isFinite && $0 >= 0 ? min($0, 100) : nil } ?? guidance.announcements[step].expectedSpeed
+    }
+
     private mutating func pass(to offset: Double, _ speed: Double, at stamp: Timestamp?) {
         let moved = max(offset - (lastOffset ?? offset), 0)
         let seconds: Double
@@ -132,26 +190,26 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     private mutating func speak(_ step: Int, _ offset: Double, _ speed: Double) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
-        guard let nowLead = plan.now, !given[step].contains(.now) else { return nil }
+        guard plan.now != nil, !given[step].contains(.now) else { return nil }
         let remaining = max(plan.maneuverOffset - offset, 0)
-        // The next update would be too late.
-        let latest = guidance.options.timing.latest * speed + stride
-        let now = min(nowLead.distance(speed: speed), max(plan.unambiguousDistance, latest))
-        let near = plan.near.map { max($0.distance(speed: speed), now) }
-        let prepare = plan.prepare.map { max($0.distance(speed: speed), near ?? now) }
-        let far = plan.far.map { max($0.distance(speed: speed), prepare ?? now) }
+        let leads = leads(plan, speed)
+        let now = leads.now
 
-        if let departure = depart(step, offset, near: near ?? now, remaining) { return departure }
-        if remaining <= now { return tellNow(step, remaining, speed, isLast: remaining <= latest) }
+        if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
+        if remaining <= now { return tellNow(step, remaining, leads) }
         // While the last words are still spoken, or the maneuver behind is still being driven, all else waits.
         guard clock >= spokenUntil,
             offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
-        if let near, remaining <= near { return tellAhead(step, .near, remaining, speed, until: now) }
-        if let prepare, remaining <= prepare {
-            return tellAhead(step, .prepare, remaining, speed, until: near ?? now)
+        if let near = leads.near, remaining <= near {
+            return tellAhead(step, .near, remaining, speed, due: near, until: now)
         }
-        if let far, remaining <= far { return tellAhead(step, .far, remaining, speed, until: prepare ?? now) }
+        if let prepare = leads.prepare, remaining <= prepare {
+            return tellAhead(step, .prepare, remaining, speed, due: prepare, until: leads.near ?? now)
+        }
+        if let far = leads.far, remaining <= far {
+            return tellAhead(step, .far, remaining, speed, due: far, until: leads.prepare ?? now)
+        }
         return tellToContinue(step, remaining)
     }
 
@@ -169,11 +227,10 @@ public struct InstructionTrigger: Sendable, Equatable {
             sentence = text.chained(sentence, text.body(guidance.steps[step + 1].maneuver, atHand: false))
             noteChained(step)
         }
-        return said(sentence, step, .depart, remaining)
+        return said(sentence, step, .depart, remaining, due: max(length(of: step), remaining))
     }
 
-    private mutating func tellNow(_ step: Int, _ remaining: Double, _ speed: Double, isLast: Bool) -> SpokenInstruction?
-    {
+    private mutating func tellNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         if isArrival {
@@ -182,7 +239,7 @@ public struct InstructionTrigger: Sendable, Equatable {
             // Just told. Told again once that is a while ago, or when there is more to tell.
             let tellsMore = plan.isChained && !given[step + 1].contains(.chained)
             if !tellsMore {
-                guard isLast else { return nil }
+                guard remaining <= leads.latest else { return nil }
                 if given[step].contains(.chained) {
                     given[step].insert(.now)
                     return nil
@@ -195,11 +252,13 @@ public struct InstructionTrigger: Sendable, Equatable {
         // The distance tells it from a road before it that it could be taken for.
         let isAmbiguous = remaining > plan.unambiguousDistance + 1
         return said(
-            withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining)
+            withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining,
+            due: leads.now)
     }
 
     private mutating func tellAhead(
-        _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, _ speed: Double, until next: Double
+        _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, _ speed: Double, due lead: Double,
+        until next: Double
     ) -> SpokenInstruction? {
         let (own, dropped): (Given, Given) =
             switch kind {
@@ -219,7 +278,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard remaining - next >= room * speed || speed == 0 else { return nil }
         if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
-        return said(sentence, step, kind, remaining)
+        return said(sentence, step, kind, remaining, due: lead)
     }
 
     private mutating func tellToContinue(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
@@ -228,7 +287,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         else { return nil }
         given[step].formUnion(.opening)
         let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)
-        return said(sentence, step, .continue, remaining)
+        return said(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
     }
 
     /// Adds the maneuvers after the next that follow closely; their own announcements but the last are then done.
@@ -247,6 +306,11 @@ public struct InstructionTrigger: Sendable, Equatable {
         return row
     }
 
+    /// The distance between the maneuvers at the beginning and at the end of a step, metres.
+    private func length(of step: Int) -> Double {
+        guidance.announcements[step].maneuverOffset - guidance.announcements[step].start
+    }
+
     /// Marks the maneuver at the end of `step` as announced together with the one before it.
     private mutating func noteChained(_ step: Int) {
         given[step].formUnion([.opening, .far, .prepare, .near, .chained])
@@ -254,7 +318,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     }
 
     private mutating func said(
-        _ sentence: Sentence, _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double
+        _ sentence: Sentence, _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, due lead: Double
     ) -> SpokenInstruction {
         let phrases = guidance.options.text.phrases
         let finished = guidance.options.text.finished(sentence)
@@ -262,6 +326,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         if kind != .depart, kind != .continue { spokenOf[step + 1] = clock }
         return SpokenInstruction(
             id: InstructionID(leg: guidance.steps[step].leg, step: guidance.steps[step].index, kind: kind),
-            distance: remaining, text: finished.text, ssml: finished.ssml(language: phrases.language))
+            distance: remaining, triggerDistance: lead, text: finished.text,
+            ssml: finished.ssml(language: phrases.language))
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 package import NIOCore
 import NIOPosix
 package import NavKit
@@ -61,7 +62,9 @@ package final class HTTPListener: Sendable {
             channel = try bootstrap.bind(host: listen.host, port: listen.port).wait()
         } catch {
             try? group.syncShutdownGracefully()
-            throw NodeError(.system, "cannot listen on \(text): \(error); is another program there?")
+            // An IOError's own text names the call in the library.
+            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            throw NodeError(.system, "cannot listen on \(text): \(reason); is another program there?")
         }
         (self.group, self.connections, isLoopback) = (group, connections, listen.isLoopback)
         let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host

@@ -56,13 +56,24 @@ public struct SchemaPool: Sendable {
         if case .unknown(let field) = resolve(path, of: fullName) { field } else { nil }
     }
 
-    /// Returns the names that the value at a path can have; nil where it is no enum.
-    package func valueNames(at path: FieldPath, of fullName: String) -> [String]? {
-        guard case .field(let field) = resolve(path, of: fullName), case .enumeration(let index) = field.kind else {
-            return nil
+    /// The values that a field can have.
+    package enum FieldValues {
+        case numbers, booleans
+        case names(EnumDeclaration)
+        /// Text, bytes, messages and lists, and the fields of types that are not known.
+        case others
+    }
+
+    /// Returns the values that there can be at a path.
+    package func values(at path: FieldPath, of fullName: String) -> FieldValues {
+        guard case .field(let field) = resolve(path, of: fullName) else { return .others }
+        if field.label == .repeated, case .member = path.steps.last { return .others }
+        switch field.kind {
+        case .enumeration(let index): return .names(enums[index])
+        case .bool: return .booleans
+        case .string, .bytes, .message, .group: return .others
+        default: return .numbers
         }
-        if field.label == .repeated, case .member = path.steps.last { return nil }
-        return enums[index].values.map(\.name)
     }
 
     /// Returns the enums of a type's fields and of those of the messages in it, `depth` deep.
@@ -227,6 +238,12 @@ public struct EnumDeclaration: Sendable {
     var numbers: [String: Int32] = [:]
 
     init(fullName: String) { self.fullName = fullName }
+
+    /// The names without what they have in common by convention: the enum's own name.
+    package var shortNames: [String] {
+        let prefix = values.first { $0.name.hasSuffix("UNSPECIFIED") }?.name.dropLast("UNSPECIFIED".count) ?? ""
+        return values.map { $0.name.hasPrefix(prefix) ? String($0.name.dropFirst(prefix.count)) : $0.name }
+    }
 
     /// The number of a value by its name, or by the end of it that no other value's name has; nil where there is none.
     func number(named name: String) -> Int32? {

@@ -260,6 +260,17 @@ public struct Positioning: Sendable {
         VehiclePosition(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
     }
 
+    /// Returns what places the fixes of a simulated drive on the roads; it knows nothing of where the vehicle was.
+    ///
+    /// - Parameter factor: the speed as a multiple of that of a vehicle. Beyond 1, fixes may be as much farther apart.
+    public func simulation(speedFactor factor: Double) -> Positioning {
+        var (simulation, config) = (self, matcher.config)
+        config.maximumSpeed *= max(factor, 1)
+        simulation.matcher = StreamingMatcher(metric: metric, config: config, recordsPath: isTracing)
+        _ = simulation.startOver()
+        return simulation
+    }
+
     /// Forgets where the vehicle was, before and after a drive that is none of its own.
     public mutating func startOver() -> [Effect] {
         var effects: [Effect] = []

@@ -20,7 +20,7 @@ extension Drive {
             Drive.backwardSpeed / Drive.backwardAcceleration, (distance / Drive.backwardAcceleration).squareRoot())
         let speed = Drive.backwardAcceleration * ramp
         let moving = distance / speed + ramp
-        // Whole seconds: the drive keeps to the beat of any whole rate.
+        // Whole seconds: fixes of any whole rate fall on it.
         let duration = (moving + Drive.pause).rounded(.up)
         var states: [DriveState] = []
         for sample in 0..<Int((duration * rate).rounded(.up)) {

@@ -165,6 +165,12 @@ extension RouteOrder {
             throw RouteFailure(
                 code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: ask in parts")
         }
+        for (index, waypoint) in ([request.origin].compactMap { $0 } + request.waypoints).enumerated() {
+            let name = request.origin == nil ? "waypoint \(index)" : index == 0 ? "the origin" : "waypoint \(index - 1)"
+            if let fault = waypoint.faultOfCourse {
+                throw RouteFailure(code: .invalidRequest, message: "\(name): \(fault)")
+            }
+        }
         var origin: NavRouting.Waypoint?
         if let given = request.origin {
             guard let place = NavRouting.Waypoint(given) else {
@@ -274,11 +280,23 @@ extension NavigatorCommand {
         case .advanceLeg(let request): self = .advanceLeg(request.legIndex.map { Int($0) })
         case .skipWaypoint(let request): self = .skipWaypoint(request.waypointIndex.map { Int($0) })
         case .refreshRoute: self = .refreshRoute
+        case .repeatInstruction: self = .repeatInstruction
         case .resumeTrip(let trip):
             self = .resume(
                 try TripSnapshot(trip, node: vehicle, minutesAheadOfUTC: offset, on: map, route: route))
         case .getHorizon:
             throw RouteFailure(code: .internal, message: "the electronic horizon is no command: it is read")
         }
+    }
+}
+
+extension NavMessages.Waypoint {
+    /// Why the course that a client asks for is none; nil when it is one, and without a course.
+    fileprivate var faultOfCourse: String? {
+        if let course, !(0..<2 * .pi).contains(course) { return "course is not within 0 ..< 2π rad" }
+        if let tolerance = courseToleranceRad, !(0...Double.pi).contains(tolerance) {
+            return "course_tolerance_rad is not within 0 ... π"
+        }
+        return nil
     }
 }

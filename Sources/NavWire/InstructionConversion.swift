@@ -6,8 +6,14 @@ package import NavNavigator
 extension InstructionID {
     /// The number that names the instruction within its route on the bus: leg in the upper bits, then step, then kind; never 0.
     package var wire: UInt32 {
-        let kind = UInt32(InstructionID.Kind.allCases.firstIndex(of: self.kind) ?? 0) + 1
-        return UInt32(min(leg, 0xff)) << 24 | UInt32(min(step, 0xfffff)) << 4 | kind
+        wire(UInt32(InstructionID.Kind.allCases.firstIndex(of: kind) ?? 0) + 1)
+    }
+
+    /// As ``wire``, for the repeats of a maneuver's words.
+    fileprivate var wireOfRepeats: UInt32 { wire(0xf) }
+
+    private func wire(_ kind: UInt32) -> UInt32 {
+        UInt32(min(leg, 0xff)) << 24 | UInt32(min(step, 0xfffff)) << 4 | kind
     }
 }
 
@@ -144,14 +150,15 @@ extension NavMessages.SpokenInstruction {
         let step = guidance?.step(announcedBy: instruction.id)
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
-            causeSequence: context.cause, eventSequence: context.eventSequence, utteranceId: instruction.id.wire,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            utteranceId: instruction.isRepeat ? instruction.id.wireOfRepeats : instruction.id.wire,
             legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
             maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
             text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
             language: instruction.language ?? guidance?.options.text.phrases.language,
-            triggerDistanceM: instruction.distance,
+            triggerDistanceM: instruction.triggerDistance,
             distanceToManeuverM: distance,
-            durationToManeuverS: duration)
+            durationToManeuverS: duration, isRepeat: instruction.isRepeat ? true : nil)
     }
 }
 

@@ -55,11 +55,11 @@ extension SignalAlarm {
 }
 
 extension PositionSource {
-    package init(_ sighting: VehiclePosition) {
-        if sighting.prediction != nil {
+    package init(_ position: VehiclePosition) {
+        if position.prediction != nil {
             self = .predicted
         } else {
-            self = sighting.fix.type == .simulated ? .simulated : .measured
+            self = position.fix.type == .simulated ? .simulated : .measured
         }
     }
 }

@@ -6,31 +6,31 @@ package import NavNavigator
 package import NavPositioning
 
 extension NavMessages.MatchedPosition {
-    /// The message of a sighting.
+    /// Encodes the vehicle's position.
     ///
     /// - Parameter limit: the speed limit of its road; nil off road.
-    package init(_ sighting: VehiclePosition, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
-        let match = sighting.match
+    package init(_ position: VehiclePosition, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
+        let match = position.match
         let attributes = match.road.map { graph.attributes(of: $0.edge) }
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
-            raw: sighting.prediction == nil ? Pose(raw: sighting) : nil,
-            matched: match.road.map { Pose($0, sighting) } ?? (sighting.coordinate.isValid ? Pose(raw: sighting) : nil),
+            raw: position.prediction == nil ? Pose(raw: position) : nil,
+            matched: match.road.map { Pose($0, position) } ?? (position.coordinate.isValid ? Pose(raw: position) : nil),
             isOnRoad: match.road != nil, road: match.road.map { RoadPosition($0, graph: graph) },
-            alongSigmaM: match.road?.alongSigma ?? sighting.sigma,
-            crossSigmaM: match.road?.crossSigma ?? sighting.sigma,
+            alongSigmaM: match.road?.alongSigma ?? position.sigma,
+            crossSigmaM: match.road?.crossSigma ?? position.sigma,
             confidence: match.road == nil ? nil : match.confidence,
             offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
             candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
-            source: PositionSource(sighting), prediction: sighting.prediction.map { NavMessages.PredictionMethod($0) },
-            ageS: sighting.prediction == nil ? nil : sighting.age, isTeleport: match.isTeleport,
+            source: PositionSource(position), prediction: position.prediction.map { NavMessages.PredictionMethod($0) },
+            ageS: position.prediction == nil ? nil : position.age, isTeleport: match.isTeleport,
             roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
             roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
             roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },
             speedLimitMps: limit?.speed.map(Double.init), speedUnlimited: limit?.isUnlimited == true ? true : nil,
             inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion,
-            protectionLevelM: sighting.prediction == nil ? sighting.fix.protectionLevel : nil,
+            protectionLevelM: position.prediction == nil ? position.fix.protectionLevel : nil,
             limitSource: limit.map { LimitSource($0.source) })
     }
 }
@@ -51,18 +51,18 @@ extension Pose {
     }
 
     /// The receiver's pose, or that of the filter where there is none.
-    package init(raw sighting: VehiclePosition) {
-        let fix = sighting.fix
+    package init(raw position: VehiclePosition) {
+        let fix = position.fix
         self.init(
             latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, course: fix.course,
             speedMps: fix.speed, horizontalAccuracyM: fix.horizontalSigma, altitudeM: fix.altitude,
             heading: fix.heading)
     }
 
-    package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: VehiclePosition) {
+    package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ position: VehiclePosition) {
         self.init(
             latitude: road.coordinate.latitude, longitude: road.coordinate.longitude, course: road.bearing,
-            speedMps: sighting.speed, horizontalAccuracyM: road.alongSigma)
+            speedMps: position.speed, horizontalAccuracyM: road.alongSigma)
     }
 }
 

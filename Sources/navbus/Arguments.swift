@@ -33,8 +33,10 @@ extension LocalTime: ExpressibleByArgument {
                 numbers.append(0)
             }
         }
-        guard (1...31).contains(numbers[2]), numbers[3] < 24, numbers[4] < 60 else { return nil }
+        guard numbers[3] < 24, numbers[4] < 60 else { return nil }
         self.init(year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4])
+        // A day that its month does not have would be one of the next.
+        guard monthAndDay == (numbers[1], numbers[2]) else { return nil }
     }
 }
 

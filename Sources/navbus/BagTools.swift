@@ -259,7 +259,7 @@ struct BagCat: ParsableCommand {
             throw ValidationError("--field \(field): give a path such as legs[0].distance_m")
         }
         if let filter, FieldCondition(filter) == nil {
-            throw ValidationError("--filter \(filter): give a path, one of = != < <= > >=, and a value")
+            throw ValidationError("--filter \(filter): \(FieldCondition.form)")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
     }

@@ -37,7 +37,8 @@ struct MapBuild: ParsableCommand {
         if let country, country.utf8.count != 2 || !country.utf8.allSatisfy({ $0 >= 65 && $0 <= 90 }) {
             throw ValidationError("--country must be two upper-case letters, such as PT")
         }
-        if let country, !Locale.Region(country).isISORegion {
+        // ZZ is ISO's own code for no country.
+        if let country, country == "ZZ" || !Locale.Region(country).isISORegion {
             throw ValidationError("--country \(country): no country has this code (ISO 3166-1)")
         }
     }

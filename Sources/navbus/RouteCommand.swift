@@ -75,7 +75,13 @@ struct RouteCommand: ParsableCommand {
         let profile = try vehicle.vehicle
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         var router = Router(graph: graph, model: CostModel(profile: profile), at: depart)
-        if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
+        if let traffic {
+            router = router.live(try TrafficFile(path: traffic).overlay)
+            if !(0..<graph.edgeCount).contains(where: { router.metric.liveDuration(of: EdgeIndex($0)) != nil }) {
+                StandardError.write(
+                    "warning: no speed of '\(traffic)' is that of a road of '\(tiles)': it changes nothing\n")
+            }
+        }
         if let batch {
             try RouteBatch(router: router, snapRadius: snapMaxM).run(batch)
             return

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NavGeo
+import NavKit
 import NavReplay
 import NavRouting
 import NavSimulation
@@ -108,6 +109,11 @@ struct SimulateCommand: ParsableCommand {
         plan.latency = latency
         let report = try DriveSimulator(router: router).run(plan, into: file.partial)
         try file.finish()
+        for span in outage where span.range.lowerBound >= report.duration {
+            let range = "\(span.range.lowerBound)-\(span.range.upperBound)"
+            StandardError.write(
+                "warning: --outage \(range) begins after the drive, which takes \(Int(report.duration)) s\n")
+        }
         if json {
             print(try navbus.json(report))
         } else {

@@ -93,7 +93,7 @@ struct TopicEcho: ParsableCommand {
             throw ValidationError("--field \(field): give a path such as legs[0].distance_m")
         }
         if let filter, FieldCondition(filter) == nil {
-            throw ValidationError("--filter \(filter): give a path, one of = != < <= > >=, and a value")
+            throw ValidationError("--filter \(filter): \(FieldCondition.form)")
         }
         if raw, pretty || field != nil || filter != nil {
             throw ValidationError("--raw cannot be combined with --pretty, --field or --filter")
@@ -171,15 +171,21 @@ struct TopicEcho: ParsableCommand {
     }
 }
 
-/// The types that the fields of `--field` and `--filter` were looked up in: a misspelt name is told, not answered with null.
+/// The types that the fields of `--field` and `--filter` were looked up in: a misspelt name or value is told, not answered with null.
 struct FieldCheck {
     private let paths: [FieldPath]
+    private let condition: FieldCondition?
     private var types: Set<String> = []
     private var isKnown = false
     /// The first name that no type so far has.
     private var unknown: SchemaPool.UnknownField?
+    /// Why the field of the condition cannot have the value that it is compared with.
+    private var mistake: String?
 
-    init(field: FieldPath?, condition: FieldCondition?) { paths = [field, condition?.path].compactMap { $0 } }
+    init(field: FieldPath?, condition: FieldCondition?) {
+        paths = [field, condition?.path].compactMap { $0 }
+        self.condition = condition
+    }
 
     /// Looks the fields up in the type of messages that come.
     mutating func note(_ type: String, in pool: SchemaPool) {
@@ -187,10 +193,12 @@ struct FieldCheck {
         let missing = paths.lazy.compactMap { pool.unknownField(in: $0, of: type) }.first
         isKnown = missing == nil
         unknown = unknown ?? missing
+        mistake = isKnown ? condition?.mistake(for: type, in: pool) : nil
     }
 
-    /// The error when messages have come and none of their types has the fields.
+    /// The error when messages have come and none of their types has the fields, or not such values of them.
     var error: NodeError? {
+        if let mistake { return NodeError(.usage, "--filter: \(mistake)") }
         guard !isKnown, let unknown else { return nil }
         let hint =
             nearestName(to: unknown.name, among: unknown.known).map { "did you mean '\($0)'?" }
@@ -201,7 +209,11 @@ struct FieldCheck {
 
 /// A comparison of a field with a value.
 struct FieldCondition {
+    /// The form of a condition, for error messages.
+    static let form = "give a path, one of = != < <= > >=, and a value (a number for the last four)"
+
     let path: FieldPath
+    private let field: String
     private let comparison: String
     private let value: String
 
@@ -209,12 +221,36 @@ struct FieldCondition {
     init?(_ text: String) {
         guard let start = text.firstIndex(where: { "=!<>".contains($0) }) else { return nil }
         let rest = text[start...]
-        guard let found = ["!=", "<=", ">=", "=", "<", ">"].first(where: { rest.hasPrefix($0) }),
-            let path = FieldPath(text[..<start].trimmingCharacters(in: .whitespaces))
+        field = text[..<start].trimmingCharacters(in: .whitespaces)
+        guard let found = ["==", "!=", "<=", ">=", "=", "<", ">"].first(where: { rest.hasPrefix($0) }),
+            let path = FieldPath(field)
         else { return nil }
         self.path = path
-        comparison = found
+        comparison = found == "==" ? "=" : found
         value = rest.dropFirst(found.count).trimmingCharacters(in: .whitespaces)
+        if let first = value.first, "=!<>".contains(first) { return nil }
+        if isOrder, Double(value) == nil { return nil }
+    }
+
+    /// Whether greater and lesser are told apart, which only numbers are.
+    private var isOrder: Bool { comparison != "=" && comparison != "!=" }
+
+    /// Why the field cannot have the value; nil when it can, and for a type that is not known.
+    func mistake(for type: String, in pool: SchemaPool) -> String? {
+        switch pool.values(at: path, of: type) {
+        case .numbers where Double(value) == nil: return "'\(field)' is a number, and '\(value)' is none"
+        case .booleans where value != "true" && value != "false": return "'\(field)' is true or false, not '\(value)'"
+        case .names where isOrder: return "'\(field)' is a name: compare it with = or !="
+        case .names(let names):
+            // A number is that of a value that the schema does not name.
+            if Int(value) != nil || names.values.contains(where: { $0.name == value || $0.name.hasSuffix("_" + value) })
+            {
+                return nil
+            }
+            let hint = nearestName(to: value, among: names.shortNames).map { ", did you mean '\($0)'?" } ?? ""
+            return "'\(field)' is never '\(value)'\(hint)"
+        default: return nil
+        }
     }
 
     /// Whether it holds; numbers compare as numbers, enums also without what their names begin with.

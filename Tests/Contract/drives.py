@@ -193,7 +193,7 @@ class Drives:
             "/nav/state", lambda state: state.position_source == 3, since, "a simulated position in the state"
         )
         self.stop()
-        for method, fields in (("Reroute", {}), ("RefreshRoute", {})):
+        for method, fields in (("Reroute", {}), ("RefreshRoute", {}), ("RepeatInstruction", {})):
             self.refused("", method, "WRONG_STATE", "", **fields)
         since = time.monotonic()
         self.call("Navigation.CalculateRoute", origin=origin, waypoints=[self.router.waypoint(FIELD)])
@@ -273,6 +273,11 @@ class Drives:
         since = self.traffic(*[(*segment, 3.0) for segment in ahead])
         bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "a refresh", 60)
         call("Navigation.RefreshRoute")
+        since = time.monotonic()
+        asked = call("Navigation.RepeatInstruction").instruction
+        said = bus.expect("/nav/instruction/spoken", lambda said: said.is_repeat, since, "the repeated instruction")
+        if said.text != asked.text or not said.text:
+            raise Failed(f"RepeatInstruction answers {asked.text!r}, and {said.text!r} is said")
         # The faster route around it.
         found = bus.expect("/nav/faster_route", lambda event: event.phase == 1, since, "a faster route", 60)
         if not found.faster_route_id or found.route.route_id != found.faster_route_id:

@@ -149,6 +149,10 @@ struct BadInputTests {
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart 2026-13-01T08:00", status: 2,
             says: ["'2026-13-01T08:00'", "--depart"]),
         Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart 2026-02-30T08:00", status: 2,
+            says: ["'2026-02-30T08:00'", "--depart"]),
+        Mistake(call: "map build text --out o --country ZZ", status: 2, says: ["--country ZZ", "ISO 3166-1"]),
+        Mistake(
             call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --profile truck --height 0", status: 2,
             says: ["--height", "above 0"]),
         Mistake(call: "route --tiles TILES --batch missing.csv", status: 1, says: ["missing.csv"]),
@@ -368,6 +372,8 @@ struct BadInputTests {
         Mistake(call: "topic hz /no --duration=-1", status: 2, says: ["--duration"]),
         Mistake(call: "topic echo /no --field a[", status: 2, says: ["--field a["]),
         Mistake(call: "topic echo /no --filter a", status: 2, says: ["--filter a"]),
+        Mistake(call: "topic echo /no --filter a>>1", status: 2, says: ["--filter a>>1"]),
+        Mistake(call: "topic echo /no --filter a>fast", status: 2, says: ["--filter a>fast", "a number"]),
         Mistake(call: "topic echo /no --raw --pretty", status: 2, says: ["--raw"]),
         Mistake(call: "topic echo /no --descriptors missing", status: 1, says: ["missing", "protoc"]),
         Mistake(call: "topic echo /no --descriptors key.yaml", status: 1, says: ["key.yaml", "protobuf", "protoc"]),

@@ -92,6 +92,18 @@ struct BagToolTests {
                 let typo = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"] + arguments)
                 #expect(typo.status == 2 && typo.errors.contains("no field 'spede': did you mean"), "\(typo.errors)")
             }
+            // So is a value that the field cannot have.
+            for (condition, hint) in [
+                ("fix_type = RTK_FIXD", "did you mean 'RTK_FIXED'?"), ("speed = fast", "is a number"),
+                ("fix_type > 3", "compare it with = or !="),
+            ] {
+                let wrong = try await box.run(
+                    "navbus", ["bag", "cat", drive, "--topics", "/gnss/fix", "--filter", condition])
+                #expect(wrong.status == 2 && wrong.errors.contains(hint), "\(wrong.errors)")
+            }
+            let all = try await box.succeed(
+                "navbus", ["bag", "cat", drive, "--topics", "/gnss/fix", "--filter", "speed >= 0"])
+            #expect(all.outputLines.count == Town.fixCount)
         }
     }
 

@@ -442,7 +442,9 @@ class Run:
         low, high = self.scene.length_m
         for _ in range(40):
             goal = self.places.trip(self.rng, 0, low / 2, high)[-1]
-            if distance(goal, self.vehicle.place) > 900 and self.places.route([self.vehicle.place, goal]):
+            # By road, since the corners of a small map are less than that apart.
+            found = self.places.route([self.vehicle.place, goal])
+            if found and found["distance_m"] > 900:
                 self.points = [self.vehicle.place, goal]
                 self.set_route([goal])
                 return

@@ -51,10 +51,8 @@ final class RawConnection {
 
     init?(_ path: String) {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else {
-            close(descriptor)
-            return nil
-        }
+        // The descriptor is closed by deinit, which runs for an object that fails once it is complete.
+        guard withAddress(path, { connect(descriptor, $0, $1) }) == 0 else { return nil }
     }
 
     deinit { close(descriptor) }

@@ -111,7 +111,38 @@ struct HorizonTests {
         #expect(horizon.paths[0].probability == 1)
     }
 
-    @Test func aRoundaboutIsMarkedAndEndsAfterOneTurn() throws {
+    @Test func aRoundaboutIsLeftWhereMostLeaveIt() throws {
+        let map = try ASCIIMap(
+            """
+                  F
+                  |
+                  E
+                 / \\
+            A---B   C---D
+                 \\ /
+                  G
+                  |
+                  H
+            """,
+            ways: [
+                "AB": ["highway": "primary", "name": "Main Street"],
+                "CD": ["highway": "primary", "name": "Main Street"], "EF": ["highway": "residential"],
+                "GH": ["highway": "residential"], "BGCEB": ["highway": "primary", "junction": "roundabout"],
+            ])
+        let horizon = try Self.horizon(map, "A", "B", stubLength: 400)
+        let main = horizon.paths[0]
+        #expect(Self.letters(main, map) == ["AB", "BG", "GC", "CD"] && main.probability > 0.8)
+        // Who does not leave by the first exit has the others left, none of them behind the place of entry.
+        #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["GH"], ["CE", "EF"]])
+        #expect(abs(horizon.paths.reduce(0) { $0 + $1.probability } - 1) < 1e-6)
+        // A horizon that begins on the ring leaves it as well.
+        for (from, to): (Character, Character) in [("B", "G"), ("G", "C"), ("C", "E"), ("E", "B")] {
+            let path = Self.letters(try Self.horizon(map, from, to).paths[0], map)
+            #expect(["AB", "BA", "CD", "EF", "GH"].contains(path.last), "\(path)")
+        }
+    }
+
+    @Test func aRoundaboutWithoutAnExitIsMarkedAndEndsAfterOneTurn() throws {
         let map = try ASCIIMap(
             """
             A--B--C

@@ -64,6 +64,13 @@ struct InstructionTriggerTests {
         let told = drive(try longTown().guidance("ABC"), speed: speed, step: 1).spoken
         let near = try #require(told.first { $0.id.kind == .near && $0.id.step == 0 })
         #expect(near.distance <= distance && near.distance > distance - 2)
+        // With fixes farther apart it is said later, and is due where it was.
+        let late = try #require(
+            drive(try longTown().guidance("ABC"), speed: speed, step: 0.7 * speed).spoken.first {
+                $0.id.kind == .near && $0.id.step == 0
+            })
+        #expect(abs(late.triggerDistance - distance) < 1e-6 && abs(near.triggerDistance - distance) < 1e-6)
+        #expect(late.distance <= distance)
     }
 
     @Test("A fast road is told from further away, and how far it goes on after a maneuver")

@@ -38,7 +38,7 @@ struct CatalogueTests {
             "navbus.v1.Navigation": [
                 "CalculateRoute", "SelectPreview", "StartNavigation", "SetRoute", "StopNavigation", "GetState",
                 "Reroute", "SelectAlternative", "AcceptFasterRoute", "AdvanceLeg", "SkipWaypoint", "RefreshRoute",
-                "Coverage", "GetHorizon",
+                "Coverage", "GetHorizon", "RepeatInstruction",
             ],
             "navbus.v1.Policy": [
                 "ShouldReroute", "RerouteOptions", "AcceptReroute", "ShouldTakeAlternative", "AcceptFasterRoute",

@@ -31,7 +31,7 @@ import Testing
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 120)
         var ride = begun
-        #expect(ride.sightings.contains { $0.prediction == .alongRoute })
+        #expect(ride.vehiclePositions.contains { $0.prediction == .alongRoute })
         #expect(ride.arrivals.isEmpty)
         let said = ride.spoken
         var stood = last
@@ -63,7 +63,7 @@ import Testing
         coordinate.latitude -= beside / 111_200
         ride.turnPage()
         ride.drive(town.standing(at: coordinate, seconds: 60, after: place, sigma: sigma))
-        let seen = ride.sightings.filter { $0.prediction == nil }
+        let seen = ride.vehiclePositions.filter { $0.prediction == nil }
         #expect(seen.count >= 50 && seen.first?.evidence == .blended)
         #expect(seen.dropFirst(12).allSatisfy { $0.evidence == .measured })
     }
@@ -81,7 +81,7 @@ import Testing
             ride.drive(reports[index])
             if index % 20 == 0, state.offset < 600 { ride.drive(fixes[index]) }
         }
-        #expect(ride.sightings.last?.prediction == .odometry)
+        #expect(ride.vehiclePositions.last?.prediction == .odometry)
         #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
     }
 
@@ -94,8 +94,8 @@ import Testing
             let stamp = last.stamp.advanced(bySeconds: 20 + Double(tenth) / 10)
             ride.drive(Odometry(stamp: stamp, speed: 13))
         }
-        #expect(ride.sightings.last?.prediction == .odometry)
-        #expect(ride.sightings.last?.evidence == .expected)
+        #expect(ride.vehiclePositions.last?.prediction == .odometry)
+        #expect(ride.vehiclePositions.last?.evidence == .expected)
         #expect(ride.arrivals.isEmpty)
     }
 
@@ -158,7 +158,7 @@ import Testing
         let first = try #require(fixes.first)
         ride.drive(first)
         ride.fireTimers(until: first.stamp.advanced(bySeconds: 10))
-        #expect(ride.sightings.last?.prediction != nil)
+        #expect(ride.vehiclePositions.last?.prediction != nil)
         #expect(ride.deviations == [.uncertain])
         #expect(ride.progress.last?.offset == 0 && ride.banners.isEmpty)
         ride.drive(fixes.dropFirst(10))
@@ -171,15 +171,15 @@ import Testing
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
         var ride = begun
-        let before = ride.sightings.count
+        let before = ride.vehiclePositions.count
         var void = last
         (void.stamp, void.type, void.lead) = (last.stamp.advanced(bySeconds: 10 + leap), .noFix, leap)
         ride.send(.fix(void), at: void.stamp)
         #expect(ride.rejections.map(\.reason) == [.fixType])
-        #expect(ride.sightings.count == before && ride.simulations.last?.phase == .began)
+        #expect(ride.vehiclePositions.count == before && ride.simulations.last?.phase == .began)
         #expect(ride.states.last?.health?.level == .reduced)
         ride.fireTimers(until: last.stamp.advanced(bySeconds: 15))
-        #expect(ride.sightings.count > before && ride.simulations.last?.phase == .began)
+        #expect(ride.vehiclePositions.count > before && ride.simulations.last?.phase == .began)
     }
 
     @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
@@ -206,7 +206,7 @@ import Testing
         var ride = Ride(town.map)
         for fix in fixes { ride.drive(fix) }
         #expect(fixes.count > 10)
-        let measured = Set(ride.sightings.filter { $0.prediction == nil }.map(\.stamp))
+        let measured = Set(ride.vehiclePositions.filter { $0.prediction == nil }.map(\.stamp))
         for fix in fixes.dropFirst(3) { #expect(measured.contains(fix.stamp), "\(fix.stamp)") }
     }
 
@@ -220,7 +220,7 @@ import Testing
             if index == 20 { ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 4.7)) }
             ride.send(.fix(fix), at: fix.stamp)
         }
-        let late = ride.sightings.filter { $0.stamp > fixes[27].stamp }
+        let late = ride.vehiclePositions.filter { $0.stamp > fixes[27].stamp }
         #expect(late.count > 20 && late.allSatisfy { $0.prediction == nil })
         #expect(ride.simulations.count == 4)
     }

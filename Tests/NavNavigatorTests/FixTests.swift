@@ -49,8 +49,8 @@ import Testing
         ride.send(.fix(fixes[22]), at: fixes[22].stamp)
         #expect(ride.rejections.isEmpty && ride.positions == known)
         ride.drive(fixes[26...])
-        let stamps = ride.sightings.map(\.stamp)
-        #expect(stamps == stamps.sorted() && ride.sightings.contains { $0.stamp == fixes[26].stamp })
+        let stamps = ride.vehiclePositions.map(\.stamp)
+        #expect(stamps == stamps.sorted() && ride.vehiclePositions.contains { $0.stamp == fixes[26].stamp })
     }
 
     @Test func aRequestIsGivenUpInTimeAlsoWithoutFixes() throws {

@@ -34,7 +34,7 @@ import Testing
             if hasOdometry { ride.drive(reports[index]) } else { ride.fireTimers(until: fixes[index].stamp) }
             let isBlind = blind.contains(state.offset)
             if index % 20 == 0, !isBlind { ride.drive(fixes[index]) }
-            if isBlind, let said = ride.sightings.last, said.prediction != nil {
+            if isBlind, let said = ride.vehiclePositions.last, said.prediction != nil {
                 outcome = (Geodesy.distance(said.match.coordinate, state.coordinate), said)
             }
         }
@@ -60,7 +60,7 @@ import Testing
 
     @Test func whatLiesOnOtherWaysIsPartOfTheUncertainty() throws {
         let outcome = try OutageTests.drive("FGHMN", planned: nil, blind: 480...840, hasOdometry: false)
-        let predicted = outcome.ride.sightings.filter { $0.prediction != nil }
+        let predicted = outcome.ride.vehiclePositions.filter { $0.prediction != nil }
         let before = try #require(predicted.first?.road)
         let after = try #require(outcome.last.road)
         #expect(outcome.last.match.candidates.count > 1)
@@ -84,7 +84,7 @@ import Testing
         for (index, state) in drive.states.enumerated() where index % 40 == 0 {
             ride.fireTimers(until: fixes[index].stamp)
             ride.drive(fixes[index])
-            let said = try #require(ride.sightings.last)
+            let said = try #require(ride.vehiclePositions.last)
             #expect(said.stamp == fixes[index].stamp && said.prediction == nil)
             #expect(Geodesy.distance(said.match.coordinate, state.coordinate) < 25)
             heard += 1
@@ -99,9 +99,9 @@ import Testing
         ride.drive(driven)
         let last = try #require(driven.last)
         ride.drive(town.standing(at: last.coordinate, seconds: 20, after: last))
-        let stood = try #require(ride.sightings.last)
+        let stood = try #require(ride.vehiclePositions.last)
         ride.fireTimers(until: stood.stamp.advanced(bySeconds: 40))
-        let predicted = ride.sightings.filter { $0.prediction != nil }
+        let predicted = ride.vehiclePositions.filter { $0.prediction != nil }
         let sigmas = predicted.compactMap { $0.road?.alongSigma }
         #expect(zip(sigmas, sigmas.dropFirst()).allSatisfy { $0 <= $1 })
         #expect(try #require(sigmas.first) < 15)
@@ -117,9 +117,9 @@ import Testing
         let driven = try town.fixes("FGH", .open).prefix(30)
         ride.drive(driven)
         ride.drive(town.standing(at: try #require(driven.last).coordinate, seconds: 20, after: driven.last))
-        let stood = try #require(ride.sightings.last)
+        let stood = try #require(ride.vehiclePositions.last)
         ride.fireTimers(until: stood.stamp.advanced(bySeconds: seconds + 0.5))
-        let said = try #require(ride.sightings.last)
+        let said = try #require(ride.vehiclePositions.last)
         // After two seconds, gathering speed with 1.5 m/s² up to 50 km/h.
         let driving = said.stamp.seconds(since: stood.stamp) - 2
         let gathering = min(driving, 9)
@@ -184,9 +184,9 @@ import Testing
         let corner = try town.map.coordinate("B")
         var ride = Ride(town.map)
         ride.drive(fixes.prefix { Geodesy.distance($0.coordinate, corner) > 120 })
-        let last = try #require(ride.sightings.last)
+        let last = try #require(ride.vehiclePositions.last)
         ride.fireTimers(until: last.stamp.advanced(bySeconds: 25))
-        let behind = ride.sightings.filter {
+        let behind = ride.vehiclePositions.filter {
             $0.prediction != nil && $0.road.map { Angle.separation($0.bearing, .pi) < 0.1 } ?? false
         }
         let first = try #require(behind.first?.road)
@@ -207,7 +207,7 @@ import Testing
         var ride = Ride(town.map)
         ride.drive(fixes)
         #expect(fixes.count > 25)
-        let late = ride.sightings.filter { $0.stamp > fixes[20].stamp }
+        let late = ride.vehiclePositions.filter { $0.stamp > fixes[20].stamp }
         #expect(late.count { $0.prediction == nil } > 3)
         #expect(late.allSatisfy { $0.prediction == nil })
     }
@@ -220,7 +220,7 @@ import Testing
         var ride = Ride(town.map)
         ride.drive(fix)
         ride.fireTimers(until: fix.stamp.advanced(bySeconds: 10))
-        let said = try #require(ride.sightings.last)
+        let said = try #require(ride.vehiclePositions.last)
         #expect(said.prediction != nil)
         let gone = 13.5 * said.stamp.seconds(since: fix.stamp)
         let place = said.road?.alongSigma ?? said.sigma ?? 0

@@ -214,7 +214,7 @@ import Testing
             // The fixes that follow lie in a queue: meanwhile the vehicle is thought to drive on.
             if index == middle { ride.fireTimers(until: fix.stamp.advanced(bySeconds: seconds)) }
         }
-        #expect(ride.sightings.count { $0.prediction != nil } > 1)
+        #expect(ride.vehiclePositions.count { $0.prediction != nil } > 1)
         #expect(ride.reroutes.isEmpty)
         #expect(ride.story.last == "ARRIVED", "\(ride.story)")
     }

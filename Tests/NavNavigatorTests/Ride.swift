@@ -204,7 +204,7 @@ struct Ride {
         }
         return false
     }
-    var sightings: [VehiclePosition] {
+    var vehiclePositions: [VehiclePosition] {
         told.compactMap { if case .position(let position) = $0.what { position } else { nil } }
     }
     /// The banners, in order.

@@ -120,7 +120,7 @@ enum TunnelDrives {
         }
         var nextFix = 0
         var inside: (state: DriveState, at: Timestamp)?
-        var lastPredicted: (sighting: VehiclePosition, error: Double)?
+        var lastPredicted: (position: VehiclePosition, error: Double)?
         for (index, state) in states.enumerated() {
             let stamp = SeededDrive.start.advanced(bySeconds: state.time)
             if hasOdometry { ride.drive(reports[index]) } else { ride.fireTimers(until: stamp) }
@@ -130,25 +130,25 @@ enum TunnelDrives {
             }
             if passage.inside.contains(state.edge) {
                 inside = (state, stamp)
-                if let sighting = ride.sightings.last, sighting.prediction != nil,
-                    sighting.stamp == stamp || !hasOdometry,
+                if let position = ride.vehiclePositions.last, position.prediction != nil,
+                    position.stamp == stamp || !hasOdometry,
                     let truth = states.last(where: {
-                        $0.time <= sighting.stamp.seconds(since: SeededDrive.start) + 1e-6
+                        $0.time <= position.stamp.seconds(since: SeededDrive.start) + 1e-6
                     })
                 {
-                    lastPredicted = (sighting, Geodesy.distance(sighting.match.coordinate, truth.coordinate))
+                    lastPredicted = (position, Geodesy.distance(position.match.coordinate, truth.coordinate))
                 }
             }
         }
         guard inside != nil, let lastPredicted else { return nil }
         var jump = 0.0
-        for (first, second) in zip(ride.sightings, ride.sightings.dropFirst()) {
+        for (first, second) in zip(ride.vehiclePositions, ride.vehiclePositions.dropFirst()) {
             let seconds = second.stamp.seconds(since: first.stamp)
             let moved = Geodesy.distance(first.match.coordinate, second.match.coordinate)
             jump = max(jump, moved - max(first.speed ?? 0, second.speed ?? 0) * seconds)
         }
         return Outcome(
-            error: lastPredicted.error, sigma: lastPredicted.sighting.road?.alongSigma ?? 0, length: passage.length,
+            error: lastPredicted.error, sigma: lastPredicted.position.road?.alongSigma ?? 0, length: passage.length,
             ride: ride, jump: jump)
     }
 }

@@ -51,7 +51,7 @@ import Testing
             ride.drive(report)
             let isInside = graph.traits(of: drive.edges[state.edge]).flags.contains(.tunnel)
             if index % 20 == 0, !isInside { ride.drive(fixes[index]) }
-            if isInside, let said = ride.sightings.last, said.prediction != nil {
+            if isInside, let said = ride.vehiclePositions.last, said.prediction != nil {
                 outcome = (Geodesy.distance(said.match.coordinate, state.coordinate), said)
             }
         }
@@ -61,7 +61,7 @@ import Testing
 
     /// The steps between positions that the speed does not explain, the largest of them in metres.
     private static func jump(_ ride: Ride) -> Double {
-        zip(ride.sightings, ride.sightings.dropFirst()).map { first, second in
+        zip(ride.vehiclePositions, ride.vehiclePositions.dropFirst()).map { first, second in
             Geodesy.distance(first.match.coordinate, second.match.coordinate)
                 - max(first.speed ?? 0, second.speed ?? 0) * second.stamp.seconds(since: first.stamp)
         }.max() ?? 0
@@ -88,7 +88,7 @@ import Testing
         let sum = candidates.reduce(0) { $0 + $1.probability }
         #expect(sum <= 1 + 1e-9 && sum > 0.9)
         #expect(outcome.last.match.confidence < 0.9)
-        let predicted = outcome.ride.sightings.filter { $0.prediction != nil }
+        let predicted = outcome.ride.vehiclePositions.filter { $0.prediction != nil }
         #expect(Set(predicted.compactMap { $0.road?.wayID }).count <= 2)
         if driven == "ABCD" { #expect(TunnelForkTests.jump(outcome.ride) < 15) }
     }

@@ -46,7 +46,7 @@ import Testing
             ride.fireTimers(until: fixes[index].stamp)
             let isInside = town.map.graph.traits(of: drive.edges[state.edge]).flags.contains(.tunnel)
             if index % 20 == 0, !isInside { ride.drive(fixes[index]) }
-            guard isInside, let said = ride.sightings.last, said.prediction != nil,
+            guard isInside, let said = ride.vehiclePositions.last, said.prediction != nil,
                 abs(fixes[index].stamp.seconds(since: said.stamp)) < 0.06
             else { continue }
             let frame = LocalFrame(origin: state.coordinate)

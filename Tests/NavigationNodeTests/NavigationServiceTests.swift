@@ -25,8 +25,10 @@ struct NavigationServiceTests {
         #expect(early.last?.error?.code == .noPosition)
         try await table.drive(drive.prefix(5))
 
-        let found = try #require(try await table.routes(order).last?.routes)
+        let answer = try #require(try await table.routes(order).last)
+        let found = answer.routes
         #expect((1...3).contains(found.count))
+        #expect((answer.error?.code == .notFound) == (found.count < 3))
         #expect(try table.messages("/nav/state", as: NavigationState.self).last?.phase == .preview)
         let refused = try await table.call(
             NavigationService.selectPreview, SelectPreviewRequest(index: UInt32(found.count)))
@@ -111,6 +113,13 @@ struct NavigationServiceTests {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
             let error = try #require(try await table.routes(order).last?.error)
             #expect(error.code == .invalidRequest && error.message?.contains(name) == true)
+        }
+        for (course, tolerance, name) in [(7.0, 0.5, "course"), (-0.1, 0.5, "course"), (1, 4, "course_tolerance_rad")] {
+            var destination = Self.destination
+            (destination.course, destination.courseToleranceRad) = (course, tolerance)
+            let order = CalculateRouteRequest(waypoints: [destination], preview: false)
+            let error = try #require(try await table.routes(order).last?.error)
+            #expect(error.code == .invalidRequest && error.message?.contains("waypoint 0: \(name)") == true)
         }
         for (simulate, factor) in [(true, 0), (true, 20), (true, -1), (false, 2)] as [(Bool, Double)] {
             let request = SetRouteRequest(

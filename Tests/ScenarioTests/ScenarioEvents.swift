@@ -1,3 +1,4 @@
+import NavGuidance
 import NavNavigator
 import NavRouting
 import NavVerdict
@@ -35,6 +36,7 @@ extension DriveEvent {
         case .routes(let routes, _): fields["routes"] = "\(routes.count)"
         case .refreshed(let event):
             if case .refreshed(let changed) = event.phase { fields["changed_segment_count"] = "\(changed)" }
+        case .repeated(let spoken, _, _, _): text = spoken.text
         case .following, .awaitingPosition, .selected, .requested, .stopped, .legStarted: break
         }
     }

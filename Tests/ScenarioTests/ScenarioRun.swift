@@ -352,6 +352,7 @@ final class ScenarioRun {
         case .skipWaypoint(let index):
             request = .skipWaypoint(SkipWaypointRequest(waypointIndex: index.map { UInt32(clamping: $0) }))
         case .refresh: request = .refreshRoute(RefreshRouteRequest())
+        case .repeatInstruction: request = .repeatInstruction(RepeatInstructionRequest())
         default: throw LineMistake("'\(line.text)' is no command")
         }
         let call = UInt64(calls.count + 1)
@@ -373,6 +374,7 @@ final class ScenarioRun {
         case .fasterRoute: "faster_route"
         case .advanceLeg: "advance_leg"
         case .skipWaypoint: "skip_waypoint"
+        case .repeatInstruction: "repeat_instruction"
         default: "refresh"
         }
     }

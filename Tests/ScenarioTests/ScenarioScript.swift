@@ -136,6 +136,7 @@ enum ScenarioAction: Sendable, Equatable {
     case advanceLeg
     case skipWaypoint(Int?)
     case refresh
+    case repeatInstruction
     case configure(key: String, value: String)
     case worker(ScenarioWorker, purpose: String?)
     case policy(String, ScenarioPolicy)
@@ -263,7 +264,7 @@ extension ScenarioAction {
     /// The first words of all lines, for who mistypes one.
     private static let verbs =
         "from, drive, cross to, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
-        + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, set KEY = VALUE, worker, "
+        + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, repeat instruction, set KEY = VALUE, worker, "
         + "policy, traffic, tiles arrive, tiles leave, receiver, odometry"
 
     fileprivate init(_ words: inout LineWords) throws(LineMistake) {
@@ -297,6 +298,8 @@ extension ScenarioAction {
             self = .skipWaypoint(words.isEmpty ? nil : Int(try words.number("a number from 1")))
         } else if words.take("refresh") {
             self = .refresh
+        } else if words.take("repeat", "instruction") {
+            self = .repeatInstruction
         } else if words.take("set") {
             let (key, value) = try Scenario.setting(words.remainder())
             self = .configure(key: key, value: value)

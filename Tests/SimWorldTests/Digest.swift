@@ -49,7 +49,7 @@ struct Digest: Equatable {
 
     private mutating func add(_ what: Publication) {
         switch what {
-        case .position(let sighting): add(sighting)
+        case .position(let position): add(position)
         case .progress(let progress):
             for number in [
                 progress.offset, progress.durationRemaining, progress.stepDistanceRemaining,
@@ -93,12 +93,12 @@ struct Digest: Equatable {
         }
     }
 
-    private mutating func add(_ sighting: VehiclePosition) {
-        add(sighting.coordinate)
-        add(sighting.match.coordinate)
-        add(sighting.match.confidence)
-        add(sighting.match.offRoadProbability)
-        add(sighting.road?.alongSigma ?? -1)
-        add(sighting.road?.offset ?? -1)
+    private mutating func add(_ position: VehiclePosition) {
+        add(position.coordinate)
+        add(position.match.coordinate)
+        add(position.match.confidence)
+        add(position.match.offRoadProbability)
+        add(position.road?.alongSigma ?? -1)
+        add(position.road?.offset ?? -1)
     }
 }

@@ -122,12 +122,12 @@ struct PredictionsEnd: Invariant {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
             case .simulation(let event): if let what = order.breach(event) { return what }
-            case .position(let sighting):
+            case .position(let position):
                 let isOpen = last?.phase == .began
-                if sighting.prediction != nil, !isOpen || last?.reason == .manual {
+                if position.prediction != nil, !isOpen || last?.reason == .manual {
                     return "a prediction outside of its events"
                 }
-                if isOpen, last?.reason == .manual, sighting.fix.type != .simulated {
+                if isOpen, last?.reason == .manual, position.fix.type != .simulated {
                     return "a fix in a simulated drive"
                 }
             default: break

@@ -53,7 +53,7 @@ struct EventLog {
         case .setRoute(let plan, let drive): "set route of \(metres(plan.route.length)), simulated \(drive != nil)"
         case .reroute(let preferences): "reroute, preferences \(preferences != nil)"
         case .selectPreview, .start, .stop, .selectAlternative, .acceptFasterRoute, .advanceLeg, .skipWaypoint,
-            .refreshRoute, .resume:
+            .refreshRoute, .repeatInstruction, .resume:
             "\("\(command)".prefix(120))"
         }
     }
@@ -79,7 +79,7 @@ struct EventLog {
         switch what {
         case .state(let state):
             "state \(state.phase) leg \(state.leg)/\(state.legCount) rerouting \(state.isRerouting) held \(state.isHeld)"
-        case .position(let sighting): "position \(clock(sighting.stamp))\(sighting.prediction.map { " \($0)" } ?? "")"
+        case .position(let position): "position \(clock(position.stamp))\(position.prediction.map { " \($0)" } ?? "")"
         case .progress(let progress):
             "progress leg \(progress.leg) step \(progress.step) \(metres(progress.distanceRemaining)) left, \(progress.deviation.state)"
         case .route(let plan, let change):

@@ -37,7 +37,7 @@ private struct Foresight {
 
     mutating func note(_ what: Publication, _ step: SimStep) {
         switch what {
-        case .position(let sighting): if sighting.evidence == .expected { end = .infinity }
+        case .position(let position): if position.evidence == .expected { end = .infinity }
         case .progress(let progress):
             let isOn = progress.deviation.state == .onRoute || progress.deviation.state == .offStep
             if isOn, progress.position.evidence != .expected { end = min(end, step.time + Foresight.patience) }

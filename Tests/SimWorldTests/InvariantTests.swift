@@ -47,9 +47,9 @@ import Testing
             return [.publish(context, what)]
         },
         .told(TimeGoesOn.self) { what, index in
-            guard case .position(var sighting) = what else { return nil }
-            sighting.fix.stamp = SimWorld.start.advanced(bySeconds: -Double(index))
-            return [.position(sighting)]
+            guard case .position(var position) = what else { return nil }
+            position.fix.stamp = SimWorld.start.advanced(bySeconds: -Double(index))
+            return [.position(position)]
         },
         Break(TimersMoveOn.self) { step, _ in
             guard case .timer = step.event.kind else { return false }
@@ -59,22 +59,22 @@ import Testing
         Break(PredictionsGiveWay.self) { step, _ in
             guard case .fix(let fix) = step.event.kind, step.lastFix == fix.stamp else { return false }
             return step.change { effect in
-                guard case .publish(let context, .position(var sighting)) = effect else { return nil }
-                sighting.prediction = .alongRoute
-                return [.publish(context, .position(sighting))]
+                guard case .publish(let context, .position(var position)) = effect else { return nil }
+                position.prediction = .alongRoute
+                return [.publish(context, .position(position))]
             }
         },
         .told(NothingFinalIsExpected.self) { what, _ in
-            guard case .position(var sighting) = what else { return nil }
-            (sighting.evidence, sighting.prediction) = (.expected, .alongRoute)
-            return [.position(sighting)]
+            guard case .position(var position) = what else { return nil }
+            (position.evidence, position.prediction) = (.expected, .alongRoute)
+            return [.position(position)]
         },
         Break(ArrivalsAreThere.self) { step, _ in
             step.truth.latitude += 0.1
             return step.change { effect in
-                guard case .publish(let context, .position(var sighting)) = effect else { return nil }
-                sighting.prediction = .odometry
-                return [.publish(context, .position(sighting))]
+                guard case .publish(let context, .position(var position)) = effect else { return nil }
+                position.prediction = .odometry
+                return [.publish(context, .position(position))]
             }
         },
         .told(NumbersAreSound.self) { what, _ in

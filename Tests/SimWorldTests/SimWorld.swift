@@ -337,10 +337,10 @@ struct SimWorld {
 
     private mutating func note(_ publication: Publication, _ context: EventContext) {
         switch publication {
-        case .position(let sighting):
+        case .position(let position):
             newest = context.stamp
-            let offset = sighting.stamp.seconds(since: SimWorld.start.advanced(bySeconds: now + clock))
-            if isClockWrong, sighting.prediction == nil, abs(offset) < 1 {
+            let offset = position.stamp.seconds(since: SimWorld.start.advanced(bySeconds: now + clock))
+            if isClockWrong, position.prediction == nil, abs(offset) < 1 {
                 isClockWrong = false
                 clockSetUntil = now + SimWorld.settling
             }

@@ -56,6 +56,7 @@ struct Tally {
         case .stopped: "stopped"
         case .legStarted: "legStarted"
         case .refreshed: "refreshed"
+        case .repeated: "repeated"
         case .failed: "failed"
         }
     }
@@ -97,7 +98,7 @@ struct Tally {
             case .refreshing, .refreshed: break
             }
         case .preview(let preview): add(preview.failure == nil ? "preview" : "preview failed")
-        case .position(let sighting): if sighting.prediction != nil { add("predicted") }
+        case .position(let position): if position.prediction != nil { add("predicted") }
         case .simulation(let event):
             if event.phase == .began, event.reason == .manual { add("simulated by hand") }
             if event.phase == .ended, event.position == nil { add("lost") }

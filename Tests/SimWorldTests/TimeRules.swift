@@ -40,11 +40,11 @@ struct TimeGoesOn: Invariant {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
-            case .position(let sighting):
-                if let position, sighting.stamp < position {
-                    return "a position of \(sighting.stamp) comes after one of \(position)"
+            case .position(let told):
+                if let position, told.stamp < position {
+                    return "a position of \(told.stamp) comes after one of \(position)"
                 }
-                position = sighting.stamp
+                position = told.stamp
             case .progress(let told):
                 if let progress, told.position.stamp < progress {
                     return "a progress of \(told.position.stamp) comes after one of \(progress)"
@@ -90,7 +90,7 @@ struct NumbersAreSound: Invariant {
     /// Numbers that are not below 0, and others.
     private func numbers(of what: Publication) -> (natural: [Double], finite: [Double]) {
         switch what {
-        case .position(let sighting): (sigmas(sighting), [sighting.coordinate.latitude, sighting.coordinate.longitude])
+        case .position(let position): (sigmas(position), [position.coordinate.latitude, position.coordinate.longitude])
         case .progress(let progress):
             (
                 [
@@ -117,13 +117,13 @@ struct NumbersAreSound: Invariant {
         }
     }
 
-    private func sigmas(_ sighting: VehiclePosition) -> [Double] {
+    private func sigmas(_ position: VehiclePosition) -> [Double] {
         var numbers = [
-            sighting.match.confidence, sighting.match.offRoadProbability, sighting.age, sighting.directionProbability,
+            position.match.confidence, position.match.offRoadProbability, position.age, position.directionProbability,
         ]
-        if let road = sighting.road { numbers += [road.alongSigma, road.crossSigma, road.offset, road.distance] }
-        if let sigma = sighting.sigma { numbers.append(sigma) }
-        return numbers + sighting.match.candidates.flatMap { [$0.probability, $0.offset, $0.distance] }
+        if let road = position.road { numbers += [road.alongSigma, road.crossSigma, road.offset, road.distance] }
+        if let sigma = position.sigma { numbers.append(sigma) }
+        return numbers + position.match.candidates.flatMap { [$0.probability, $0.offset, $0.distance] }
     }
 }
 
@@ -147,12 +147,12 @@ struct PredictionsGiveWay: Invariant {
             // Another receiver, or a drive by hand, begins anew.
             case .receiver: good = 0
             case .simulation(let event): if event.reason == .manual { good = 0 }
-            case .position(let sighting):
+            case .position(let position):
                 // By the stamps: a fix arrives a part of a second after its moment, and in a tunnel one is missed after a second.
-                if sighting.prediction != nil, good >= 10, step.time - last < 0.9, !step.isClockUncertain,
-                    let fix = step.lastFix, sighting.stamp.seconds(since: fix) < 1
+                if position.prediction != nil, good >= 10, step.time - last < 0.9, !step.isClockUncertain,
+                    let fix = step.lastFix, position.stamp.seconds(since: fix) < 1
                 {
-                    return "a position of \(sighting.stamp) is predicted after \(good) fixes that counted"
+                    return "a position of \(position.stamp) is predicted after \(good) fixes that counted"
                 }
             default: break
             }

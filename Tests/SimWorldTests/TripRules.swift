@@ -333,7 +333,7 @@ struct NothingFinalIsExpected: Invariant {
         if case .policyAnswer = step.event.kind { isOwners = true }
         for (_, what) in step.publications {
             switch what {
-            case .position(let sighting): (evidence, prediction) = (sighting.evidence, sighting.prediction)
+            case .position(let position): (evidence, prediction) = (position.evidence, position.prediction)
             case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
             case .spoken(let spoken, _, _):
                 if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is said" }
@@ -369,9 +369,9 @@ struct ArrivalsAreThere: Invariant {
     mutating func breach(_ step: SimStep) -> String? {
         for (_, what) in step.publications {
             switch what {
-            case .position(let sighting):
-                last = sighting
-                if sighting.prediction == nil { error = Geodesy.distance(step.truth, sighting.coordinate) }
+            case .position(let position):
+                last = position
+                if position.prediction == nil { error = Geodesy.distance(step.truth, position.coordinate) }
             case .route(let plan, _): places = plan?.route.waypoints ?? []
             case .arrival(let event):
                 guard event.phase == .arrived, let last, last.prediction != nil, places.indices.contains(event.waypoint)

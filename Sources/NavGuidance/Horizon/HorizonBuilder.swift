@@ -26,6 +26,14 @@ package struct HorizonBuilder {
         junctions = JunctionModel(metric.turns.graph, for: vehicle.access)
     }
 
+    /// An arm that a path leaves aside.
+    private struct Branch {
+        var arm: PathArm
+        var offset: Double
+        var probability: Double
+        var entry: RoundaboutEntry?
+    }
+
     /// A path as edges, and the arms that it leaves aside.
     private struct Walk {
         var edges: [EdgeIndex] = []
@@ -34,7 +42,7 @@ package struct HorizonBuilder {
         var isTruncated = false
         /// The number of its first edges that are of the route.
         var routed = 0
-        var branches: [(arm: PathArm, offset: Double, probability: Double)] = []
+        var branches: [Branch] = []
     }
 
     /// Returns the horizon of a vehicle on an edge.
@@ -44,14 +52,16 @@ package struct HorizonBuilder {
         on edge: EdgeIndex, at offset: Double, along route: HorizonRoute?, extent: HorizonExtent
     ) -> Horizon {
         let offset = min(max(offset, 0), Double(graph.edgeLengths[edge.index]))
-        let main = walk(from: edge.rawValue, length: offset + extent.length, along: route)
+        let main = walk(
+            from: edge.rawValue, entry: choice.entry(from: nil, onto: edge, nil), length: offset + extent.length,
+            along: route)
         var horizon = Horizon(
             paths: [path(main, id: HorizonPath.mainID, length: offset + extent.length, along: route)],
             offset: offset, isTruncated: main.isTruncated)
         guard extent.stubLength > 0 else { return horizon }
         var used: Set<UInt32> = [HorizonPath.mainID]
         for branch in main.branches.prefix(max(extent.mostPaths - 1, 0)) {
-            let stub = walk(from: branch.arm.state, length: extent.stubLength, along: nil)
+            let stub = walk(from: branch.arm.state, entry: branch.entry, length: extent.stubLength, along: nil)
             let id = identity(of: branch.arm.edge, &used)
             var path = path(stub, id: id, length: extent.stubLength, along: nil)
             path.parent = HorizonPath.Parent(id: HorizonPath.mainID, offset: branch.offset)
@@ -71,14 +81,17 @@ package struct HorizonBuilder {
         return id
     }
 
-    private func walk(from start: TurnState, length: Double, along route: HorizonRoute?) -> Walk {
+    private func walk(
+        from start: TurnState, entry: RoundaboutEntry?, length: Double, along route: HorizonRoute?
+    ) -> Walk {
         var walk = Walk()
+        var entry = entry
         var visited: Set<EdgeIndex> = []
         var state = start
         var isRouted = route != nil
         while true {
             let edge = metric.turns.edge(of: state)
-            // A path that returns to an edge it has passed, as on a roundabout, ends there.
+            // A path that returns to an edge it has passed, as on a ring without exits, ends there.
             guard visited.insert(edge).inserted else { return walk }
             walk.edges.append(edge)
             walk.length += Double(graph.edgeLengths[edge.index])
@@ -91,13 +104,17 @@ package struct HorizonBuilder {
                 walk.isTruncated = true
                 if next == nil { return walk }
             }
-            let arms = choice.arms(from: state, next: next)
+            let arms = choice.arms(from: state, next: next, entry: entry)
             guard let taken = PathChoice.best(arms, next: next) else { return walk }
             if taken.edge != next { isRouted = false }
             for arm in arms where arm.edge != taken.edge {
-                walk.branches.append((arm, walk.length, walk.probability * arm.probability))
+                walk.branches.append(
+                    Branch(
+                        arm: arm, offset: walk.length, probability: walk.probability * arm.probability,
+                        entry: choice.entry(from: edge, onto: arm.edge, entry)))
             }
             walk.probability *= taken.probability
+            entry = choice.entry(from: edge, onto: taken.edge, entry)
             state = taken.state
         }
     }

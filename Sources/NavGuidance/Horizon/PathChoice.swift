@@ -11,12 +11,22 @@ struct PathArm {
     var turnAngle: Double
     /// Of all arms of the junction they add up to 1.
     var probability: Double
+    /// The weight of the one way through the arm that is taken most; on a roundabout the arm that stays on it leads to several.
+    fileprivate var weight = 0.0
+}
+
+/// The place and the road by which a path came onto a roundabout.
+struct RoundaboutEntry {
+    fileprivate let node: NodeIndex
+    /// The road before the roundabout, and the bearing at its end, radians; nil for a path that begins on the roundabout.
+    fileprivate let approach: (road: RoadProfile, bearing: Double)?
 }
 
 /// A model of the road that a vehicle probably takes at a junction.
 ///
 /// There is no published table of turning shares that holds everywhere. The weights keep an order that traffic counts agree on: most go straight
-/// on, more stay on their road than leave it, and more stay on roads of a class than go down to lesser ones.
+/// on, more stay on their road than leave it, and more stay on roads of a class than go down to lesser ones. A roundabout counts as one
+/// junction: its exits are compared with each other, by the road and the direction in which the path came onto it.
 struct PathChoice {
     let graph: RoadGraph
     let metric: Metric
@@ -33,13 +43,39 @@ struct PathChoice {
     private static let access = 0.2
     /// The weight of a road that is only for those whose destination lies on it, or private.
     private static let restricted = 0.1
+    /// The weight of staying on a roundabout that no exit follows on: not 0, because the weights are divided by their sum.
+    private static let leastWeight = 1e-9
+    /// The most edges of a roundabout that are looked at, which bounds the work on a ring that is drawn wrongly.
+    private static let mostRoundaboutEdges = 64
     /// The probability that a driver follows the route at a junction. 0.95: of twenty maneuvers about one is missed.
     static let obedience = 0.95
 
     /// Returns the ways on from a state, by ascending edge. A U-turn is among them only where the route makes it.
     ///
-    /// - Parameter next: The edge that the route takes next; nil without a route.
-    func arms(from state: TurnState, next: EdgeIndex?) -> [PathArm] {
+    /// - Parameters:
+    ///   - next: the edge that the route takes next; nil without a route.
+    ///   - entry: how the path came onto the roundabout that it is on; nil elsewhere.
+    func arms(from state: TurnState, next: EdgeIndex?, entry: RoundaboutEntry?) -> [PathArm] {
+        var arms = ways(from: state, next: next)
+        weigh(&arms, from: metric.turns.edge(of: state), next: next, entry)
+        return arms
+    }
+
+    /// Returns how a path that goes on from one edge to another is on a roundabout; nil when it is on none.
+    ///
+    /// - Parameter entry: the same for the first edge.
+    func entry(from edge: EdgeIndex?, onto other: EdgeIndex, _ entry: RoundaboutEntry?) -> RoundaboutEntry? {
+        guard isRoundabout(other) else { return nil }
+        if let entry { return entry }
+        let approach = edge.map { (road: profile($0), bearing: Double(graph.edgeEndBearings[$0.index])) }
+        return RoundaboutEntry(node: graph.edgeTails[other.index], approach: approach)
+    }
+
+    private func isRoundabout(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
+
+    private func profile(_ edge: EdgeIndex) -> RoadProfile { RoadProfile(graph.attributes(of: edge), lanes: 0) }
+
+    private func ways(from state: TurnState, next: EdgeIndex?) -> [PathArm] {
         let turns = metric.turns
         let edge = turns.edge(of: state)
         let arrival = Double(graph.edgeEndBearings[edge.index])
@@ -55,18 +91,23 @@ struct PathChoice {
             arms.append(PathArm(state: target, edge: onto, turnAngle: angle, probability: 1))
         }
         arms.sort { $0.edge < $1.edge }
-        weigh(&arms, from: edge, next: next)
         return arms
     }
 
-    private func weigh(_ arms: inout [PathArm], from edge: EdgeIndex, next: EdgeIndex?) {
+    private func weigh(_ arms: inout [PathArm], from edge: EdgeIndex, next: EdgeIndex?, _ entry: RoundaboutEntry?) {
         guard arms.count > 1 else { return }
-        let road = RoadProfile(graph.attributes(of: edge), lanes: 0)
+        let road = profile(edge)
         var sum = 0.0
         for index in arms.indices {
-            let onto = RoadProfile(graph.attributes(of: arms[index].edge), lanes: 0)
-            arms[index].probability = Self.weight(road, onto, arms[index].turnAngle)
-            if arms[index].edge != next { sum += arms[index].probability }
+            let arm = arms[index]
+            if let entry, isRoundabout(arm.edge) {
+                (arms[index].probability, arms[index].weight) = weightAhead(from: arm.state, entry)
+            } else {
+                let weight =
+                    entry.map { exitWeight(arm, road, $0) } ?? Self.weight(road, profile(arm.edge), arm.turnAngle)
+                (arms[index].probability, arms[index].weight) = (weight, weight)
+            }
+            if arm.edge != next { sum += arms[index].probability }
         }
         let isRouted = next != nil && arms.contains { $0.edge == next }
         for index in arms.indices {
@@ -78,9 +119,40 @@ struct PathChoice {
         }
     }
 
+    private func exitWeight(_ arm: PathArm, _ ring: RoadProfile, _ entry: RoundaboutEntry) -> Double {
+        let angle = entry.approach.map {
+            Angle.difference(from: $0.bearing, to: Double(graph.edgeStartBearings[arm.edge.index]))
+        }
+        return Self.weight(entry.approach?.road ?? ring, profile(arm.edge), angle ?? 0)
+    }
+
+    /// Returns the weight of all exits of a roundabout from here to where the path came onto it, and the greatest of one of them.
+    private func weightAhead(from state: TurnState, _ entry: RoundaboutEntry) -> (sum: Double, greatest: Double) {
+        var state = state
+        var (sum, greatest) = (Self.leastWeight, Self.leastWeight)
+        for _ in 0..<Self.mostRoundaboutEdges {
+            let edge = metric.turns.edge(of: state)
+            let ring = profile(edge)
+            var following: TurnState?
+            for arm in ways(from: state, next: nil) {
+                if isRoundabout(arm.edge) {
+                    following = arm.state
+                } else {
+                    let weight = exitWeight(arm, ring, entry)
+                    sum += weight
+                    greatest = max(greatest, weight)
+                }
+            }
+            guard let following, graph.edgeHeads[edge.index] != entry.node else { break }
+            state = following
+        }
+        return (sum, greatest)
+    }
+
     private static func weight(_ road: RoadProfile, _ onto: RoadProfile, _ angle: Double) -> Double {
         var weight = exp(-abs(angle) / angleScale)
-        if road.sign.continues(as: onto.sign) { weight *= sameRoad }
+        // A road is not stayed on by turning back along it.
+        if road.sign.continues(as: onto.sign), abs(angle) < .pi * 3 / 4 { weight *= sameRoad }
         if onto.group > road.group { weight *= pow(lesserGroup, Double(onto.group - road.group)) }
         if onto.isLink, !road.isLink { weight *= ontoLink }
         if onto.isMinor, !road.isMinor { weight *= access }
@@ -91,6 +163,6 @@ struct PathChoice {
     /// Returns the arm that is taken: the route's, else the most probable one.
     static func best(_ arms: [PathArm], next: EdgeIndex?) -> PathArm? {
         if let next, let routed = arms.first(where: { $0.edge == next }) { return routed }
-        return arms.max { ($0.probability, $1.edge.rawValue) < ($1.probability, $0.edge.rawValue) }
+        return arms.max { ($0.weight, $1.edge.rawValue) < ($1.weight, $0.edge.rawValue) }
     }
 }

@@ -62,15 +62,14 @@ enum RestrictionTags {
     }
 
     /// Whether a kind demands (`only_…`) or forbids (`no_…`); nil for what is neither, such as `no_right_turn_on_red`.
+    ///
+    /// The members name the turn, so kinds that the wiki does not know, such as `no_uturn` and `only_left`, count as well.
     private static func isOnly(_ value: String) -> Bool? {
         var result: Bool?
         for part in value.split(separator: ";") {
-            let isOnly: Bool
-            switch part.drop(while: { $0 == " " }) {
-            case "no_left_turn", "no_right_turn", "no_straight_on", "no_u_turn", "no_entry", "no_exit": isOnly = false
-            case "only_left_turn", "only_right_turn", "only_straight_on", "only_u_turn": isOnly = true
-            default: return nil
-            }
+            let kind = part.drop(while: { $0 == " " })
+            let isOnly = kind.hasPrefix("only_")
+            guard isOnly || kind.hasPrefix("no_"), !kind.hasSuffix("_on_red") else { return nil }
             if let result, result != isOnly { return nil }
             result = isOnly
         }

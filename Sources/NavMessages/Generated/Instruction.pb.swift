@@ -435,7 +435,7 @@ extension InstructionComponent: WireMessage {
     }
 }
 
-/// What is said, published on /nav/instruction/spoken exactly once per utterance.
+/// Spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction asks for it.
 public struct SpokenInstruction: Message {
     /// Time of the fix, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -447,7 +447,7 @@ public struct SpokenInstruction: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Identity of the utterance, unique within the route.
+    /// Identity of the utterance, unique within the route; all repeats of one maneuver share theirs.
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?
@@ -469,6 +469,8 @@ public struct SpokenInstruction: Message {
     public var distanceToManeuverM: Double?
     /// Time to the maneuver now in s.
     public var durationToManeuverS: Double?
+    /// Set when RepeatInstruction asked for it.
+    public var isRepeat: Bool?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -487,7 +489,8 @@ public struct SpokenInstruction: Message {
         language: String? = nil,
         triggerDistanceM: Double? = nil,
         distanceToManeuverM: Double? = nil,
-        durationToManeuverS: Double? = nil
+        durationToManeuverS: Double? = nil,
+        isRepeat: Bool? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -505,6 +508,7 @@ public struct SpokenInstruction: Message {
         self.triggerDistanceM = triggerDistanceM
         self.distanceToManeuverM = distanceToManeuverM
         self.durationToManeuverS = durationToManeuverS
+        self.isRepeat = isRepeat
     }
 }
 
@@ -513,7 +517,7 @@ extension SpokenInstruction: WireMessage {
     public static var fullName: String { "navbus.v1.SpokenInstruction" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb39a2565168097e4 }
+    public static var schemaFingerprint: UInt64 { 0x230e16355ddaf0ac }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -597,6 +601,10 @@ extension SpokenInstruction: WireMessage {
             c.pointee.duration_to_maneuver_s = value
             c.pointee.has_duration_to_maneuver_s = 1
         }
+        if let value = isRepeat {
+            c.pointee.is_repeat = value ? 1 : 0
+            c.pointee.has_is_repeat = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SpokenInstruction>) throws(MessageError) {
@@ -616,5 +624,6 @@ extension SpokenInstruction: WireMessage {
         triggerDistanceM = c.pointee.has_trigger_distance_m != 0 ? c.pointee.trigger_distance_m : nil
         distanceToManeuverM = c.pointee.has_distance_to_maneuver_m != 0 ? c.pointee.distance_to_maneuver_m : nil
         durationToManeuverS = c.pointee.has_duration_to_maneuver_s != 0 ? c.pointee.duration_to_maneuver_s : nil
+        isRepeat = c.pointee.has_is_repeat != 0 ? c.pointee.is_repeat != 0 : nil
     }
 }

@@ -112,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf30e299b34151adf }
+    public static var schemaFingerprint: UInt64 { 0xaa4b98af4a165e3a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -466,6 +466,8 @@ public struct NavigationCommand: Message {
         case getHorizon(GetHorizonRequest)
         /// A trip that outlived the node's last run; not a request of a client.
         case resumeTrip(SavedTrip)
+        /// RepeatInstruction.
+        case repeatInstruction(RepeatInstructionRequest)
     }
 }
 
@@ -474,7 +476,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x8a628cf86b2ef57a }
+    public static var schemaFingerprint: UInt64 { 0xbf70404ad3d47d06 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -546,6 +548,9 @@ extension NavigationCommand: WireMessage {
         case .resumeTrip(let value):
             c.pointee.resume_trip = Wire.message(value, arena)
             c.pointee.request_case = Navbus__V1__NavigationCommand__RequestCase(rawValue: 15)
+        case .repeatInstruction(let value):
+            c.pointee.repeat_instruction = Wire.message(value, arena)
+            c.pointee.request_case = Navbus__V1__NavigationCommand__RequestCase(rawValue: 16)
         }
     }
 
@@ -566,6 +571,7 @@ extension NavigationCommand: WireMessage {
         case 13: request = try Wire.message(c.pointee.refresh_route).map { .refreshRoute($0) }
         case 14: request = try Wire.message(c.pointee.get_horizon).map { .getHorizon($0) }
         case 15: request = try Wire.message(c.pointee.resume_trip).map { .resumeTrip($0) }
+        case 16: request = try Wire.message(c.pointee.repeat_instruction).map { .repeatInstruction($0) }
         default: request = nil
         }
     }

@@ -873,7 +873,7 @@ public struct ArrivalEvent: Message {
     public var waypointIndex: UInt32?
     /// The waypoint.
     public var waypoint: Waypoint?
-    /// Distance to it along the route in m.
+    /// Distance to it along the route in m; of ARRIVED in a straight line, where that is less: the vehicle may stand beside the route's end.
     public var distanceRemainingM: Double?
     /// Time to it in s.
     public var durationRemainingS: Double?

@@ -87,7 +87,7 @@ public struct CalculateRouteResponse: Message {
     public var progress: Double?
     /// The routes, the best first; in the last part only.
     public var routes: [Route]
-    /// Why there is none, or fewer than asked for.
+    /// Why there is none; beside routes NOT_FOUND, when there are fewer alternatives than asked for.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1506,6 +1506,107 @@ extension RefreshRouteResponse: WireMessage {
     init(reading c: UnsafePointer<Navbus__V1__RefreshRouteResponse>) throws(MessageError) {
         summary = try Wire.message(c.pointee.summary)
         changedSegmentCount = c.pointee.has_changed_segment_count != 0 ? c.pointee.changed_segment_count : nil
+        error = try Wire.message(c.pointee.error)
+    }
+}
+
+/// Request of RepeatInstruction.
+public struct RepeatInstructionRequest: Message {
+    /// Makes a message.
+    public init() {}
+}
+
+extension RepeatInstructionRequest: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.RepeatInstructionRequest" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0xca372f7aa94a9db3 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__RepeatInstructionRequest>) { navbus__v1__repeat_instruction_request__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__RepeatInstructionRequest>? {
+        navbus__v1__repeat_instruction_request__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__RepeatInstructionRequest>, _ arena: Wire.Arena) {
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__RepeatInstructionRequest>) throws(MessageError) {
+    }
+}
+
+/// Answer of RepeatInstruction.
+public struct RepeatInstructionResponse: Message {
+    /// Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it.
+    public var instruction: SpokenInstruction?
+    /// Reason why nothing is said.
+    public var error: ErrorInfo?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        instruction: SpokenInstruction? = nil,
+        error: ErrorInfo? = nil
+    ) {
+        self.instruction = instruction
+        self.error = error
+    }
+}
+
+extension RepeatInstructionResponse: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.RepeatInstructionResponse" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x0e0ef90dc9333e35 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__RepeatInstructionResponse>) { navbus__v1__repeat_instruction_response__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__RepeatInstructionResponse>? {
+        navbus__v1__repeat_instruction_response__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__RepeatInstructionResponse>, _ arena: Wire.Arena) {
+        if let value = instruction {
+            c.pointee.instruction = Wire.message(value, arena)
+        }
+        if let value = error {
+            c.pointee.error = Wire.message(value, arena)
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__RepeatInstructionResponse>) throws(MessageError) {
+        instruction = try Wire.message(c.pointee.instruction)
         error = try Wire.message(c.pointee.error)
     }
 }

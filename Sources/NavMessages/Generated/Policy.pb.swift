@@ -969,7 +969,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe9db4e6e0e56e83b }
+    public static var schemaFingerprint: UInt64 { 0xe91ae047e1b205b0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1053,7 +1053,7 @@ extension ReviseInstructionAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc89fe4378c7f1e14 }
+    public static var schemaFingerprint: UInt64 { 0x0ebe905fa5a7b17b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1178,7 +1178,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc8bc45bc6ca3371f }
+    public static var schemaFingerprint: UInt64 { 0x3887c345b6e9ccc6 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1369,7 +1369,7 @@ extension PolicyDecision: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyDecision" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6475d175d434b7f5 }
+    public static var schemaFingerprint: UInt64 { 0x69d1c309b6331f4f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -81,6 +81,8 @@ public enum MessageRegistry {
         SkipWaypointResponse.self,
         RefreshRouteRequest.self,
         RefreshRouteResponse.self,
+        RepeatInstructionRequest.self,
+        RepeatInstructionResponse.self,
         RouteCoverageRequest.self,
         RouteCoverageResponse.self,
         GetHorizonRequest.self,

@@ -62,6 +62,10 @@ public enum NavigationService: ServiceSchema {
     public static let getHorizon = UnaryMethod<GetHorizonRequest, GetHorizonResponse>(
         service: name, name: "GetHorizon", isIdempotent: false,
         summary: "The electronic horizon now.")
+    /// Says the next maneuver once more, with the distance that is left now.
+    public static let repeatInstruction = UnaryMethod<RepeatInstructionRequest, RepeatInstructionResponse>(
+        service: name, name: "RepeatInstruction", isIdempotent: false,
+        summary: "Says the next maneuver once more, with the distance that is left now.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -81,6 +85,7 @@ public enum NavigationService: ServiceSchema {
             refreshRoute.descriptor,
             coverage.descriptor,
             getHorizon.descriptor,
+            repeatInstruction.descriptor,
         ])
 }
 

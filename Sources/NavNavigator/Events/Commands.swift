@@ -92,6 +92,8 @@ public enum NavigatorCommand: Sendable, Equatable {
     case skipWaypoint(Int?)
     /// Bring the route's durations up to date now.
     case refreshRoute
+    /// Say the next maneuver once more.
+    case repeatInstruction
     /// Go on with a trip of the process before.
     case resume(TripSnapshot)
 }
@@ -114,5 +116,7 @@ public enum CommandReply: Sendable, Equatable {
     case legStarted(RouteProgress?, EventContext)
     /// The route is up to date.
     case refreshed(RefreshEvent)
+    /// The next maneuver is said once more, unless the owner has it otherwise.
+    case repeated(SpokenInstruction, distance: Double, duration: Double, EventContext)
     case failed(RouteFailure)
 }

@@ -106,13 +106,11 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         // An instruction that was right when the policy was asked is dropped once the vehicle has left the route.
-        guard let trip, trip.isThere || trip.deviation.state != .offRoute && trip.deviation.state != .wrongWay else {
-            return
-        }
+        guard let trip, !trip.isSilent else { return }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
         // The owner may have answered to a later one before.
-        guard !revised.isSuppressed, self.trip?.tells(instruction.id) == true else { return }
+        guard !revised.isSuppressed, instruction.isRepeat || trip.tells(instruction.id) else { return }
         switch revised.applied(to: instruction) {
         case .visual(let visual): publish(.visual(visual, distance: distance, duration: duration), event)
         case .spoken(let spoken): publish(.spoken(spoken, distance: distance, duration: duration), event)

@@ -1,4 +1,5 @@
 import NavGeo
+import NavGuidance
 import NavPositioning
 import NavRouting
 
@@ -20,6 +21,7 @@ extension Navigator {
         case .advanceLeg(let leg): advanceLeg(leg, call, event)
         case .skipWaypoint(let index): skipWaypoint(index, call, event)
         case .refreshRoute: refreshByHand(call, event)
+        case .repeatInstruction: repeatInstruction(call, event)
         case .resume(let trip): resume(trip, event)
         }
     }
@@ -30,6 +32,17 @@ extension Navigator {
             search.finish()
         }
         cancelRequests { $0.calculation?.call == call }
+    }
+
+    private func repeatInstruction(_ call: UInt64, _ event: NavigatorEvent) {
+        guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
+        guard !trip.isSilent else { return refuse(call, "off the route there is nothing to say before the reroute") }
+        guard let (spoken, duration) = trip.repeatedInstruction(speed: vehiclePosition?.speed) else {
+            return refuse(call, "nothing is left to say on this leg")
+        }
+        ask(
+            .reviseInstruction(.spoken(spoken), distance: spoken.distance, duration: duration), standard: true, event)
+        reply(.repeated(spoken, distance: spoken.distance, duration: duration, context(of: event)), to: call)
     }
 
     private func navigate(

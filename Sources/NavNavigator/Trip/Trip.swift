@@ -219,7 +219,7 @@ final class Trip {
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         self.placement = placement
         let due = instructions(position)
-        let isCleared = isOff && !isThere && banner != nil
+        let isCleared = isSilent && banner != nil
         if isCleared { banner = nil }
         var progress = progress(
             position, placement, offRoute: isSnapped ? nil : position.road.map { graph.attributes(of: $0.edge) })
@@ -265,6 +265,13 @@ final class Trip {
         return true
     }
 
+    /// Returns the words of the next maneuver once more, and the seconds to it; nil where none follows on the leg.
+    func repeatedInstruction(speed: Double?) -> (SpokenInstruction, duration: Double)? {
+        trigger.repeated(offset: cursor.offset, speed: speed, leg: leg).map {
+            ($0, times.duration(from: cursor.offset, to: cursor.offset + $0.distance, in: currentLeg))
+        }
+    }
+
     /// Moves the cursor to where the vehicle is seen again after a while.
     func resumeCursor(at place: ResumePlace) {
         cursor.skip(to: place.offset)
@@ -292,6 +299,9 @@ final class Trip {
     }
 
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
+
+    /// Whether no instruction is given: the vehicle has left the route, and is not at its destination.
+    var isSilent: Bool { isOff && !isThere }
 
     /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
     private func instructions(_ position: VehiclePosition) -> [Instruction] {
@@ -398,7 +408,7 @@ final class Trip {
             edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
             nextManeuver: next?.maneuver, lanes: approach?.lanes ?? [],
             lanesDistance: approach.map { $0.routeOffset - offset },
-            visualInstruction: isOff && !isThere ? nil : banner?.id, spokenInstruction: spokenID, position: position,
+            visualInstruction: isSilent ? nil : banner?.id, spokenInstruction: spokenID, position: position,
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
             snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,

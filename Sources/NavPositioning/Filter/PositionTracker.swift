@@ -140,8 +140,8 @@ public struct PositionTracker: Sendable {
         if selector.change != nil { noteReceiver() }
         observe(fix)
         let fix = trusted(fix)
-        var beat = regulator
-        let valid = beat.validity(of: fix.stamp)
+        var updatedRegulator = regulator
+        let valid = updatedRegulator.validity(of: fix.stamp)
         let isReckoned = measured != nil
         let isAfterSilence =
             !isHeard && !isInTunnel && (counted.map { valid.seconds(since: $0) } ?? 0) >= PositionTracker.silence
@@ -172,7 +172,7 @@ public struct PositionTracker: Sendable {
             onRoad = nil
             base = MotionFilter(fix, config: config)
         case .accepted:
-            regulator = beat
+            regulator = updatedRegulator
             guard var filter = expected else {
                 base = MotionFilter(fix, config: config)
                 break

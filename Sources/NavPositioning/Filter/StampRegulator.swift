@@ -3,10 +3,10 @@ import NavGeo
 /// Finds the time of a measurement where its stamp is that of its arrival.
 ///
 /// Receivers measure at equal intervals. Stamps that come at equal intervals, to a few milliseconds, are taken for what they say. Stamps that
-/// jitter are times of arrival: nothing arrives before it was sent, so the earliest arrivals tell the beat, and the others are late by what
-/// they lie behind it. A delay that all have in common cannot be seen.
+/// jitter are times of arrival: nothing arrives before it was sent, so the earliest arrivals tell the phase of the measurements, and the
+/// others are late by what they lie behind it. A delay that all have in common cannot be seen.
 struct StampRegulator: Sendable {
-    private var beat: Timestamp?
+    private var phase: Timestamp?
     private var last: Timestamp?
     private var period = 0.0
     /// Mean lateness, seconds.
@@ -15,18 +15,18 @@ struct StampRegulator: Sendable {
 
     /// Lateness below which stamps are those of the measurement, seconds: receivers' own clocks are as good.
     private static let regular = 0.003
-    /// Fixes before a beat is believed.
+    /// Fixes before a phase is believed.
     private static let settling = 20
     /// Most of a period that an arrival can be late.
     private static let mostLate = 0.9
-    /// The rates at which the beat follows early and late arrivals.
+    /// The rates at which the phase follows early and late arrivals.
     private static let (early, late) = (0.3, 0.02)
 
     /// When the position held that is stamped with `stamp`: not later than that.
     mutating func validity(of stamp: Timestamp) -> Timestamp {
         defer { last = stamp }
-        guard let last, let beat else {
-            beat = stamp
+        guard let last, let phase else {
+            phase = stamp
             return stamp
         }
         let seconds = stamp.seconds(since: last)
@@ -36,12 +36,12 @@ struct StampRegulator: Sendable {
         let interval = seconds / max((seconds / period).rounded(), 1)
         let pull = count < StampRegulator.settling ? 0.01 : 0.002
         period *= interval > period ? 1 + pull : (interval < period ? 1 - pull : 1)
-        let steps = max((stamp.seconds(since: beat) / period).rounded(), 1)
-        let expected = beat.advanced(bySeconds: steps * period)
+        let steps = max((stamp.seconds(since: phase) / period).rounded(), 1)
+        let expected = phase.advanced(bySeconds: steps * period)
         let lateness = stamp.seconds(since: expected)
         let next = expected.advanced(
             bySeconds: lateness * (lateness < 0 ? StampRegulator.early : StampRegulator.late))
-        self.beat = next
+        self.phase = next
         let delay = max(stamp.seconds(since: next), 0)
         jitter += (delay - jitter) * 0.05
         count = min(count + 1, 1_000)
@@ -51,7 +51,7 @@ struct StampRegulator: Sendable {
     }
 
     private mutating func restart(_ stamp: Timestamp) -> Timestamp {
-        (beat, count, jitter) = (stamp, 0, 0)
+        (phase, count, jitter) = (stamp, 0, 0)
         period = 0
         return stamp
     }

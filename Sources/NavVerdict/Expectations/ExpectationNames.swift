@@ -56,11 +56,7 @@ enum ExpectationNames {
 
     /// The names of the enums in a message without what the names of each have in common.
     private static func words(of type: any Message.Type) -> [String] {
-        SchemaPool.builtIn.enums(of: type.fullName).flatMap { declaration -> [String] in
-            let names = declaration.values.map(\.name)
-            let prefix = names.first { $0.hasSuffix("UNSPECIFIED") }?.dropLast("UNSPECIFIED".count) ?? ""
-            return names.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
-        }
+        SchemaPool.builtIn.enums(of: type.fullName).flatMap(\.shortNames)
     }
 
     private static func check(_ condition: EventPattern.Condition, _ topic: Topic) throws(LineMistake) {
@@ -73,7 +69,14 @@ enum ExpectationNames {
             let hint = nearestName(to: problem.name, among: problem.known).map { ", did you mean '\($0)'?" } ?? ""
             throw LineMistake("\(problem.type) has no field '\(problem.name)'\(hint)")
         }
-        let names = topic.messages.compactMap { pool.valueNames(at: path, of: $0.fullName) }.first ?? []
+        let names =
+            topic.messages.lazy.compactMap { message -> [String]? in
+                if case .names(let names) = pool.values(at: path, of: message.fullName) {
+                    names.values.map(\.name)
+                } else {
+                    nil
+                }
+            }.first ?? []
         guard !names.isEmpty, condition.value != "unknown", !names.contains(where: { globMatches(condition.value, $0) })
         else { return }
         let full = names.first { $0.hasSuffix("_" + condition.value) } ?? nearestName(to: condition.value, among: names)

@@ -31,7 +31,7 @@ struct HorizonKeeper {
 
     /// The vehicle's place on a road that it may go on along.
     private static func road(_ encoder: PublicationEncoder) -> NavMatching.MatchedPosition.RoadPosition? {
-        encoder.sighting?.road.flatMap { $0.isAgainst ? nil : $0 }
+        encoder.vehiclePosition?.road.flatMap { $0.isAgainst ? nil : $0 }
     }
 
     private static func isFollowing(_ encoder: PublicationEncoder) -> Bool {
@@ -45,7 +45,7 @@ struct HorizonKeeper {
     mutating func update(
         _ encoder: PublicationEncoder, _ keys: HorizonKeys, context: () -> EventContext
     ) -> OutgoingMessage? {
-        guard keys.isEnabled, encoder.sighting != nil else { return nil }
+        guard keys.isEnabled, encoder.vehiclePosition != nil else { return nil }
         let now = Self.basis(encoder, keys)
         let place = Self.road(encoder)?.offset
         if now != basis {
@@ -82,7 +82,7 @@ struct HorizonKeeper {
         }
         let builder = HorizonBuilder(
             metric: map.metric, live: map.router.metric, vehicle: route?.route.vehicle ?? map.metric.model.profile,
-            at: encoder.sighting.flatMap { encoder.localTime(at: $0.stamp) })
+            at: encoder.vehiclePosition.flatMap { encoder.localTime(at: $0.stamp) })
         return builder.horizon(on: edge, at: road.offset, along: route, extent: extent)
     }
 }

@@ -30,9 +30,13 @@ final class NavigationCalls {
     }
 
     /// Notes the streaming call for routes: their progress, then the routes.
-    func add(_ call: StreamCall<CalculateRouteResponse>, onEnd: @escaping (UInt64) -> Void) -> UInt64 {
+    ///
+    /// - Parameter alternatives: how many are asked for.
+    func add(
+        _ call: StreamCall<CalculateRouteResponse>, alternatives: Int, onEnd: @escaping (UInt64) -> Void
+    ) -> UInt64 {
         let id = nextID()
-        waiting[id] = { reply in call.finish(CalculateRouteResponse(reply)) }
+        waiting[id] = { reply in call.finish(CalculateRouteResponse(reply, alternatives: alternatives)) }
         call.send(CalculateRouteResponse(progress: 0))
         call.onCancel = { [weak self] in
             guard self?.waiting.removeValue(forKey: id) != nil else { return }
@@ -83,8 +87,15 @@ extension CommandReply {
 }
 
 extension CalculateRouteResponse {
-    init(_ reply: CommandReply) {
+    /// - Parameter alternatives: how many were asked for.
+    init(_ reply: CommandReply, alternatives: Int) {
         self.init(progress: 1, error: reply.error)
-        if case .routes(let found, let stamp) = reply { routes = found.map { NavMessages.Route($0, at: stamp) } }
+        guard case .routes(let found, let stamp) = reply else { return }
+        routes = found.map { NavMessages.Route($0, at: stamp) }
+        guard found.count - 1 < alternatives else { return }
+        error = ErrorInfo(
+            code: .notFound,
+            message: "\(found.count - 1) of \(alternatives) alternatives found: "
+                + "no other way differs enough without a great detour")
     }
 }

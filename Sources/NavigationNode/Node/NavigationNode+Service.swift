@@ -20,7 +20,9 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Finds routes without setting out, or shows them as a preview.
     package func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
-        let id = calls.add(call) { [weak self] in self?.callEnded($0) }
+        let id = calls.add(call, alternatives: Int(request.options?.alternatives ?? 0)) { [weak self] in
+            self?.callEnded($0)
+        }
         carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: present))
     }
 
@@ -63,7 +65,7 @@ extension NavigationNode: NavigationServiceProvider {
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let told = session.spoken
         // Before the first fix nothing is published: there is no moment yet that it could be of.
-        let state = told.state ?? NavigationState(phase: .idle)
+        let state = told.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
         call.finish(
             GetStateResponse(
                 state: state, position: told.position, progress: told.progress,
@@ -120,6 +122,19 @@ extension NavigationNode: NavigationServiceProvider {
             {
                 response.summary = NavMessages.RouteSummary(event, at: stamp)
                 response.changedSegmentCount = UInt32(clamping: changed)
+            }
+            return response
+        }
+    }
+
+    /// Says the next maneuver once more.
+    package func repeatInstruction(
+        _ request: RepeatInstructionRequest, _ call: UnaryCall<RepeatInstructionResponse>
+    ) throws {
+        give(.repeatInstruction(request), call) { [weak self] reply in
+            var response = RepeatInstructionResponse(error: reply.error)
+            if case .repeated(let spoken, let distance, let duration, let context) = reply {
+                response.instruction = self?.session.spoken.message(spoken, distance, duration, context)
             }
             return response
         }

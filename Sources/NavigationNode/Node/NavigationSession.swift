@@ -55,6 +55,8 @@ package final class NavigationSession {
     private var encoder: PublicationEncoder
     private var horizon = HorizonKeeper()
     private var map: MapSnapshot { encoder.map }
+    /// The version of the road tiles in use.
+    var mapVersion: String { map.graph.mapVersion }
     private var journalSequence: UInt64 = 0
     /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
     private var present: NavGeo.Timestamp?
@@ -400,14 +402,14 @@ package final class NavigationSession {
     /// Returns the electronic horizon at the last position, as it is asked for.
     func horizon(_ request: GetHorizonRequest) throws(RouteFailure) -> NavMessages.Horizon {
         let extent = try configuration.horizon.extent(of: request)
-        guard let sighting = encoder.sighting else {
+        guard let position = encoder.vehiclePosition else {
             throw RouteFailure(code: .noPosition, message: "no horizon: the vehicle's position is not known")
         }
         guard let horizon = HorizonKeeper.horizon(encoder, extent) else {
             throw RouteFailure(code: .noRoadNearby, message: "no horizon: the vehicle is on no road in its direction")
         }
         let context = EventContext(
-            stamp: sighting.stamp, sessionID: encoder.state?.sessionId ?? 0, routeID: encoder.state?.routeId ?? 0,
+            stamp: position.stamp, sessionID: encoder.state?.sessionId ?? 0, routeID: encoder.state?.routeId ?? 0,
             causeSequence: encoder.position?.causeSequence ?? 0)
         return NavMessages.Horizon(horizon, context: context, mapVersion: map.graph.mapVersion)
     }

@@ -21,7 +21,7 @@ struct PublicationEncoder {
     /// The number of changes of ``plan``.
     private(set) var planChanges = 0
     /// The position of the last published message.
-    private(set) var sighting: VehiclePosition?
+    private(set) var vehiclePosition: VehiclePosition?
     /// The last published message of each.
     private(set) var state: NavMessages.NavigationState?
     private(set) var position: NavMessages.MatchedPosition?
@@ -73,12 +73,12 @@ struct PublicationEncoder {
             message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
             self.state = message
             return OutgoingMessage(Topics.state, context.stamp, message)
-        case .position(let sighting):
+        case .position(let published):
             let message = NavMessages.MatchedPosition(
-                sighting, context: context, graph: map.graph,
-                limit: limit(sighting.match.road?.edgeKey, at: context.stamp))
+                published, context: context, graph: map.graph,
+                limit: limit(published.match.road?.edgeKey, at: context.stamp))
             position = message
-            self.sighting = sighting
+            vehiclePosition = published
             return OutgoingMessage(Topics.position, context.stamp, message)
         case .progress(let progress):
             let message = message(progress, context)
@@ -102,10 +102,7 @@ struct PublicationEncoder {
             )
         case .spoken(let instruction, let distance, let duration):
             return OutgoingMessage(
-                Topics.spokenInstruction, context.stamp,
-                NavMessages.SpokenInstruction(
-                    instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
-            )
+                Topics.spokenInstruction, context.stamp, message(instruction, distance, duration, context))
         case .receiver, .policyRequest: return nil
         case .fixRejected(_, let rejection):
             return OutgoingMessage(Topics.fixRejected, context.stamp, FixRejected(rejection, fix, context: context))
@@ -116,6 +113,14 @@ struct PublicationEncoder {
     /// The message of progress, with the limit where the vehicle is.
     func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
         NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
+    }
+
+    /// Returns the message of words along the route.
+    func message(
+        _ instruction: NavGuidance.SpokenInstruction, _ distance: Double, _ duration: Double, _ context: EventContext
+    ) -> NavMessages.SpokenInstruction {
+        NavMessages.SpokenInstruction(
+            instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
     }
 
     private func event(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {

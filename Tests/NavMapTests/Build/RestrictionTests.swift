@@ -15,7 +15,9 @@ struct RestrictionTests {
         return map
     }
 
-    @Test("no_ forbids the one turn", arguments: ["no_left_turn", "no_right_turn", "no_straight_on", "no_exit"])
+    @Test(
+        "no_ forbids the one turn",
+        arguments: ["no_left_turn", "no_right_turn", "no_straight_on", "no_exit", "no_right", "no_uturn"])
     func no(kind: String) throws {
         var map = crossroads()
         map.restriction(1, kind, from: [1], viaNodes: [12], to: [3])
@@ -24,10 +26,10 @@ struct RestrictionTests {
         #expect(built.report.restrictions == 1 && built.report.restrictionProblems == [:])
     }
 
-    @Test("only_ forbids every other turn, the U-turn too")
-    func only() throws {
+    @Test("only_ forbids every other turn, the U-turn too", arguments: ["only_straight_on", "only_straight"])
+    func only(kind: String) throws {
         var map = crossroads()
-        map.restriction(1, "only_straight_on", from: [1], viaNodes: [12], to: [2])
+        map.restriction(1, kind, from: [1], viaNodes: [12], to: [2])
         #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [11, 12, 22], [11, 12, 11]])
     }
 

@@ -36,6 +36,8 @@ public protocol NavigationServiceProvider: AnyObject {
     func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws
     /// The electronic horizon now.
     func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws
+    /// Says the next maneuver once more, with the distance that is left now.
+    func repeatInstruction(_ request: RepeatInstructionRequest, _ call: UnaryCall<RepeatInstructionResponse>) throws
 }
 
 extension NavigationService {
@@ -58,6 +60,7 @@ extension NavigationService {
             case "RefreshRoute": ServiceDispatch.run(call, refreshRoute, provider.refreshRoute)
             case "Coverage": ServiceDispatch.run(call, coverage, provider.coverage)
             case "GetHorizon": ServiceDispatch.run(call, getHorizon, provider.getHorizon)
+            case "RepeatInstruction": ServiceDispatch.run(call, repeatInstruction, provider.repeatInstruction)
             default: ServiceDispatch.refuse(call)
             }
         }

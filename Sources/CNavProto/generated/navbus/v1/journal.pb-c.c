@@ -881,7 +881,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
   (ProtobufCMessageInit) navbus__v1__route_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_descriptors[15] =
+static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_descriptors[16] =
 {
   {
     "call_id",
@@ -1063,6 +1063,18 @@ static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_desc
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "repeat_instruction",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__NavigationCommand, request_case),
+    offsetof(Navbus__V1__NavigationCommand, repeat_instruction),
+    &navbus__v1__repeat_instruction_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = {
   9,   /* field[9] = accept_faster_route */
@@ -1072,6 +1084,7 @@ static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = 
   1,   /* field[1] = caller */
   13,   /* field[13] = get_horizon */
   12,   /* field[12] = refresh_route */
+  15,   /* field[15] = repeat_instruction */
   7,   /* field[7] = reroute */
   14,   /* field[14] = resume_trip */
   8,   /* field[8] = select_alternative */
@@ -1084,7 +1097,7 @@ static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = 
 static const ProtobufCIntRange navbus__v1__navigation_command__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor =
 {
@@ -1094,7 +1107,7 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor =
   "Navbus__V1__NavigationCommand",
   "navbus.v1",
   sizeof(Navbus__V1__NavigationCommand),
-  15,
+  16,
   navbus__v1__navigation_command__field_descriptors,
   navbus__v1__navigation_command__field_indices_by_name,
   1,  navbus__v1__navigation_command__number_ranges,

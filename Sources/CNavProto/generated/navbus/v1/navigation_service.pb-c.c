@@ -1087,6 +1087,96 @@ void   navbus__v1__refresh_route_response__free_unpacked
   assert(message->base.descriptor == &navbus__v1__refresh_route_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__repeat_instruction_request__init
+                     (Navbus__V1__RepeatInstructionRequest         *message)
+{
+  static const Navbus__V1__RepeatInstructionRequest init_value = NAVBUS__V1__REPEAT_INSTRUCTION_REQUEST__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__repeat_instruction_request__get_packed_size
+                     (const Navbus__V1__RepeatInstructionRequest *message)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__repeat_instruction_request__pack
+                     (const Navbus__V1__RepeatInstructionRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__repeat_instruction_request__pack_to_buffer
+                     (const Navbus__V1__RepeatInstructionRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__RepeatInstructionRequest *
+       navbus__v1__repeat_instruction_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__RepeatInstructionRequest *)
+     protobuf_c_message_unpack (&navbus__v1__repeat_instruction_request__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__repeat_instruction_request__free_unpacked
+                     (Navbus__V1__RepeatInstructionRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   navbus__v1__repeat_instruction_response__init
+                     (Navbus__V1__RepeatInstructionResponse         *message)
+{
+  static const Navbus__V1__RepeatInstructionResponse init_value = NAVBUS__V1__REPEAT_INSTRUCTION_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__repeat_instruction_response__get_packed_size
+                     (const Navbus__V1__RepeatInstructionResponse *message)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__repeat_instruction_response__pack
+                     (const Navbus__V1__RepeatInstructionResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__repeat_instruction_response__pack_to_buffer
+                     (const Navbus__V1__RepeatInstructionResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__RepeatInstructionResponse *
+       navbus__v1__repeat_instruction_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__RepeatInstructionResponse *)
+     protobuf_c_message_unpack (&navbus__v1__repeat_instruction_response__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__repeat_instruction_response__free_unpacked
+                     (Navbus__V1__RepeatInstructionResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__repeat_instruction_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__route_coverage_request__init
                      (Navbus__V1__RouteCoverageRequest         *message)
 {
@@ -2529,6 +2619,75 @@ const ProtobufCMessageDescriptor navbus__v1__refresh_route_response__descriptor 
   (ProtobufCMessageInit) navbus__v1__refresh_route_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+#define navbus__v1__repeat_instruction_request__field_descriptors NULL
+#define navbus__v1__repeat_instruction_request__field_indices_by_name NULL
+#define navbus__v1__repeat_instruction_request__number_ranges NULL
+const ProtobufCMessageDescriptor navbus__v1__repeat_instruction_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.RepeatInstructionRequest",
+  "RepeatInstructionRequest",
+  "Navbus__V1__RepeatInstructionRequest",
+  "navbus.v1",
+  sizeof(Navbus__V1__RepeatInstructionRequest),
+  0,
+  navbus__v1__repeat_instruction_request__field_descriptors,
+  navbus__v1__repeat_instruction_request__field_indices_by_name,
+  0,  navbus__v1__repeat_instruction_request__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__repeat_instruction_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__repeat_instruction_response__field_descriptors[2] =
+{
+  {
+    "instruction",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RepeatInstructionResponse, instruction),
+    &navbus__v1__spoken_instruction__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "error",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RepeatInstructionResponse, error),
+    &navbus__v1__error_info__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__repeat_instruction_response__field_indices_by_name[] = {
+  1,   /* field[1] = error */
+  0,   /* field[0] = instruction */
+};
+static const ProtobufCIntRange navbus__v1__repeat_instruction_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor navbus__v1__repeat_instruction_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.RepeatInstructionResponse",
+  "RepeatInstructionResponse",
+  "Navbus__V1__RepeatInstructionResponse",
+  "navbus.v1",
+  sizeof(Navbus__V1__RepeatInstructionResponse),
+  2,
+  navbus__v1__repeat_instruction_response__field_descriptors,
+  navbus__v1__repeat_instruction_response__field_indices_by_name,
+  1,  navbus__v1__repeat_instruction_response__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__repeat_instruction_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor navbus__v1__route_coverage_request__field_descriptors[2] =
 {
   {
@@ -2759,7 +2918,7 @@ const ProtobufCMessageDescriptor navbus__v1__get_horizon_response__descriptor =
   (ProtobufCMessageInit) navbus__v1__get_horizon_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCMethodDescriptor navbus__v1__navigation__method_descriptors[14] =
+static const ProtobufCMethodDescriptor navbus__v1__navigation__method_descriptors[15] =
 {
   { "CalculateRoute", &navbus__v1__calculate_route_request__descriptor, &navbus__v1__calculate_route_response__descriptor },
   { "SelectPreview", &navbus__v1__select_preview_request__descriptor, &navbus__v1__select_preview_response__descriptor },
@@ -2775,6 +2934,7 @@ static const ProtobufCMethodDescriptor navbus__v1__navigation__method_descriptor
   { "RefreshRoute", &navbus__v1__refresh_route_request__descriptor, &navbus__v1__refresh_route_response__descriptor },
   { "Coverage", &navbus__v1__route_coverage_request__descriptor, &navbus__v1__route_coverage_response__descriptor },
   { "GetHorizon", &navbus__v1__get_horizon_request__descriptor, &navbus__v1__get_horizon_response__descriptor },
+  { "RepeatInstruction", &navbus__v1__repeat_instruction_request__descriptor, &navbus__v1__repeat_instruction_response__descriptor },
 };
 const unsigned navbus__v1__navigation__method_indices_by_name[] = {
   8,        /* AcceptFasterRoute */
@@ -2784,6 +2944,7 @@ const unsigned navbus__v1__navigation__method_indices_by_name[] = {
   13,        /* GetHorizon */
   5,        /* GetState */
   11,        /* RefreshRoute */
+  14,        /* RepeatInstruction */
   6,        /* Reroute */
   7,        /* SelectAlternative */
   1,        /* SelectPreview */
@@ -2799,7 +2960,7 @@ const ProtobufCServiceDescriptor navbus__v1__navigation__descriptor =
   "Navigation",
   "Navbus__V1__Navigation",
   "navbus.v1",
-  14,
+  15,
   navbus__v1__navigation__method_descriptors,
   navbus__v1__navigation__method_indices_by_name
 };
@@ -2914,6 +3075,14 @@ void navbus__v1__navigation__get_horizon(ProtobufCService *service,
 {
   assert(service->descriptor == &navbus__v1__navigation__descriptor);
   service->invoke(service, 13, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void navbus__v1__navigation__repeat_instruction(ProtobufCService *service,
+                                                const Navbus__V1__RepeatInstructionRequest *input,
+                                                Navbus__V1__RepeatInstructionResponse_Closure closure,
+                                                void *closure_data)
+{
+  assert(service->descriptor == &navbus__v1__navigation__descriptor);
+  service->invoke(service, 14, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__navigation__init (Navbus__V1__Navigation_Service *service,
                                    Navbus__V1__Navigation_ServiceDestroy destroy)

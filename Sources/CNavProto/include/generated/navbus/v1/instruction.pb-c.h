@@ -249,7 +249,7 @@ struct  Navbus__V1__InstructionComponent
 
 
 /*
- * What is said, published on /nav/instruction/spoken exactly once per utterance.
+ * Spoken instruction, published on /nav/instruction/spoken exactly once per utterance, and again when RepeatInstruction asks for it.
  */
 struct  Navbus__V1__SpokenInstruction
 {
@@ -280,7 +280,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Identity of the utterance, unique within the route.
+   * Identity of the utterance, unique within the route; all repeats of one maneuver share theirs.
    */
   protobuf_c_boolean has_utterance_id;
   uint32_t utterance_id;
@@ -330,10 +330,15 @@ struct  Navbus__V1__SpokenInstruction
    */
   protobuf_c_boolean has_duration_to_maneuver_s;
   double duration_to_maneuver_s;
+  /*
+   * Set when RepeatInstruction asked for it.
+   */
+  protobuf_c_boolean has_is_repeat;
+  protobuf_c_boolean is_repeat;
 };
 #define NAVBUS__V1__SPOKEN_INSTRUCTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__spoken_instruction__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_UNSPECIFIED, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__SPOKEN_URGENCY__SPOKEN_URGENCY_UNSPECIFIED, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /* Navbus__V1__VisualInstruction methods */

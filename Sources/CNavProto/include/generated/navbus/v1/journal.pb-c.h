@@ -272,7 +272,8 @@ typedef enum {
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_SKIP_WAYPOINT = 12,
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_REFRESH_ROUTE = 13,
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_GET_HORIZON = 14,
-  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_RESUME_TRIP = 15
+  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_RESUME_TRIP = 15,
+  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_REPEAT_INSTRUCTION = 16
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__NAVIGATION_COMMAND__REQUEST__CASE)
 } Navbus__V1__NavigationCommand__RequestCase;
 
@@ -345,6 +346,10 @@ struct  Navbus__V1__NavigationCommand
      * A trip that outlived the node's last run; not a request of a client.
      */
     Navbus__V1__SavedTrip *resume_trip;
+    /*
+     * RepeatInstruction.
+     */
+    Navbus__V1__RepeatInstructionRequest *repeat_instruction;
   };
 };
 #define NAVBUS__V1__NAVIGATION_COMMAND__INIT \

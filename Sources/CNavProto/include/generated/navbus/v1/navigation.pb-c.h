@@ -584,7 +584,7 @@ struct  Navbus__V1__ArrivalEvent
    */
   Navbus__V1__Waypoint *waypoint;
   /*
-   * Distance to it along the route in m.
+   * Distance to it along the route in m; of ARRIVED in a straight line, where that is less: the vehicle may stand beside the route's end.
    */
   protobuf_c_boolean has_distance_remaining_m;
   double distance_remaining_m;

@@ -16,6 +16,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 #include "generated/navbus/v1/common.pb-c.h"
 #include "generated/navbus/v1/horizon.pb-c.h"
+#include "generated/navbus/v1/instruction.pb-c.h"
 #include "generated/navbus/v1/navigation.pb-c.h"
 #include "generated/navbus/v1/position.pb-c.h"
 #include "generated/navbus/v1/route.pb-c.h"
@@ -44,6 +45,8 @@ typedef struct Navbus__V1__SkipWaypointRequest Navbus__V1__SkipWaypointRequest;
 typedef struct Navbus__V1__SkipWaypointResponse Navbus__V1__SkipWaypointResponse;
 typedef struct Navbus__V1__RefreshRouteRequest Navbus__V1__RefreshRouteRequest;
 typedef struct Navbus__V1__RefreshRouteResponse Navbus__V1__RefreshRouteResponse;
+typedef struct Navbus__V1__RepeatInstructionRequest Navbus__V1__RepeatInstructionRequest;
+typedef struct Navbus__V1__RepeatInstructionResponse Navbus__V1__RepeatInstructionResponse;
 typedef struct Navbus__V1__RouteCoverageRequest Navbus__V1__RouteCoverageRequest;
 typedef struct Navbus__V1__RouteCoverageResponse Navbus__V1__RouteCoverageResponse;
 typedef struct Navbus__V1__GetHorizonRequest Navbus__V1__GetHorizonRequest;
@@ -102,7 +105,7 @@ struct  Navbus__V1__CalculateRouteResponse
   size_t n_routes;
   Navbus__V1__Route **routes;
   /*
-   * Why there is none, or fewer than asked for.
+   * Why there is none; beside routes NOT_FOUND, when there are fewer alternatives than asked for.
    */
   Navbus__V1__ErrorInfo *error;
 };
@@ -590,6 +593,38 @@ struct  Navbus__V1__RefreshRouteResponse
 #define NAVBUS__V1__REFRESH_ROUTE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__refresh_route_response__descriptor) \
     , NULL, 0, 0, NULL }
+
+
+/*
+ * Request of RepeatInstruction.
+ */
+struct  Navbus__V1__RepeatInstructionRequest
+{
+  ProtobufCMessage base;
+};
+#define NAVBUS__V1__REPEAT_INSTRUCTION_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__repeat_instruction_request__descriptor) \
+     }
+
+
+/*
+ * Answer of RepeatInstruction.
+ */
+struct  Navbus__V1__RepeatInstructionResponse
+{
+  ProtobufCMessage base;
+  /*
+   * Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it.
+   */
+  Navbus__V1__SpokenInstruction *instruction;
+  /*
+   * Reason why nothing is said.
+   */
+  Navbus__V1__ErrorInfo *error;
+};
+#define NAVBUS__V1__REPEAT_INSTRUCTION_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__repeat_instruction_response__descriptor) \
+    , NULL, NULL }
 
 
 /*
@@ -1143,6 +1178,44 @@ Navbus__V1__RefreshRouteResponse *
 void   navbus__v1__refresh_route_response__free_unpacked
                      (Navbus__V1__RefreshRouteResponse *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__RepeatInstructionRequest methods */
+void   navbus__v1__repeat_instruction_request__init
+                     (Navbus__V1__RepeatInstructionRequest         *message);
+size_t navbus__v1__repeat_instruction_request__get_packed_size
+                     (const Navbus__V1__RepeatInstructionRequest   *message);
+size_t navbus__v1__repeat_instruction_request__pack
+                     (const Navbus__V1__RepeatInstructionRequest   *message,
+                      uint8_t             *out);
+size_t navbus__v1__repeat_instruction_request__pack_to_buffer
+                     (const Navbus__V1__RepeatInstructionRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__RepeatInstructionRequest *
+       navbus__v1__repeat_instruction_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__repeat_instruction_request__free_unpacked
+                     (Navbus__V1__RepeatInstructionRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Navbus__V1__RepeatInstructionResponse methods */
+void   navbus__v1__repeat_instruction_response__init
+                     (Navbus__V1__RepeatInstructionResponse         *message);
+size_t navbus__v1__repeat_instruction_response__get_packed_size
+                     (const Navbus__V1__RepeatInstructionResponse   *message);
+size_t navbus__v1__repeat_instruction_response__pack
+                     (const Navbus__V1__RepeatInstructionResponse   *message,
+                      uint8_t             *out);
+size_t navbus__v1__repeat_instruction_response__pack_to_buffer
+                     (const Navbus__V1__RepeatInstructionResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__RepeatInstructionResponse *
+       navbus__v1__repeat_instruction_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__repeat_instruction_response__free_unpacked
+                     (Navbus__V1__RepeatInstructionResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__RouteCoverageRequest methods */
 void   navbus__v1__route_coverage_request__init
                      (Navbus__V1__RouteCoverageRequest         *message);
@@ -1293,6 +1366,12 @@ typedef void (*Navbus__V1__RefreshRouteRequest_Closure)
 typedef void (*Navbus__V1__RefreshRouteResponse_Closure)
                  (const Navbus__V1__RefreshRouteResponse *message,
                   void *closure_data);
+typedef void (*Navbus__V1__RepeatInstructionRequest_Closure)
+                 (const Navbus__V1__RepeatInstructionRequest *message,
+                  void *closure_data);
+typedef void (*Navbus__V1__RepeatInstructionResponse_Closure)
+                 (const Navbus__V1__RepeatInstructionResponse *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__RouteCoverageRequest_Closure)
                  (const Navbus__V1__RouteCoverageRequest *message,
                   void *closure_data);
@@ -1368,6 +1447,10 @@ struct Navbus__V1__Navigation_Service
                       const Navbus__V1__GetHorizonRequest *input,
                       Navbus__V1__GetHorizonResponse_Closure closure,
                       void *closure_data);
+  void (*repeat_instruction)(Navbus__V1__Navigation_Service *service,
+                             const Navbus__V1__RepeatInstructionRequest *input,
+                             Navbus__V1__RepeatInstructionResponse_Closure closure,
+                             void *closure_data);
 };
 typedef void (*Navbus__V1__Navigation_ServiceDestroy)(Navbus__V1__Navigation_Service *);
 void navbus__v1__navigation__init (Navbus__V1__Navigation_Service *service,
@@ -1389,7 +1472,8 @@ void navbus__v1__navigation__init (Navbus__V1__Navigation_Service *service,
       function_prefix__ ## skip_waypoint,\
       function_prefix__ ## refresh_route,\
       function_prefix__ ## coverage,\
-      function_prefix__ ## get_horizon  }
+      function_prefix__ ## get_horizon,\
+      function_prefix__ ## repeat_instruction  }
 void navbus__v1__navigation__calculate_route(ProtobufCService *service,
                                              const Navbus__V1__CalculateRouteRequest *input,
                                              Navbus__V1__CalculateRouteResponse_Closure closure,
@@ -1446,6 +1530,10 @@ void navbus__v1__navigation__get_horizon(ProtobufCService *service,
                                          const Navbus__V1__GetHorizonRequest *input,
                                          Navbus__V1__GetHorizonResponse_Closure closure,
                                          void *closure_data);
+void navbus__v1__navigation__repeat_instruction(ProtobufCService *service,
+                                                const Navbus__V1__RepeatInstructionRequest *input,
+                                                Navbus__V1__RepeatInstructionResponse_Closure closure,
+                                                void *closure_data);
 
 /* --- descriptors --- */
 
@@ -1473,6 +1561,8 @@ extern const ProtobufCMessageDescriptor navbus__v1__skip_waypoint_request__descr
 extern const ProtobufCMessageDescriptor navbus__v1__skip_waypoint_response__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__refresh_route_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__refresh_route_response__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__repeat_instruction_request__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__repeat_instruction_response__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_coverage_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_coverage_response__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__get_horizon_request__descriptor;
