@@ -5,20 +5,20 @@ import NavKit
 import NavMessages
 import Synchronization
 
-/// Reads a receiver on a thread of its own, again and again, and leaves its fixes for the node's loop, which it wakes.
+/// A thread that reads a receiver, reconnecting when it fails, and queues the fixes for the node's loop, which it wakes.
 final class SourceReader: Sendable {
-    /// The bytes and events that came since the last call.
+    /// The fixes since the last call, and the state of the reader.
     struct News {
         var fixes: [GnssFix] = []
-        /// Messages that made no fix, since the start.
+        /// The number of messages rejected since the start.
         var rejected = 0
-        /// Fixes left out because nobody took them, since the start.
+        /// The number of fixes dropped because nobody took them, since the start.
         var overrun = 0
         /// The reason why the source cannot be read; nil while it can.
         var problem: String?
     }
 
-    /// Fixes that wait for the loop; the oldest goes when there are more.
+    /// The most fixes queued for the loop; the oldest are dropped beyond it.
     private static let maximumWaiting = 1_024
 
     private struct State: Sendable {
@@ -35,9 +35,9 @@ final class SourceReader: Sendable {
     private let isStopped = Atomic<Bool>(false)
     private let state: Mutex<State>
 
-    /// A reader that has not started.
+    /// Creates a reader without starting it.
     ///
-    /// - Parameter longestPause: between two attempts to reach the source, s.
+    /// - Parameter longestPause: the longest pause between two attempts to reach the source, s.
     init(name: String, longestPause: Double, log: NodeLog, waker: Waker) {
         self.name = name
         self.log = log
@@ -45,7 +45,7 @@ final class SourceReader: Sendable {
         state = Mutex(State(longestPause: longestPause))
     }
 
-    /// Starts the thread; `open` is given a question whether the source is still wanted.
+    /// Starts the thread; `open` receives a closure that tells whether the source is still wanted.
     func start<Parser: StreamParser & Sendable>(
         _ parser: Parser, open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
     ) {
@@ -56,7 +56,7 @@ final class SourceReader: Sendable {
         thread.start()
     }
 
-    /// Tells the thread to end; it does within a tenth of a second, or once the system has answered it.
+    /// Tells the thread to end, which it does within a tenth of a second, or once a pending system call returns.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Changes the longest pause between two attempts, s.
@@ -93,23 +93,29 @@ final class SourceReader: Sendable {
     private func read<Parser: StreamParser>(
         _ stream: ByteStream, _ parser: Parser, _ hadFixes: inout Bool
     ) throws(NodeError) {
-        var parser = parser
+        // Each connection has a parser of its own, which counts from 0.
+        var (parser, rejected) = (parser, 0)
+        func put(_ fixes: [GnssFix]) {
+            let total = parser.rejections.total
+            self.put(fixes, newlyRejected: total - rejected, &hadFixes)
+            rejected = total
+        }
         while isWanted {
             switch stream.read(milliseconds: 100) {
-            case .bytes(let bytes): put(parser.consume(bytes), parser.rejections.total, &hadFixes)
+            case .bytes(let bytes): put(parser.consume(bytes))
             case .nothing: break
             case .ended(let reason):
-                put(parser.finish(), parser.rejections.total, &hadFixes)
+                put(parser.finish())
                 throw NodeError(.system, "\(name): \(reason)")
             }
         }
     }
 
-    private func put(_ fixes: [GnssFix], _ rejected: Int, _ hadFixes: inout Bool) {
+    private func put(_ fixes: [GnssFix], newlyRejected rejected: Int, _ hadFixes: inout Bool) {
         var fixes = fixes
         for index in fixes.indices { fixes[index].stampReception() }
         state.withLock { state in
-            state.rejected = rejected
+            state.rejected += rejected
             state.waiting += fixes
             let surplus = state.waiting.count - SourceReader.maximumWaiting
             if surplus > 0 {
@@ -122,9 +128,9 @@ final class SourceReader: Sendable {
         waker.wake()
     }
 
-    /// Notes what is wrong.
+    /// Sets the current problem.
     ///
-    /// - Returns: true when it was not so before.
+    /// - Returns: whether the problem has changed.
     @discardableResult
     private func report(_ problem: String?) -> Bool {
         state.withLock { state in
@@ -142,14 +148,14 @@ final class SourceReader: Sendable {
 }
 
 extension GnssFix {
-    /// Notes that the fix has been received now, unless it says when it was.
+    /// Sets the time of reception to now, unless the fix already has one.
     mutating func stampReception() {
         if receiveStampNs == nil { receiveStampNs = Clocks.wall() }
         if receiveMonotonicNs == nil { receiveMonotonicNs = Clocks.monotonic() }
     }
 }
 
-/// A parser that takes bytes as they come.
+/// A parser that takes bytes as they arrive.
 protocol StreamParser {
     var rejections: RejectionCounts { get }
     mutating func consume(_ bytes: [UInt8]) -> [GnssFix]

@@ -2,21 +2,21 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A piece of a route without its names: most decisions at a junction need no more.
+/// A route edge without its names, which is enough for most decisions at a junction.
 struct RoadKind {
     var roadClass: RoadClass
     var flags: RoadFlags
 }
 
-/// A route with its edges found in the graph, and the questions about it that need both.
+/// A route with its edges resolved in the graph, and queries that need both.
 struct RouteRoads {
     let route: Route
     let graph: RoadGraph
-    /// The edges in the graph; nil where it does not hold them (any more).
+    /// The edges in the graph; nil for those that it does not hold (any longer).
     let resolved: [EdgeIndex?]
-    /// Of each piece.
+    /// The kind of each route edge.
     let kinds: [RoadKind]
-    /// Names and signs, one for each run of pieces that have the same, and which of them is that of each piece.
+    /// The distinct labels, one for each run of equally labelled edges; `labelNumbers` holds each edge's label.
     private let labels: [RoadLabel]
     private let labelNumbers: [Int]
 
@@ -46,19 +46,20 @@ struct RouteRoads {
         labelNumbers = numbers
     }
 
-    /// Names and signs of a piece.
+    /// Returns the names and signs of a route edge.
     func label(_ index: Int) -> RoadLabel { labels[labelNumbers[index]] }
 
-    /// Whether a piece carries the names and signs of the one before it.
+    /// Whether a route edge has the same label as the one before it.
     func isLabelledAlike(_ index: Int) -> Bool { labelNumbers[index] == labelNumbers[index - 1] }
 
-    /// Whether the piece reaches the end of its edge.
+    /// Whether a route edge reaches the end of its graph edge.
     func reachesEnd(_ index: Int) -> Bool {
         guard let edge = resolved[index] else { return true }
         return route.edges[index].endOffset >= Double(graph.edgeLengths[edge.index]) - 0.5
     }
 
-    /// The node between the pieces `index - 1` and `index`; nil when the graph does not know it or there is none (a waypoint inside an edge).
+    /// Returns the node between the route edges `index - 1` and `index`; nil when the graph does not know it, or at a waypoint inside an
+    /// edge.
     func node(before index: Int) -> NodeIndex? {
         guard index > 0, let previous = resolved[index - 1], let next = resolved[index], reachesEnd(index - 1),
             route.edges[index].startOffset < 0.5, graph.edgeHeads[previous.index] == graph.edgeTails[next.index]
@@ -66,21 +67,21 @@ struct RouteRoads {
         return graph.edgeTails[next.index]
     }
 
-    /// Direction of travel at the end of a piece, radians.
+    /// Returns the direction of travel at the end of a route edge, radians.
     func endBearing(_ index: Int) -> Double {
         if let edge = resolved[index], reachesEnd(index) { return Double(graph.edgeEndBearings[edge.index]) }
         let end = route.edges[index].routeOffset + route.edges[index].length
         return bearing(from: max(end - 15, route.edges[index].routeOffset), to: end)
     }
 
-    /// Direction of travel at the start of a piece, radians.
+    /// Returns the direction of travel at the start of a route edge, radians.
     func startBearing(_ index: Int) -> Double {
         let edge = route.edges[index]
         if let known = resolved[index], edge.startOffset < 0.5 { return Double(graph.edgeStartBearings[known.index]) }
         return bearing(from: edge.routeOffset, to: min(edge.routeOffset + 15, edge.routeOffset + edge.length))
     }
 
-    /// The direction from one place of the route to another, radians; that of the segment when they coincide.
+    /// Returns the direction from one place of the route to another, radians; the segment's direction when they coincide.
     func bearing(from start: Double, to end: Double) -> Double {
         if end - start > 1, let first = route.line.coordinate(at: start), let last = route.line.coordinate(at: end),
             first != last
@@ -90,7 +91,8 @@ struct RouteRoads {
         return route.line.bearing(at: start) ?? 0
     }
 
-    /// The label of the road after the start of a piece. A nameless connection of less than `reach` metres takes the name of what follows.
+    /// Returns the label of the road after the start of a route edge. A nameless connection of less than `reach` metres takes the name of
+    /// the road after it.
     func label(after index: Int, before end: Int, reach: Double = 40) -> RoadLabel {
         var label = label(index)
         var ahead = route.edges[index].length
@@ -108,7 +110,7 @@ struct RouteRoads {
 }
 
 extension RoadLabel {
-    /// The label of a road with such attributes.
+    /// Creates the label of a road with the given attributes.
     init(_ attributes: RoadAttributes) {
         self.init(
             name: attributes.name, references: RoadLabel.list(attributes.reference),
@@ -123,18 +125,18 @@ extension RoadLabel {
     }
 
     static func list(_ text: String) -> [String] {
-        // Most are one word without a space at its ends, and stay as they are.
+        // Most texts are one word without outer spaces, and stay as they are.
         let bytes = text.utf8
         if let first = bytes.first, let last = bytes.last, first > 0x20, last > 0x20, last < 0x80,
             !bytes.contains(UInt8(ascii: ";"))
         {
             return [text]
         }
-        return text.isEmpty ? [] : text.split(separator: ";").map { String(trimmed($0)) }.filter { !$0.isEmpty }
+        return parts(of: text) { $0 == ";" }
     }
 }
 
-/// The turn from one direction (radians) to another in degrees, clockwise positive, −180 ... 180.
+/// Returns the turn from one direction (radians) to another in degrees, clockwise positive, −180 ... 180.
 func degrees(from first: Double, to second: Double) -> Double {
     Angle.degrees(Angle.difference(from: first, to: second))
 }

@@ -6,9 +6,9 @@ public struct Lane: Sendable, Hashable {
     public var indications: [LaneIndication]
     /// Whether the maneuver can be driven from it.
     public var isValid: Bool
-    /// The arrow to follow when it is valid.
+    /// The arrow to follow; nil when the lane is not valid.
     public var active: LaneIndication?
-    /// Whether it is closed to the vehicle, as bus lanes are; then it is never valid.
+    /// Whether it is closed to the vehicle, like a bus lane; such a lane is never valid.
     public var isClosed: Bool
 
     /// A lane.
@@ -33,7 +33,7 @@ public enum LaneIndication: String, Sendable, CaseIterable, Codable {
     case left
     case sharpLeft = "sharp left"
 
-    /// An arrow from OSM's `turn:lanes` value; nil for none.
+    /// Parses an arrow of OSM's `turn:lanes` value; nil for none.
     init?(tag: Substring) {
         switch tag {
         case "reverse": self = .uTurn
@@ -51,16 +51,16 @@ public enum LaneIndication: String, Sendable, CaseIterable, Codable {
 
 /// Reads `turn:lanes` and marks the lanes that serve a turn.
 enum LaneGuidance {
-    /// More lanes than any road has are a mistake in the data.
+    /// The largest plausible number of lanes; more are an error in the data.
     static let maximumLanes = 16
-    /// What an arrow costs that points to another road than its own, degrees.
+    /// The cost of an arrow that points to another road than its own, degrees.
     private static let mismatch = 200.0
 
-    /// The lanes of a `turn:lanes` value with those marked that lead onto a road of a junction; empty when the value says nothing about it,
-    /// since no advice is better than a wrong one.
+    /// Returns the lanes of a `turn:lanes` value, with those marked that lead onto a road of a junction; empty when the value does not
+    /// tell, since no advice is better than wrong advice.
     ///
-    /// Arrows and roads have the same order from right to left. Where a road has no arrow of its own, it shares that of its neighbour only if
-    /// the arrow points there; where arrows are left over, they are for junctions that follow on the road that leads on.
+    /// Arrows and roads have the same order from right to left. A road without an arrow of its own shares its neighbour's only if the arrow
+    /// points there. Left-over arrows are for later junctions on the road that continues.
     static func lanes(_ tag: String, at junction: Intersection, onto road: Int, for vehicle: VehicleAccess) -> [Lane] {
         var lanes = parse(tag, for: vehicle)
         guard lanes.count > 1, lanes.count <= maximumLanes else { return [] }
@@ -77,7 +77,7 @@ enum LaneGuidance {
 
     /// An arrow and the lanes that show it, the rightmost lane first.
     private struct Arrow {
-        /// Nil for lanes without arrows.
+        /// The arrow; nil for lanes without one.
         var indication: LaneIndication?
         var lanes: [Int]
         /// Degrees counterclockwise from the way back.
@@ -89,7 +89,7 @@ enum LaneGuidance {
         for lane in lanes.indices.reversed() {
             let shown: [LaneIndication?] = lanes[lane].indications.isEmpty ? [nil] : lanes[lane].indications
             for indication in shown.sorted(by: { angle($0) < angle($1) }) {
-                // A lane without arrows between others is of its own.
+                // A lane without arrows forms a group of its own when other lanes separate it.
                 if let known = result.lastIndex(where: { $0.indication == indication }),
                     indication != nil || result[known].lanes.contains(lane + 1)
                 {
@@ -115,7 +115,8 @@ enum LaneGuidance {
         }
     }
 
-    /// The road of each arrow; nil for one that leads nowhere here. The cheapest way to give arrows to roads in their order.
+    /// Returns the road of each arrow, nil for an arrow that leads nowhere here, by the cheapest assignment that keeps the order of arrows
+    /// and roads.
     private static func match(_ arrows: [Arrow], _ junction: Intersection) -> [Int?]? {
         let roads = junction.roads.indices.filter { junction.roads[$0].isEntry && $0 > 0 }
         guard !roads.isEmpty else { return nil }
@@ -140,7 +141,7 @@ enum LaneGuidance {
                 }
             return gap + (fits ? 0 : mismatch)
         }
-        // As many arrows as roads belong to each other, unless one of them points to the other side.
+        // With as many arrows as roads they match one to one, unless an arrow points to the other side.
         let isEven = turning.count == roads.count
         var best: [[(cost: Double, from: Int)]] = []
         for (place, arrow) in turning.enumerated() {
@@ -181,7 +182,7 @@ enum LaneGuidance {
 }
 
 extension LaneIndication {
-    /// Which side it leads to.
+    /// The side that it leads to; nil for neither.
     var side: RoadSide? {
         switch self {
         case .sharpRight, .right, .slightRight: .right
@@ -191,7 +192,12 @@ extension LaneIndication {
     }
 }
 
-/// `text` without spaces at its ends.
+/// Returns the trimmed, non-empty parts of a text between separators.
+func parts(of text: String, between isSeparator: (Character) -> Bool) -> [String] {
+    text.split(whereSeparator: isSeparator).map { String(trimmed($0)) }.filter { !$0.isEmpty }
+}
+
+/// Returns `text` without outer spaces.
 func trimmed(_ text: Substring) -> Substring {
     var result = text
     while result.first == " " { result.removeFirst() }

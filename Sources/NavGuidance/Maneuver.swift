@@ -7,29 +7,29 @@ public enum ManeuverType: String, Sendable, CaseIterable, Codable {
     case depart
     /// A turn from one road into another.
     case turn
-    /// The road goes on under another name.
+    /// The road continues under another name.
     case newName = "new name"
-    /// The road of the same name turns, or is turned round on.
+    /// The road of the same name turns, or the driver turns round on it.
     case `continue`
     /// A ramp joins a road.
     case merge
-    /// A ramp is taken from an ordinary road.
+    /// The driver takes a ramp from an ordinary road.
     case onRamp = "on ramp"
-    /// A motorway or trunk road is left.
+    /// The driver leaves a motorway or trunk road.
     case offRamp = "off ramp"
     /// The road splits in two or more similar ones.
     case fork
     /// The road ends at another one.
     case endOfRoad = "end of road"
-    /// A roundabout is driven through.
+    /// The driver goes through a roundabout.
     case roundabout
-    /// A roundabout with a name of its own is driven through.
+    /// The driver goes through a roundabout with a name of its own.
     case rotary
     /// A turn at a mini-roundabout.
     case roundaboutTurn = "roundabout turn"
-    /// A roundabout is left in which the leg started.
+    /// The driver leaves a roundabout in which the leg started.
     case exitRoundabout = "exit roundabout"
-    /// Something worth telling where nothing is to be done, such as the end of a ferry.
+    /// An announcement without an action, such as the end of a ferry.
     case notification
     /// The end of a leg.
     case arrive
@@ -37,7 +37,7 @@ public enum ManeuverType: String, Sendable, CaseIterable, Codable {
 
 /// The direction of a maneuver; the raw values are those of OSRM and the Mapbox Directions API.
 public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
-    /// Back the way one came.
+    /// Back in the opposite direction.
     case uTurn = "uturn"
     /// More than 120° to the right.
     case sharpRight = "sharp right"
@@ -45,7 +45,7 @@ public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
     case right
     /// 20° to 40° to the right.
     case slightRight = "slight right"
-    /// Ahead.
+    /// Within 20° of straight ahead.
     case straight
     /// 20° to 40° to the left.
     case slightLeft = "slight left"
@@ -54,7 +54,7 @@ public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
     /// More than 120° to the left.
     case sharpLeft = "sharp left"
 
-    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. The limits are those of OSRM's guidance.
+    /// Creates the modifier of a turn by `degrees`, clockwise positive, −180 ... 180. The limits are those of OSRM's guidance.
     public init(turnDegrees degrees: Double) {
         let isRight = degrees > 0
         switch abs(degrees) {
@@ -66,7 +66,7 @@ public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Which side it leads to.
+    /// The side that it leads to; nil for neither.
     public var side: RoadSide? {
         switch self {
         case .sharpRight, .right, .slightRight: .right
@@ -102,13 +102,6 @@ public struct RoadNotes: OptionSet, Sendable, Hashable {
     public static let unpaved = RoadNotes(rawValue: 1 << 5)
 }
 
-extension Maneuver {
-    /// The places that ``exitName`` names: `Avintes / Campo` names two.
-    var exitPlaces: [String] {
-        exitName.split { $0 == "/" || $0 == ";" }.map { String(trimmed($0)) }.filter { !$0.isEmpty }
-    }
-}
-
 /// A road's name, numbers and signs.
 public struct RoadLabel: Sendable, Hashable {
     /// Street name as on its signs; empty when unnamed.
@@ -122,10 +115,10 @@ public struct RoadLabel: Sendable, Hashable {
     /// Road numbers on those signs.
     public var destinationReferences: [String]
 
-    /// Whether it goes by its number where it has one, as motorways do.
+    /// Whether it goes by its number if it has one, as motorways do.
     public var prefersReference: Bool
 
-    /// A label; nothing is known of an empty one.
+    /// A label; empty when nothing is known.
     public init(
         name: String = "", references: [String] = [], destinations: [String] = [], destinationReferences: [String] = [],
         prefersReference: Bool = false, localNames: LocalNames = .none
@@ -142,7 +135,7 @@ public struct RoadLabel: Sendable, Hashable {
     public var isUnnamed: Bool { name.isEmpty && references.isEmpty }
 }
 
-/// A thing that a driver does on a route, or is told of.
+/// An action of the driver on a route, or an announcement.
 public struct Maneuver: Sendable, Equatable {
     /// The leg that it belongs to.
     public var leg: Int
@@ -150,33 +143,34 @@ public struct Maneuver: Sendable, Equatable {
     public var edge: Int
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres from the route's start where it is over: beyond ``routeOffset`` for roundabouts and turns in several parts.
+    /// Metres from the route's start to its end: beyond ``routeOffset`` for roundabouts and turns in several parts.
     public var endOffset: Double
     /// The place where it begins.
     public var coordinate: Coordinate
-    /// Direction of travel before it, radians clockwise from north; that after it at the start of a leg.
+    /// Direction of travel before it, radians clockwise from north; at the start of a leg the direction after it.
     public var bearingBefore: Double
-    /// Direction of travel after it, radians clockwise from north; that before it at the end of a leg.
+    /// Direction of travel after it, radians clockwise from north; at the end of a leg the direction before it.
     public var bearingAfter: Double
     /// The kind.
     public var type: ManeuverType
-    /// Its direction; nil at the start of a leg. At an arrival left or right is the side of the waypoint, straight is unknown.
+    /// Its direction; nil at the start of a leg. At an arrival, left or right is the side of the waypoint, and straight is unknown.
     public var modifier: ManeuverModifier?
     /// The road after it.
     public var road: RoadLabel
-    /// Whether the road before it goes on after it under the same name or number.
+    /// Whether the road continues after it under the same name or number.
     public var keepsRoad: Bool
-    /// Whether the road before it ends there, which is said; a ``ManeuverType/endOfRoad`` only where other junctions were passed on that road.
+    /// Whether the road before it ends there, which is announced; a ``ManeuverType/endOfRoad`` also requires earlier junctions on that
+    /// road.
     public var endsRoad: Bool
-    /// Exit number of the junction; empty without.
+    /// Exit number of the junction; empty for none.
     public var exitNumber: String
-    /// Name of the junction at an exit; empty without.
+    /// Name of the junction at an exit; empty for none.
     public var exitName: String
-    /// Which of a roundabout's exits is taken, from 1; nil when unknown or no roundabout.
+    /// The number of the roundabout's exit, from 1; nil when unknown or no roundabout.
     public var roundaboutExit: Int?
-    /// The turn by which a roundabout is left; nil when unknown or no roundabout.
+    /// The turn at the roundabout's exit; nil when unknown or no roundabout.
     public var exitModifier: ManeuverModifier?
-    /// The roundabout's own name; empty without.
+    /// The roundabout's own name; empty for none.
     public var roundaboutName: String
     /// The side that traffic keeps to.
     public var drivingSide: RoadSide
@@ -184,9 +178,9 @@ public struct Maneuver: Sendable, Equatable {
     public var lanes: [Lane]
     /// The properties of the road after it.
     public var notes: RoadNotes
-    /// Metres from the route's start behind which no earlier junction can be taken for this one.
+    /// Metres from the route's start beyond which no earlier junction can be mistaken for this one.
     public var unambiguousOffset: Double
-    /// The name of the waypoint at an arrival; empty without.
+    /// The name of the waypoint at an arrival; empty for none.
     public var waypointName: String
     /// Whether it ends the route.
     public var isFinal: Bool
@@ -194,4 +188,9 @@ public struct Maneuver: Sendable, Equatable {
     public var distance: Double
     /// Seconds to the next maneuver, turns included; 0 at an arrival.
     public var duration: Double
+}
+
+extension Maneuver {
+    /// The places named by ``exitName``: `Avintes / Campo` names two.
+    var exitPlaces: [String] { parts(of: exitName) { $0 == "/" || $0 == ";" } }
 }

@@ -1,11 +1,11 @@
 internal import NavMap
 
-/// Which road a driver follows without being told.
+/// The road that a driver follows without an instruction.
 extension TurnClassifier {
-    /// How many times further off straight a road must be to be no rival.
+    /// The factor by which a road must deviate more from straight to be no rival.
     static let distinctRatio = 2.0
 
-    /// The road, as an index in the junction's roads; nil where none is obvious.
+    /// Returns the obvious road, as an index in the junction's roads; nil when there is none.
     func obviousRoad(_ intersection: Intersection) -> Int? {
         let (via, roads) = (intersection.approach, intersection.roads)
         if roads.count < 2 { return nil }
@@ -16,16 +16,24 @@ extension TurnClassifier {
         func isOfClass(_ road: Intersection.Road) -> Bool {
             road.isEntry && !road.road.isLesser(than: via) && !road.road.isLink(to: via)
         }
-        // The road of the same name comes first.
+        // The lane markings leave no doubt.
+        let marked = roads.indices.dropFirst().first { index in
+            isOfClass(roads[index]) && roads[index].deviation < TurnAngles.group
+                && roads.indices.dropFirst().allSatisfy { other in
+                    other == index || !roads[other].isEntry || hasTheStraightLanes(intersection, index, beside: other)
+                }
+        }
+        if let marked, intersection.entries > 1 { return valid(marked) }
+        // First choice: the road of the same name.
         let continuing = intersection.nearest(to: 180) { road in
             isOfClass(road) && (!via.isUnlabelled || via.isMinor) && (!road.road.isUnlabelled || road.road.isMinor)
                 && via.isUnlabelled == road.road.isUnlabelled && !via.sign.changes(to: road.road.sign)
         }
         if let continuing, isDistinct(intersection, continuing) { return valid(continuing) }
-        // Else one of its class that goes straight on.
+        // Second choice: a road of the same class that goes straight on.
         let straight = intersection.nearest(to: 180, where: isOfClass)
         if let straight, isDistinct(intersection, straight) { return valid(straight) }
-        // Else any, unless it turns off.
+        // Last choice: any road, unless it turns off.
         guard let any = intersection.nearest(to: 180, where: \.isEntry) else { return nil }
         let isOnlyAhead = roads[any].deviation <= 90 && roads.count { $0.deviation <= 90 } == 1
         if any != straight, roads[any].deviation <= TurnAngles.group || isOnlyAhead, !roads[any].road.isMinor,
@@ -43,7 +51,7 @@ extension TurnClassifier {
         return nil
     }
 
-    /// Whether no other road could be taken for this one.
+    /// Whether no other road could be mistaken for this one.
     private func isDistinct(_ intersection: Intersection, _ candidate: Int) -> Bool {
         let isNarrow = intersection.roads[candidate].deviation < TurnAngles.group
         return intersection.roads.indices.dropFirst().allSatisfy { other in
@@ -53,13 +61,13 @@ extension TurnClassifier {
         }
     }
 
-    /// Whether a road is much less of a road than those before and after: of a lower group with fewer lanes, or a link between them.
+    /// Whether a road is much less important than those before and after: of a lower group with fewer lanes, or a link between them.
     private func isFarLess(_ other: RoadProfile, _ via: RoadProfile, _ candidate: RoadProfile) -> Bool {
         other.isLesser(than: via) && other.isLesser(than: candidate) && other.lanes > 0 && other.lanes + 1 < via.lanes
             || other.isLink(to: via) && other.isLink(to: candidate)
     }
 
-    /// Whether another road could be taken for one that is nearly straight.
+    /// Whether another road could be mistaken for one that is nearly straight.
     private func rivalsNarrow(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
         let via = intersection.approach
         let (road, other) = (intersection.roads[candidate], intersection.roads[index])
@@ -71,7 +79,7 @@ extension TurnClassifier {
         let isSlightlyDistinct = other.deviation > 0.7 * ratio * road.deviation
         let keepsName = !via.sign.changes(to: road.road.sign)
         let otherChanges = via.sign.changes(to: other.road.sign)
-        // The lanes part: neither side is more obvious.
+        // The lanes split: neither side is more obvious.
         let lanesPart =
             other.road.lanes > 0 && road.road.lanes == other.road.lanes
             && via.lanes == road.road.lanes + other.road.lanes
@@ -85,7 +93,7 @@ extension TurnClassifier {
         }
         if keepsName || otherChanges, !lanesPart, isDistinct { return false }
 
-        // A road that crosses has its own continuation on the other side.
+        // A crossing road has its own continuation on the other side.
         guard let across = intersection.nearest(toBearing: circle(other.bearing + 180)) else { return true }
         let acrossAngle = angularGap(other.angle, intersection.roads[across].angle)
         let crossesByName = !intersection.roads[across].road.sign.changes(to: other.road.sign)
@@ -111,7 +119,7 @@ extension TurnClassifier {
         return !other.road.isLink
     }
 
-    /// Whether another road could be taken for one that turns clearly.
+    /// Whether another road could be mistaken for one that clearly turns.
     private func rivalsWide(_ intersection: Intersection, _ candidate: Int, _ index: Int) -> Bool {
         let (road, other) = (intersection.roads[candidate], intersection.roads[index])
         if ManeuverModifier(angle: other.angle) != .straight, isFarLess(other.road, intersection.approach, road.road) {
@@ -120,7 +128,7 @@ extension TurnClassifier {
         if other.deviation > Self.distinctRatio * road.deviation { return false }
         let back = intersection.roads[0]
         guard angularGap(back.initialBearing, back.bearing) > TurnAngles.fuzzy else { return true }
-        // The approach bends: then the first metres decide.
+        // On a bent approach the first metres decide.
         let arrival = circle(back.initialBearing + 180)
         let own = abs(intersectionAngle(arrival, road.initialBearing) - 180)
         let rival = abs(intersectionAngle(arrival, other.initialBearing) - 180)

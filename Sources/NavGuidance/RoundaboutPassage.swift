@@ -2,32 +2,32 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// The way through a roundabout: its pieces in the route, and what is counted and seen on them.
+/// A way through a roundabout: its route edges, exit number and turn.
 struct RoundaboutPassage {
-    /// A roundabout with a radius of more than this is called by its name; one with less may be a crossing with turns, metres.
+    /// The radius above which a roundabout may be called by its name, and below which it may count as a crossing with turns, metres.
     private static let smallRadius = 15.0
 
-    /// The roundabout's pieces.
+    /// The route edges of the roundabout.
     var pieces: Range<Int>
-    /// Which exit is taken, from 1; nil when the route does not leave it in this leg or exits may be missing from the map.
+    /// The number of the exit, from 1; nil when the route does not leave it in this leg or exits may be missing from the map.
     var exit: Int?
-    /// What it is: a roundabout, a rotary or a turn at a small roundabout.
+    /// The type: a roundabout, a rotary or a turn at a small roundabout.
     var type = ManeuverType.roundabout
-    /// Its own name; empty without.
+    /// Its own name; empty for none.
     var name = ""
     /// The turn over the whole roundabout.
     var modifier = ManeuverModifier.straight
     /// The turn at the exit.
     var exitModifier: ManeuverModifier?
 
-    /// The passage that starts with the piece `first`, in a leg that ends before the piece `end`.
+    /// The passage that starts with the route edge `first`, in a leg that ends before the edge `end`.
     init(_ roads: RouteRoads, _ model: JunctionModel, first: Int, end: Int) {
         var last = first
         while last < end, roads.kinds[last].flags.contains(.roundabout) { last += 1 }
         pieces = first..<last
         let entry = roads.route.edges[first].routeOffset
         let leaving = last < end ? roads.route.edges[last].routeOffset : entry
-        // The kerb bends an entry and an exit, so the directions are taken some way off.
+        // The kerb bends entries and exits, so the directions are taken some distance away.
         let before = roads.bearing(from: max(entry - 45, 0), to: max(entry - 10, 0))
         let after = roads.bearing(
             from: min(leaving + 10, roads.route.length), to: min(leaving + 45, roads.route.length))
@@ -58,7 +58,7 @@ struct RoundaboutPassage {
         let isMinorRing = roads.kinds[first].roadClass == .service
         for index in pieces where index > first {
             guard let node = roads.node(before: index) else {
-                // A waypoint inside the roundabout parts an edge without a node; anything else is a gap in the map.
+                // A waypoint inside the roundabout splits an edge without a node; anything else is a gap in the map.
                 if roads.route.edges[index].key == roads.route.edges[index - 1].key { continue }
                 return nil
             }
@@ -75,7 +75,7 @@ struct RoundaboutPassage {
         return exits
     }
 
-    /// Whether another road leaves at the node of the entry, in the direction of the ring.
+    /// Whether another road leaves at the node of the entry, in the ring's direction.
     private func hasEarlyExit(_ junction: Intersection, from start: NodeIndex, _ flags: RoadFlags) -> Bool {
         let keepsLeft = flags.contains(.leftHandTraffic)
         for road in keepsLeft ? junction.roads.reversed() : junction.roads where road.isEntry {
@@ -90,7 +90,7 @@ struct RoundaboutPassage {
         let own = roads.route.edges[pieces.lowerBound].attributes.name
         guard let ring = Ring(model, from: start) else { return }
         let radius = ring.length / (2 * .pi)
-        // A word such as "rotonda" describes and does not name.
+        // A word such as "rotonda" is a description, not a name.
         if !own.isEmpty, ring.names == [own], !RoundaboutPassage.isDescription(own), !ring.neighbours.contains(own),
             radius > Self.smallRadius
         {
@@ -125,10 +125,10 @@ struct RoundaboutPassage {
         var names: Set<String> = []
         /// The names of the roads that meet it.
         var neighbours: Set<String> = []
-        /// Whether up to four simple roads meet it in directions that are easily told apart.
+        /// Whether up to four simple roads meet it in clearly distinct directions.
         var isCrossing = false
 
-        /// The ring that an edge belongs to; nil where it is not closed, or parts.
+        /// Finds the ring of an edge; nil when it is not closed, or branches.
         init?(_ model: JunctionModel, from start: EdgeIndex) {
             var edge = start
             var bearings: [Double] = []
@@ -151,7 +151,7 @@ struct RoundaboutPassage {
                 if edge == start {
                     bearings.sort()
                     let areDistinct = bearings.indices.allSatisfy { index in
-                        abs(bearings[(index + 1) % bearings.count] - bearings[index]) > TurnAngles.narrow
+                        angularGap(bearings[(index + 1) % bearings.count], bearings[index]) > TurnAngles.narrow
                     }
                     isCrossing = places == 1 || isSimple && places <= 4 && areDistinct
                     return

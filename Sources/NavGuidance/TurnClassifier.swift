@@ -1,15 +1,15 @@
 internal import NavGeo
 internal import NavMap
 
-/// What passing a junction means to a driver, before short pieces between junctions are joined.
+/// The meaning of a junction to a driver, before short edges between junctions are joined.
 struct Turn: Equatable {
     enum Kind: Equatable {
-        /// Nothing, and nothing to remember.
+        /// Nothing to announce, and the junction does not count as passed.
         case none
-        /// Nothing to tell; the junction counts as passed.
+        /// Nothing to announce, but the junction counts as passed.
         case silent
         case maneuver(ManeuverType)
-        /// A turn by a slip lane, whose end belongs to it.
+        /// A turn by a slip lane, including the lane's end.
         case slipLane
     }
 
@@ -29,23 +29,24 @@ struct Turn: Equatable {
 }
 
 extension ManeuverModifier {
-    /// The modifier of a road at an ``Intersection``.
+    /// Returns the modifier for the angle of a road at an ``Intersection``.
     init(angle: Double) { self.init(turnDegrees: 180 - angle) }
 }
 
-/// Decides what a driver is told at a junction, for each road that may be taken.
+/// Decides the announcement at a junction for each road that may be taken.
 ///
-/// The question is which road, if any, a driver follows without being told. Whoever takes that one hears nothing, or its new name; whoever takes
-/// another one is told a turn, a fork or a ramp. The rules are those that OSRM's guidance has found on the maps of the world, in words of our own.
+/// The question is which road, if any, a driver follows without an instruction. A driver who takes that road hears nothing, or its new
+/// name; on any other road the driver hears a turn, a fork or a ramp. The rules are those of OSRM's guidance, tuned on the maps of the
+/// world, in our own words.
 struct TurnClassifier {
     let model: JunctionModel
 
-    /// Whether nobody but the owners drives there.
+    /// Whether only the owners may drive there.
     static func isClosed(_ flags: RoadFlags) -> Bool {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
 
-    /// The junction with the turn of each of its roads.
+    /// Returns the junction with the turn of each of its roads.
     func classified(_ intersection: Intersection, after edge: EdgeIndex) -> Intersection {
         var result = intersection
         for index in result.roads.indices where result.roads[index].isEntry {
@@ -77,7 +78,7 @@ struct TurnClassifier {
 
     // MARK: Kinds of turns
 
-    /// A turn by what is left and entered, whatever else is there.
+    /// Returns the type of a turn by its two roads alone, regardless of others.
     func basicType(_ from: RoadProfile, _ to: RoadProfile) -> ManeuverType {
         if !from.isRamp, to.isRamp { return .onRamp }
         return !from.sign.name.isEmpty && !to.sign.name.isEmpty && !from.sign.changes(to: to.sign) ? .continue : .turn
@@ -88,9 +89,9 @@ struct TurnClassifier {
         return Turn(basicType(intersection.approach, road.road), ManeuverModifier(angle: road.angle))
     }
 
-    /// What is told of a road that a driver follows unasked.
+    /// Returns the turn for a road that a driver follows without an instruction.
     ///
-    /// - Parameter joins: whether the road comes from another arm and goes straight through.
+    /// - Parameter joins: Whether the road comes straight through from another arm.
     func obviousTurn(_ intersection: Intersection, _ index: Int, joins: Bool, count: Int? = nil) -> Turn {
         let (from, road) = (intersection.approach, intersection.roads[index])
         let to = road.road
@@ -116,7 +117,7 @@ struct TurnClassifier {
 
     // MARK: Roundabouts
 
-    /// A roundabout that is only touched: straight through it, or left where it is entered. Those that are driven along are ``RoundaboutPassage``s.
+    /// Classifies a roundabout that is only touched: crossed straight, or left where it is entered. Longer ways are ``RoundaboutPassage``s.
     private func passRing(_ intersection: inout Intersection) -> Bool {
         guard !intersection.approach.isRoundabout,
             intersection.roads.contains(where: { $0.road.isRoundabout && $0.isEntry })
@@ -143,7 +144,7 @@ struct TurnClassifier {
 
     // MARK: Driveways
 
-    /// A street that only passes entrances goes on unasked.
+    /// Keeps a street obvious when only driveways branch off.
     private func passDriveways(_ intersection: inout Intersection) {
         guard let main = intersection.roads.indices.dropFirst().first(where: { !intersection.roads[$0].road.isMinor }),
             intersection.roads[main].isEntry
@@ -159,7 +160,7 @@ struct TurnClassifier {
 
     // MARK: Motorways
 
-    /// Whether only motorways and their ramps meet, and all lead ahead.
+    /// Whether only motorways and their ramps meet, all leading ahead.
     private func isMotorwayJunction(_ intersection: Intersection) -> Bool {
         let from = intersection.approach.isMotorway
         var hasMotorway = false
@@ -187,7 +188,7 @@ struct TurnClassifier {
         }
         let straightest = intersection.nearest(to: 180) { $0.road.isMotorway && $0.deviation < 180 }
         guard let main = named ?? straightest, main > 0 else {
-            // The motorway ends.
+            // The motorway ends here.
             if count == 2 {
                 intersection.roads[1].turn.kind = .none
             } else if count == 3, roads[1].isEntry, roads[2].isEntry {
@@ -371,7 +372,7 @@ struct TurnClassifier {
         }
     }
 
-    /// Turns to the roads before `right` and behind `left`.
+    /// Classifies the turns to the roads before `right` and after `left`.
     private func turnSides(_ intersection: inout Intersection, right: Int, left: Int) {
         turnRight(&intersection, before: right)
         let count = intersection.roads.count
@@ -390,7 +391,7 @@ struct TurnClassifier {
         }
     }
 
-    /// Turns onto the roads on the right, told apart where two have the same direction.
+    /// Classifies the turns onto the roads on the right, and distinguishes two of the same direction.
     private func turnRight(_ intersection: inout Intersection, before end: Int) {
         let roads = intersection.roads
         guard end > 1, (1..<end).contains(where: { roads[$0].isEntry }) else { return }
@@ -432,7 +433,7 @@ struct TurnClassifier {
         }
     }
 
-    /// Two roads of the same direction: one of them is called otherwise, or followed unasked.
+    /// Distinguishes two roads of the same direction: one gets another modifier, or is followed without an instruction.
     private func tellApart(_ intersection: inout Intersection, left: Int, right: Int) {
         let (one, other) = (intersection.roads[left], intersection.roads[right])
         func assign(_ index: Int, _ modifier: ManeuverModifier) {
@@ -482,7 +483,7 @@ struct TurnClassifier {
 
     // MARK: Forks
 
-    /// The roads of a fork, the rightmost first; nil when there is none.
+    /// Returns the roads of a fork, the rightmost first; nil when there is none.
     private func findFork(_ intersection: Intersection) -> ClosedRange<Int>? {
         let roads = intersection.roads
         guard let straightest = intersection.nearest(to: 180), roads[straightest].deviation <= TurnAngles.narrow else {
@@ -517,7 +518,7 @@ struct TurnClassifier {
         return arms
     }
 
-    /// Whether signs or lane markings before a junction put the choice between two of its roads.
+    /// Whether signs or lane markings announce the choice between two of a junction's roads.
     private func isSigned(_ intersection: Intersection, _ one: Int, _ other: Int) -> Bool {
         let graph = model.graph
         if let arriving = intersection.roads[0].arriving, !graph.attributes(of: arriving).turnLanes.isEmpty {
@@ -530,11 +531,12 @@ struct TurnClassifier {
         }
     }
 
-    /// Whether of two roads one is followed without thinking of the other.
+    /// Whether a driver follows one of two roads without considering the other.
     private func isClearlyAhead(_ intersection: Intersection, _ index: Int, of other: Int) -> Bool {
         let (via, road, rival) = (intersection.approach, intersection.roads[index], intersection.roads[other])
         if via.leads(onto: road.road, beside: rival.road) { return true }
         if via.leads(onto: rival.road, beside: road.road) { return false }
+        if hasTheStraightLanes(intersection, index, beside: other) { return true }
         if !via.sign.name.isEmpty, road.deviation < 1e-6, !via.sign.changes(to: road.road.sign) { return true }
         let gap = rival.deviation - road.deviation
         if via.sign.continues(as: road.road.sign), rival.deviation > Self.distinctRatio * road.deviation,
@@ -545,13 +547,33 @@ struct TurnClassifier {
         return rival.deviation > 1.4 * road.deviation && gap > TurnAngles.fuzzy
     }
 
+    /// Whether all lanes that go straight on lead along the road ahead, and only turning lanes to another road: these leave before a junction,
+    /// on a carriageway of their own.
+    func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
+        let (road, rival) = (intersection.roads[index], intersection.roads[other])
+        guard intersection.approach.sign.continues(as: road.road.sign), let arriving = intersection.roads[0].arriving
+        else { return false }
+        let lanes = model.graph.attributes(of: arriving).turnLanes.split(
+            separator: "|", omittingEmptySubsequences: false)
+        let isLeft = rival.angle > road.angle
+        let fromRival = isLeft ? lanes : lanes.reversed()
+        let turning = fromRival.prefix { lane in
+            !lane.isEmpty && lane.split(separator: ";").allSatisfy { $0.hasSuffix(isLeft ? "left" : "right") }
+        }
+        let others = fromRival.dropFirst(turning.count)
+        guard !turning.isEmpty, !others.isEmpty, rival.road.lanes == 0 || rival.road.lanes == turning.count else {
+            return false
+        }
+        return others.allSatisfy { $0.split(separator: ";").contains("through") }
+    }
+
     private func fork(_ intersection: inout Intersection, left: Int, right: Int) {
         let (one, other) = (intersection.roads[left], intersection.roads[right])
         func quiet(_ index: Int) -> Turn.Kind {
             intersection.roads[index].road.isFerry == intersection.approach.isFerry ? .silent : .maneuver(.notification)
         }
         let (minorLeft, minorRight) = (one.road.isMinor && !other.road.isMinor, other.road.isMinor && !one.road.isMinor)
-        // Who keeps to the straight arm of a minor road's fork hears nothing.
+        // A driver on the main arm of a fork with a minor road hears nothing.
         intersection.roads[left].turn =
             minorRight
             ? Turn(quiet(left), .slightLeft) : Turn(minorLeft ? .turn : .fork, .slightLeft)
@@ -580,14 +602,14 @@ struct TurnClassifier {
 }
 
 extension JunctionModel {
-    /// Metres between two nodes.
+    /// Returns the metres between two nodes.
     func distance(_ one: NodeIndex, _ other: NodeIndex) -> Double {
         Geodesy.distance(graph.nodePositions[one.index].coordinate, graph.nodePositions[other.index].coordinate)
     }
 }
 
 extension ManeuverModifier {
-    /// The same to the other side.
+    /// The same turn to the other side.
     var mirrored: ManeuverModifier {
         switch self {
         case .uTurn, .straight: self

@@ -1,31 +1,31 @@
 import CCurl
 import Glibc
 
-/// A multi handle of libcurl: the connections that its easy handles share.
+/// A multi handle of libcurl, which owns the connections that its easy handles share.
 final class CurlMulti: @unchecked Sendable {
-    // Unchecked: only the thread of its loop works on it, except for `wake`, which libcurl lets any thread call.
+    // Unchecked: only the loop's thread uses it, except for `wake`, which libcurl allows on any thread.
 
     fileprivate let multi: UnsafeMutableRawPointer
 
-    /// Fails with ``HTTPError/Code/system`` when this machine has no memory or no open files left for it.
+    /// Fails with ``HTTPError/Code/system`` when this machine lacks the memory or open files for it.
     init(connections: Int) throws(HTTPError) {
         errno = 0
         guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("begin") }
         self.multi = multi
-        // libcurl begins even without the files that wake it, and would then sleep while requests wait.
+        // libcurl starts even without the files for wake-ups, and would then sleep while requests wait.
         guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("be woken") }
         navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// Ends the wait of its loop, or the next wait.
+    /// Ends the current wait of its loop, or the next one.
     func wake() { curl_multi_wakeup(multi) }
 }
 
-/// A loop that carries exchanges out side by side over connections that are kept; for one thread.
+/// A loop that runs exchanges concurrently over kept connections, for use by one thread.
 final class CurlLoop {
-    /// An exchange whose answer is whole, and that waits for its meter only.
+    /// An exchange whose answer is complete and that waits only for its meter.
     private struct Whole {
         var exchange: HTTPExchange
         var outcome: HTTPExchange.Outcome
@@ -38,7 +38,7 @@ final class CurlLoop {
     private var busy: [CurlHandle] = []
     private var idle: [CurlHandle] = []
     private var whole: [Whole] = []
-    /// The moment of the next look for answers that take too long.
+    /// The moment of the next check for late answers.
     private var nextCheck = Duration.zero
 
     init(_ shared: CurlMulti, _ configuration: HTTPConfiguration) {
@@ -48,14 +48,14 @@ final class CurlLoop {
 
     deinit {
         for handle in busy { curl_multi_remove_handle(multi, handle.easy) }
-        // Easy handles end before the multi handle.
+        // Easy handles must end before the multi handle.
         busy = []
         idle = []
     }
 
     func add(_ exchanges: [HTTPExchange]) {
         for exchange in exchanges {
-            // It may have been cancelled on the way here.
+            // It may have been cancelled before it arrived here.
             guard !exchange.isCancelled else {
                 exchange.end(.cancelled)
                 continue
@@ -72,7 +72,8 @@ final class CurlLoop {
     func endAll() { end(.closed) { _ in true } }
 
     private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {
-        // Asked once for each: another thread may cancel one at any moment, and what is removed must be ended.
+        // Evaluate the condition once for each exchange: another thread may cancel one at any moment, and each removed
+        // one must be ended.
         var removed: [HTTPExchange] = []
         func take(_ exchange: HTTPExchange) -> Bool {
             guard isMeant(exchange) else { return false }
@@ -85,14 +86,14 @@ final class CurlLoop {
         for handle in busy where handle.exchange.map(isMeant) ?? false { breakOff(handle, outcome) }
     }
 
-    /// Ends one that is under way, with its connection.
+    /// Ends a running exchange and its connection.
     private func breakOff(_ handle: CurlHandle, _ outcome: HTTPExchange.Outcome) {
         curl_multi_remove_handle(multi, handle.easy)
         busy.removeAll { $0 === handle }
         handle.leave()?.end(outcome)
     }
 
-    /// Does what can be done now; returns how many milliseconds may pass before the next turn.
+    /// Performs all possible work; returns the milliseconds until the next turn.
     func turn() -> Int32 {
         repeat {
             fill()
@@ -142,7 +143,7 @@ final class CurlLoop {
             let outcome: HTTPExchange.Outcome =
                 code == CURLE_OK ? .answered : .failed(code: code.rawValue, reason: handle.reason(of: code))
             let exchange = handle.leave()
-            // A handle that failed is not used again: it may still be busy.
+            // A handle that failed is not reused, since it may still be busy.
             if code == CURLE_OK { idle.append(handle) }
             guard let exchange else { continue }
             if exchange.ticket == nil {
@@ -158,9 +159,12 @@ final class CurlLoop {
         for handle in busy { breakOff(handle, .failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         for exchange in queue { exchange.end(.failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         queue.removeAll()
+        // Nothing releases them any more.
+        for done in whole { done.exchange.end(done.outcome) }
+        whole.removeAll()
     }
 
-    /// Lets those go on that have their meter's leave; returns seconds until the next may.
+    /// Resumes the exchanges that their meter releases; returns the seconds until the next release.
     private func release(at now: Duration) -> Double? {
         guard !whole.isEmpty || busy.contains(where: { $0.exchange?.ticket != nil }) else { return nil }
         var shortest: Double?
@@ -191,7 +195,7 @@ final class CurlLoop {
         return shortest
     }
 
-    /// Breaks off those that take too long.
+    /// Breaks off exchanges that take too long.
     private func check(at now: Duration) {
         guard now >= nextCheck else { return }
         nextCheck = now + .seconds(1)

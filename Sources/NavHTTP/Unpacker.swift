@@ -6,7 +6,7 @@ package enum Packing: String, Sendable {
     case zstd
     case deflate
 
-    /// The packing of a Content-Encoding; nil for one that is not known.
+    /// The packing of a Content-Encoding; nil when it is unknown.
     package init?(contentEncoding: String) {
         switch contentEncoding.lowercased() {
         case "gzip", "x-gzip": self = .gzip
@@ -16,7 +16,7 @@ package enum Packing: String, Sendable {
         }
     }
 
-    /// The packing by the first bytes; nil for any other.
+    /// The packing that the first bytes indicate; nil for any other.
     package init?(magic bytes: some Sequence<UInt8>) {
         if bytes.starts(with: [0x1f, 0x8b]) {
             self = .gzip
@@ -28,22 +28,22 @@ package enum Packing: String, Sendable {
     }
 }
 
-/// Unpacks bytes, and never makes more of them than allowed.
+/// A decompressor with a limit on its output.
 package enum Unpacker {
     package enum Failure: Error, Equatable {
-        /// More came out than allowed.
+        /// The output exceeds the limit.
         case tooLarge
-        /// It is not packed that way, or damaged.
+        /// The bytes are damaged or packed in another way.
         case damaged
-        /// The bytes ended too early.
+        /// The bytes end early.
         case truncated
     }
 
     /// Unpacks bytes.
     ///
     /// - Parameters:
-    ///   - limit: most bytes that may come out.
-    ///   - expected: how many will come out, to make room for them at once.
+    ///   - limit: the most bytes of output.
+    ///   - expected: the expected output, for which room is reserved.
     package static func unpack(
         _ bytes: [UInt8], _ packing: Packing, limit: Int, expected: Int = 0
     ) throws(Failure) -> [UInt8] {
@@ -51,8 +51,11 @@ package enum Unpacker {
         guard let first = bytes.first else { throw .truncated }
         switch packing {
         case .gzip: try inflate(bytes, windowBits: 31, into: &output)
-        // Some send deflate without its zlib frame; a frame begins with method 8 and a multiple of 31.
-        case .deflate: try inflate(bytes, windowBits: first & 0x0f == 8 ? 15 : -15, into: &output)
+        // Some servers send deflate without its zlib frame, which begins with method 8 in two bytes that form a
+        // multiple of 31.
+        case .deflate:
+            let isFramed = first & 0x0f == 8 && bytes.count > 1 && (Int(first) << 8 | Int(bytes[1])) % 31 == 0
+            try inflate(bytes, windowBits: isFramed ? 15 : -15, into: &output)
         case .zstd: try decompress(bytes, into: &output)
         }
         return output.bytes
@@ -78,7 +81,7 @@ package enum Unpacker {
     private static func inflate(
         _ bytes: [UInt8], windowBits: Int32, into output: inout Output
     ) throws(Failure) {
-        // zlib compares the address of a stream with the one that it was opened with.
+        // zlib requires a stream to keep the address at which it was opened.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -91,7 +94,7 @@ package enum Unpacker {
             stream.pointee.avail_in = UInt32(clamping: input.count)
             var code = Z_OK
             repeat {
-                // Several members are one content (RFC 1952, 2.2); anything else after the end is no part of it.
+                // Several members form one content (RFC 1952, 2.2); anything else after the end is ignored.
                 if code == Z_STREAM_END {
                     guard windowBits == 31, inflateReset(stream) == Z_OK else { throw .damaged }
                 }
@@ -103,7 +106,7 @@ package enum Unpacker {
                 }
                 guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw .damaged }
                 try output.accept(made)
-                // A full chunk may not be all of it.
+                // More output may be pending after a full chunk.
             } while stream.pointee.avail_in > 0 || (stream.pointee.avail_out == 0 && code == Z_OK)
             guard code == Z_STREAM_END else { throw .truncated }
         }
@@ -112,7 +115,8 @@ package enum Unpacker {
     private static func decompress(_ bytes: [UInt8], into output: inout Output) throws(Failure) {
         guard let context = ZSTD_createDCtx() else { throw .damaged }
         defer { ZSTD_freeDCtx(context) }
-        // Windows of 8 MiB, as RFC 9659 demands of zstd in HTTP: what needs more memory is refused.
+        // The window is limited to 8 MiB, as RFC 9659 demands of zstd in HTTP; content that needs more memory is
+        // refused.
         guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 23)) == 0 else { throw .damaged }
         try bytes.withUnsafeBufferPointer { (source) throws(Failure) -> Void in
             var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)

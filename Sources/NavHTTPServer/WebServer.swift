@@ -6,7 +6,7 @@ package import NavKit
 /// The answer of a ``WebService`` to a request.
 package enum WebReply: Sendable {
     case content(status: Int, type: String, [UInt8])
-    /// A stream of server-sent events, which the client joins.
+    /// A stream of server-sent events that the client joins.
     case events
 
     package static func text(_ status: Int, _ text: String) -> WebReply {
@@ -16,9 +16,9 @@ package enum WebReply: Sendable {
 
 /// The content of a ``WebServer``; called on the server's thread.
 package protocol WebService: AnyObject, Sendable {
-    /// The WebSocket protocols that are spoken, in the order of preference; none for a server without WebSockets.
+    /// The supported WebSocket subprotocols, in order of preference; empty for a server without WebSockets.
     var subprotocols: [String] { get }
-    /// The origins of pages that may ask here besides those of this machine.
+    /// The origins of pages that may send requests, in addition to those of this machine.
     var origins: [String] { get }
     func reply(to path: String) -> WebReply
     func joined(_ client: WebClient, path: String)
@@ -26,22 +26,22 @@ package protocol WebService: AnyObject, Sendable {
     func left(_ client: WebClient)
 }
 
-/// A small HTTP/1.1 server with server-sent events and WebSockets, on this machine's own address unless more is allowed.
+/// A small HTTP/1.1 server with server-sent events and WebSockets, on the loopback address unless more is allowed.
 ///
-/// It answers GET and HEAD without a body. A page of another site, which can make a browser send requests here, is refused: see
+/// It answers GET and HEAD without a body. It refuses requests that a browser sends for a page of another site: see
 /// ``RequestRule``.
 package final class WebServer: Sendable {
-    /// The greatest number of connections.
+    /// The most connections at a time.
     package static let mostConnections = 32
 
     private let listener: HTTPListener
 
-    /// The address that it listens on, HOST:PORT.
+    /// The address of the server, HOST:PORT.
     package var address: String { listener.address }
 
     /// Starts to listen.
     ///
-    /// - Parameter listen: HOST:PORT, from the option `--listen`.
+    /// - Parameter listen: HOST:PORT from the option `--listen`.
     package init(_ listen: String, allowsRemote: Bool, _ service: any WebService) throws(NodeError) {
         let rule = RequestRule(
             isLoopback: ListenAddress(text: listen)?.isLoopback ?? true, origins: Set(service.origins))
@@ -90,12 +90,12 @@ package final class WebServer: Sendable {
     }
 }
 
-/// One connection: requests, until one becomes a stream of events.
+/// A connection: requests, until one becomes a stream of events.
 private final class WebConnection: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Seconds for a request, its answer, and between two requests.
+    /// The longest time for a request, for its answer, and between two requests, seconds.
     private static let idle: Int64 = 30
 
     private let service: any WebService
@@ -114,11 +114,11 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A request for a WebSocket that is refused is answered as any other.
+        // A refused WebSocket request is answered like any other.
         if !(error is NIOWebSocketUpgradeError) { context.close(promise: nil) }
     }
 
-    /// Closes the connection unless a request or an answer is complete in time.
+    /// Closes the connection unless a request or an answer completes in time.
     private func expect(_ context: ChannelHandlerContext) {
         deadline?.cancel()
         let channel = context.channel
@@ -181,7 +181,7 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
     }
 }
 
-/// Ends a connection whose client sends a frame without a mask, as RFC 6455, 5.1 demands.
+/// A handler that ends a connection whose client sends an unmasked frame, as RFC 6455, 5.1 demands.
 private final class UnmaskedFrameGuard: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -189,21 +189,22 @@ private final class UnmaskedFrameGuard: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard unwrapInboundIn(data).maskKey == nil else { return context.fireChannelRead(data) }
-        context.writeAndFlush(wrapOutboundOut(.closing(.protocolError, context.channel)), promise: nil)
-        context.close(promise: nil)
+        context.endWebSocket(.protocolError)
     }
 }
 
-extension WebSocketFrame {
-    /// Returns the frame that ends a connection for a reason.
-    fileprivate static func closing(_ reason: WebSocketErrorCode, _ channel: any Channel) -> WebSocketFrame {
+extension ChannelHandlerContext {
+    /// Sends a close frame with a reason, and closes the connection once it is sent.
+    fileprivate func endWebSocket(_ reason: WebSocketErrorCode) {
         var code = channel.allocator.buffer(capacity: 2)
         code.write(webSocketErrorCode: reason)
-        return WebSocketFrame(fin: true, opcode: .connectionClose, data: code)
+        let channel = channel
+        writeAndFlush(NIOAny(WebSocketFrame(fin: true, opcode: .connectionClose, data: code)))
+            .whenComplete { _ in channel.close(promise: nil) }
     }
 }
 
-/// One WebSocket, after its handshake.
+/// A WebSocket after its handshake.
 private final class WebSocketConnection: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -227,7 +228,7 @@ private final class WebSocketConnection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent { close(context, .goingAway) }
+        if event is ChannelShouldQuiesceEvent { context.endWebSocket(.goingAway) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -237,15 +238,9 @@ private final class WebSocketConnection: ChannelInboundHandler {
         switch frame.opcode {
         case .text: service.received(bytes.readBytes(length: bytes.readableBytes) ?? [], from: client)
         case .ping: client.send(bytes.readBytes(length: bytes.readableBytes) ?? [], .pong)
-        case .connectionClose: close(context, .normalClosure)
+        case .connectionClose: context.endWebSocket(.normalClosure)
         case .binary, .pong: break
-        default: close(context, .protocolError)
+        default: context.endWebSocket(.protocolError)
         }
-    }
-
-    private func close(_ context: ChannelHandlerContext, _ reason: WebSocketErrorCode) {
-        let channel = context.channel
-        let frame = WebSocketFrame.closing(reason, channel)
-        context.writeAndFlush(wrapOutboundOut(frame)).whenComplete { _ in channel.close(promise: nil) }
     }
 }

@@ -1,19 +1,19 @@
-/// Message types, enums and services that were read from a `google.protobuf.FileDescriptorSet` at run time.
+/// A pool of message types, enums and services read from a `google.protobuf.FileDescriptorSet` at run time.
 ///
-/// With it, messages of types that this program was not built with are read and written as JSON: see
-/// ``json(decoding:as:indent:limit:)`` and ``encode(json:as:limit:)``. The set may come from anybody: it is bounded and
-/// checked as a whole before it is used.
+/// It reads and writes messages of types that this program was not built with as JSON: see
+/// ``json(decoding:as:indent:limit:)`` and ``encode(json:as:limit:)``. The set may be untrusted: its size is limited, and it
+/// is checked as a whole before it is used.
 public struct SchemaPool: Sendable {
     /// The largest FileDescriptorSet that is read, in bytes.
     public static let maximumSize = 16 << 20
-    /// The most messages, fields, enum values and methods together.
+    /// The most messages, fields, enum values and methods in total.
     public static let maximumDeclarations = 1 << 18
     /// The longest full name, in bytes.
     public static let maximumNameLength = 512
     /// The deepest nesting of declarations, and of messages; protobuf's own default is 100.
     public static let maximumDepth = 100
 
-    /// All message types, in the order of the files; map entries are among them.
+    /// All message types, including map entries, in the order of the files.
     public internal(set) var messages: [MessageDeclaration] = []
     /// All enums, in the order of the files.
     public internal(set) var enums: [EnumDeclaration] = []
@@ -25,7 +25,7 @@ public struct SchemaPool: Sendable {
 
     init() {}
 
-    /// The schema that is compiled in.
+    /// The compiled-in schema.
     public static let builtIn: SchemaPool = {
         do throws(SchemaError) {
             return try SchemaPool(fileDescriptorSet: Schema.fileDescriptorSet)
@@ -34,10 +34,10 @@ public struct SchemaPool: Sendable {
         }
     }()
 
-    /// The message type of that full name, without a leading dot.
+    /// Returns the message type with a full name, without a leading dot.
     public func message(named fullName: String) -> MessageDeclaration? { messageIndices[fullName].map { messages[$0] } }
 
-    /// The service of that full name.
+    /// Returns the service with a full name.
     public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
     /// A name in a field path that the message type does not have.
@@ -46,27 +46,30 @@ public struct SchemaPool: Sendable {
         public let type: String
         /// The name.
         public let name: String
-        /// The names of the type's fields; empty where the name follows a scalar, which has none.
+        /// The names of the type's fields; empty when the name follows a scalar, which has no fields.
         public let known: [String]
     }
 
-    /// Returns the first name of a path that the type, or one inside it, does not have; nil when a message of the type can
-    /// have a value there, and for a type that is not known.
+    /// Returns the first name of a path that is missing in the type or the types inside it.
+    ///
+    /// Nil when a message of the type can have a value there, and for an unknown type.
     public func unknownField(in path: FieldPath, of fullName: String) -> UnknownField? {
         if case .unknown(let field) = resolve(path, of: fullName) { field } else { nil }
     }
 
-    /// The values that a field can have.
+    /// The kind of values of a field.
     package enum FieldValues {
         case numbers, booleans
         case names(EnumDeclaration)
-        /// Text, bytes, messages and lists, and the fields of types that are not known.
+        /// Text, bytes, messages and lists.
         case others
+        /// The values of an unknown type.
+        case unknown
     }
 
-    /// Returns the values that there can be at a path.
+    /// Returns the kind of values at a path.
     package func values(at path: FieldPath, of fullName: String) -> FieldValues {
-        guard case .field(let field) = resolve(path, of: fullName) else { return .others }
+        guard case .field(let field) = resolve(path, of: fullName) else { return .unknown }
         if field.label == .repeated, case .member = path.steps.last { return .others }
         switch field.kind {
         case .enumeration(let index): return .names(enums[index])
@@ -76,7 +79,7 @@ public struct SchemaPool: Sendable {
         }
     }
 
-    /// Returns the enums of a type's fields and of those of the messages in it, `depth` deep.
+    /// Returns the enums of a type's fields and, `depth` levels deep, of the messages in it.
     package func enums(of fullName: String, depth: Int = 1) -> [EnumDeclaration] {
         message(named: fullName)?.fields.flatMap { field -> [EnumDeclaration] in
             switch field.kind {
@@ -90,7 +93,7 @@ public struct SchemaPool: Sendable {
     private enum Resolution {
         case field(FieldDeclaration)
         case unknown(UnknownField)
-        /// In a type that is not known, or a map, whose keys are not.
+        /// A name in an unknown type, or in a map, whose keys are unknown.
         case any
     }
 
@@ -113,7 +116,7 @@ public struct SchemaPool: Sendable {
         return field.map { .field($0) } ?? .any
     }
 
-    /// Returns a field's type as a .proto file writes it: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
+    /// Returns a field's type as written in a .proto file: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
     public func typeName(of field: FieldDeclaration) -> String {
         switch field.kind {
         case .message(let index):
@@ -144,23 +147,23 @@ public struct MessageDeclaration: Sendable {
     public internal(set) var fields: [FieldDeclaration] = []
     /// Names of the oneofs.
     public internal(set) var oneofs: [String] = []
-    /// Whether it stands for one entry of a map.
+    /// Whether the type is an entry of a map.
     public internal(set) var isMapEntry = false
 
-    /// Positions of the fields that a message must have, by number.
+    /// The positions of the required fields, by number.
     var required: [Int] = []
-    /// Positions of the fields whose absence means zero, by number.
+    /// The positions of the fields whose absence means zero, by number.
     var implicit: [Int] = []
     var positions: [String: Int] = [:]
 
     init(fullName: String) { self.fullName = fullName }
 
-    /// The field of that number.
+    /// Returns the field with a number.
     public func field(numbered number: UInt32) -> FieldDeclaration? {
         position(of: number, after: -1).map { fields[$0] }
     }
 
-    /// Returns the position of the field of a number; `last` is that of the one before it on the wire.
+    /// Returns the position of the field with a number; `last` is the position of the preceding field on the wire.
     @inline(__always)
     func position(of number: UInt32, after last: Int) -> Int? {
         if last >= 0, last < fields.count, fields[last].number == number { return last }
@@ -181,14 +184,14 @@ public struct FieldDeclaration: Sendable {
         case optional, required, repeated
     }
 
-    /// The type of a field's value. Messages and enums are positions in the pool.
+    /// The type of a field's value; messages and enums are positions in the pool.
     enum Kind: Sendable, Equatable {
         case double, float, int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64
         case bool, string, bytes, group
         case message(Int)
         case enumeration(Int)
 
-        /// The shape of one value on the wire; nil for a group, which is refused.
+        /// The wire format of one value; nil for a group, which is refused.
         var shape: WireCursor.Shape? {
             switch self {
             case .double, .fixed64, .sfixed64: .fixed64
@@ -215,15 +218,15 @@ public struct FieldDeclaration: Sendable {
     public let number: UInt32
     /// The cardinality.
     public let label: Label
-    /// The default of proto2 as the .proto file writes it.
+    /// The proto2 default as written in the .proto file.
     public let defaultText: String?
     /// Position among the message's oneofs.
     let oneof: Int?
     let isPacked: Bool
-    /// False where absence and zero are the same: plain fields of proto3.
+    /// Whether absence differs from zero; false for plain proto3 fields.
     let hasPresence: Bool
     var kind: Kind
-    /// The name, quoted and with its colon.
+    /// The name, quoted and followed by a colon.
     let key: [UInt8]
 }
 
@@ -239,13 +242,13 @@ public struct EnumDeclaration: Sendable {
 
     init(fullName: String) { self.fullName = fullName }
 
-    /// The names without what they have in common by convention: the enum's own name.
+    /// The names without their conventional common prefix: the enum's own name.
     package var shortNames: [String] {
         let prefix = values.first { $0.name.hasSuffix("UNSPECIFIED") }?.name.dropLast("UNSPECIFIED".count) ?? ""
         return values.map { $0.name.hasPrefix(prefix) ? String($0.name.dropFirst(prefix.count)) : $0.name }
     }
 
-    /// The number of a value by its name, or by the end of it that no other value's name has; nil where there is none.
+    /// Returns the number of a value by its name, or by an unambiguous end of it; nil when no value matches.
     func number(named name: String) -> Int32? {
         if let number = numbers[name] { return number }
         guard !name.isEmpty else { return nil }
@@ -262,9 +265,9 @@ public struct ServiceDeclaration: Sendable {
     public struct Method: Sendable {
         /// Its name.
         public let name: String
-        /// Full name of the request's type.
+        /// The full name of the request's type.
         public let request: String
-        /// Full name of the answer's type.
+        /// The full name of the response's type.
         public let response: String
         /// Whether the caller sends a stream; the bus carries no such calls.
         public let isClientStreaming: Bool
@@ -277,6 +280,6 @@ public struct ServiceDeclaration: Sendable {
     /// Its methods in the order of their declaration.
     public internal(set) var methods: [Method] = []
 
-    /// The method of that name.
+    /// Returns the method with a name.
     public func method(named name: String) -> Method? { methods.first { $0.name == name } }
 }

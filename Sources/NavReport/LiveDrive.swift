@@ -2,10 +2,10 @@ import Foundation
 package import NavGeo
 package import NavMessages
 
-/// A drive that is not over: the whole of it for pages that open, and batches of what is new for those that are open.
+/// An ongoing drive: all of it for newly opened pages, and batches of news for open pages.
 ///
-/// The first fix or position begins it, and so do several in a row of another time, as when a playback starts again. Messages
-/// that came before it, such as the route in force, belong to its start.
+/// The first fix or position begins a drive, and so do several consecutive places of another time, for example when a playback
+/// starts again. Earlier messages, such as the active route, belong to its start.
 package struct LiveDrive {
     /// A node with its health.
     package struct Node: Encodable, Sendable {
@@ -25,7 +25,7 @@ package struct LiveDrive {
         var uptime: Double?
         var topics: [Topic]
 
-        /// A node by its health; by its name alone where it has published none.
+        /// Creates a node from its health, or from its name alone if it has published none.
         package init(name: String, _ health: NodeHealth?) {
             self.name = name
             state = health?.state?.rawValue ?? 0
@@ -56,16 +56,16 @@ package struct LiveDrive {
         var bytes: [UInt8]
 
         var isPlace: Bool { type == GnssFix.fullName || type == MatchedPosition.fullName }
-        /// About what it takes in memory.
+        /// The approximate bytes of memory.
         var size: Int { bytes.count + 200 }
     }
 
-    /// A stamp that is so much before the last place, or after it, is of another drive, ns.
+    /// The greatest step back from the last place's stamp, and forward from it, within one drive, ns.
     private static let backwards: Int64 = 10_000_000_000
     private static let forwards: Int64 = 3_600_000_000_000
-    /// Places of another time, with none of this drive's time between them, that begin a drive.
+    /// The number of consecutive places of another time that begin a new drive.
     private static let placesOfNewDrive = 5
-    /// Most bytes of messages that may be of the next drive.
+    /// The most bytes of messages that may belong to the next drive.
     private static let mostPending = 8 << 20
 
     private var whole = DriveCollector()
@@ -76,34 +76,36 @@ package struct LiveDrive {
     private var lastPlace: Int64 = 0
     /// The latest stamp of any message.
     private var latest: Int64 = 0
-    /// Messages since the last place that may be of the next drive, the oldest first.
+    /// The messages since the last place that may belong to the next drive, oldest first.
     private var pending: [Message] = []
     private var map: MapExtract?
     private var mapVersion = 0
     /// The number of the last batch.
     package private(set) var sequence: Int64
 
-    /// A drive without a message.
+    /// Creates a drive without messages.
     ///
-    /// - Parameter sequence: the number of its last batch. One that grows from process to process, as the time in ms, lets a page
-    ///   of an earlier process be recognised.
+    /// - Parameter sequence: the number of its last batch. A number that grows from process to process, such as the time in ms,
+    ///   identifies pages of an earlier process.
     package init(sequence: Int64) { self.sequence = sequence }
 
-    /// Takes a message.
+    /// Adds a message.
     ///
-    /// - Returns: whether a drive has begun, so that pages have to be loaded again.
+    /// - Returns: whether a new drive has begun, so that pages must be reloaded.
     package mutating func add(
         _ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]
     ) -> Bool {
         guard DriveCollector.shown.contains(type) else { return false }
+        // Differences of such stamps cannot overflow.
+        let stamp = max(stamp, 0)
         let message = Message(type: type, topic: topic, sequence: sequence, stamp: stamp, bytes: bytes)
         guard start != nil else {
             hold(message)
             if message.isPlace { begin(at: stamp) }
             return message.isPlace
         }
-        let (step, overflow) = stamp.subtractingReportingOverflow(lastPlace)
-        let isOther = overflow || step < -Self.backwards || step > Self.forwards
+        let step = stamp - lastPlace
+        let isOther = step < -Self.backwards || step > Self.forwards
         if isOther { hold(message) }
         if message.isPlace {
             guard isOther else {
@@ -117,8 +119,8 @@ package struct LiveDrive {
             begin(at: places.map(\.stamp).min() ?? stamp)
             return true
         }
-        // An old value that is latched is still in force; what is of the future is not yet.
-        if !overflow, step <= Self.forwards { collect(message) }
+        // An old latched value still applies; a future one does not yet.
+        if step <= Self.forwards { collect(message) }
         return false
     }
 
@@ -140,7 +142,7 @@ package struct LiveDrive {
     }
 
     private mutating func collect(_ message: Message) {
-        // A stamp of another clock, or from before the drive, counts as its start.
+        // A stamp from another clock or from before the drive counts as its start.
         let stamp = max(message.stamp, start ?? message.stamp)
         if stamp - latest < Self.forwards { latest = max(latest, stamp) }
         whole.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
@@ -150,7 +152,7 @@ package struct LiveDrive {
 
     /// The places of the drive, for the roads around them.
     package var places: [NavGeo.Coordinate] { DriveReport.places(of: whole) }
-    /// The place of the vehicle.
+    /// The position of the vehicle.
     package var place: NavGeo.Coordinate? {
         let table = whole.positions.stamps.isEmpty ? whole.fixes : whole.positions
         guard let latitude = table.values("lat").last, let longitude = table.values("lon").last else { return nil }
@@ -165,7 +167,7 @@ package struct LiveDrive {
         mapVersion += 1
     }
 
-    /// Returns the news since the last batch as JSON on one line; nil when there are none.
+    /// Returns the news since the last batch as JSON on one line; nil without news.
     package mutating func batch(_ nodes: [Node]?) throws -> [UInt8]? {
         guard hasNews || nodes != nil else { return nil }
         sequence += 1
@@ -178,7 +180,7 @@ package struct LiveDrive {
         return try Self.encoded(Batch(sequence: sequence, run: run, nodes: nodes, map: mapVersion))
     }
 
-    /// Returns the page of the drive so far, which asks for the batches that follow. All news have to be in a batch.
+    /// Returns the page of the drive so far, which requests later batches; all news must already be in a batch.
     package func page(name: String, version: String) throws -> [UInt8] {
         let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
         return DriveReport.page(

@@ -2,8 +2,8 @@ package import NavGeo
 
 package struct WantedTile: Sendable, Hashable {
     package var tile: TileID
-    /// The place along the route where the vehicle first may need it, metres; around the vehicle how far it is
-    /// away comes on top of where the vehicle is.
+    /// The position along the route where the vehicle first may need the tile, metres; for a tile around the vehicle,
+    /// the vehicle's position plus the distance to the tile.
     package var need: Double
 
     package init(tile: TileID, need: Double) {
@@ -15,14 +15,14 @@ package struct WantedTile: Sendable, Hashable {
 /// A line that the vehicle may follow.
 package struct PlannedLine: Sendable, Hashable {
     package var line: ProjectedLine
-    /// Its head.
+    /// The end of the line.
     package var destination: Coordinate?
-    /// The fork, metres along the *route*; 0 for the route itself.
+    /// The position of the fork along the *route*, metres; 0 for the route itself.
     package var fork: Double
-    /// The same place, metres along this line: what lies before it is the route's.
+    /// The position of the fork along this line, metres; the part before it is the route's.
     package var ownFork: Double
 
-    /// A line; `fork` and `ownFork` for an alternative.
+    /// A line; an alternative also has `fork` and `ownFork`.
     package init(_ line: Polyline, fork: Double = 0, ownFork: Double = 0) {
         self.line = ProjectedLine(line)
         destination = line.coordinates.last
@@ -33,7 +33,7 @@ package struct PlannedLine: Sendable, Hashable {
 
 /// The difference between two sets of wanted tiles.
 package struct CacheChanges: Sendable, Hashable {
-    /// Tiles that are wanted now and were not, the soonest needed first.
+    /// Newly wanted tiles, soonest needed first.
     package var added: [WantedTile] = []
     /// Tiles that are no longer wanted, by id.
     package var removed: [TileID] = []
@@ -43,33 +43,33 @@ package struct CacheChanges: Sendable, Hashable {
     package var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 }
 
-/// Says which tiles the vehicle will need, and in which order: around it, along its route and alternatives, and around
-/// the destination.
+/// A planner of the tiles that the vehicle will need, in order of need: around it, along its route and alternatives,
+/// and around the destination.
 ///
-/// A change of the route costs time in proportion to its length, a position that of the circle around it when the
-/// vehicle has moved, and next to nothing when it stands.
+/// A change of route costs time in proportion to its length. A new position costs time in proportion to the circle
+/// around the vehicle if it has moved, and next to nothing otherwise.
 package struct CachePlanner: Sendable {
-    /// The tiles that are kept. A change holds from the next route and the next position on.
+    /// The tiles to keep; a change takes effect with the next route and the next position.
     package var profile: CacheProfile {
         didSet { centre = nil }
     }
 
     /// Tiles of the route, its alternatives and its destination.
     private var ahead: [WantedTile] = []
-    /// The need of each of `ahead`.
+    /// The need of each tile of `ahead`.
     private var needs: [TileID: Double] = [:]
-    /// Tiles of `ahead` before this one lie behind the vehicle.
+    /// The index of the first tile of `ahead` that is still wanted; those before it lie behind the vehicle.
     private var passed = 0
-    /// Tiles around the vehicle; of these `need` is how far away they were when it was looked last, metres.
+    /// Tiles around the vehicle; their `need` is their distance when the circle was last computed, metres.
     private var around: [WantedTile] = []
     private var isAround: Set<TileID> = []
     private var centre: Coordinate?
-    /// The vehicle's place along its route, metres: what is needed up to here is needed now.
+    /// The vehicle's position along its route, metres; what is needed up to here is needed now.
     package private(set) var cursor = 0.0
 
     package init(_ profile: CacheProfile) { self.profile = profile }
 
-    /// All tiles that are wanted, the soonest needed first.
+    /// All wanted tiles, soonest needed first.
     package var wanted: [WantedTile] {
         var all = around.map { WantedTile(tile: $0.tile, need: cursor + $0.need) }
         all += ahead[passed...].filter { !isAround.contains($0.tile) }
@@ -82,9 +82,9 @@ package struct CachePlanner: Sendable {
         return need >= cursor - profile.behind
     }
 
-    /// Takes another route, with its alternatives; nil when there is none any more.
+    /// Takes another route with its alternatives; nil when there is no route any more.
     ///
-    /// - Parameter cursor: How far along the route the vehicle is, metres.
+    /// - Parameter cursor: The vehicle's position along the route, metres.
     package mutating func follow(
         _ route: PlannedLine?, alternatives: [PlannedLine] = [], cursor: Double = 0
     ) -> CacheChanges {
@@ -100,7 +100,7 @@ package struct CachePlanner: Sendable {
 
     /// Takes the vehicle's position.
     ///
-    /// - Parameter cursor: How far along the route it is, metres; nil without a route or off it.
+    /// - Parameter cursor: Its position along the route, metres; nil without a route or off-route.
     package mutating func move(to position: Coordinate, cursor: Double? = nil) -> CacheChanges {
         var changes = CacheChanges()
         if let cursor, cursor > self.cursor {
@@ -111,8 +111,8 @@ package struct CachePlanner: Sendable {
             }
             passed = next
         }
-        if let centre, Geodesy.distance(centre, position) < profile.step || !position.isValid { return changes }
-        guard position.isValid else { return changes }
+        guard position.isValid, centre.map({ Geodesy.distance($0, position) >= profile.step }) ?? true
+        else { return changes }
         centre = position
         let old = around
         let wasAround = isAround
@@ -124,7 +124,7 @@ package struct CachePlanner: Sendable {
         for near in old where !isAround.contains(near.tile) && !isAhead(near.tile) {
             changes.removed.append(near.tile)
         }
-        // What has just been passed may lie around the vehicle, and the other way round.
+        // A tile that has just been passed may still lie around the vehicle, and vice versa.
         changes.removed = Set(changes.removed).filter { !wants($0) }.sorted()
         return changes
     }
@@ -171,11 +171,11 @@ package struct CachePlanner: Sendable {
         needs[tile].map { $0 >= cursor - profile.behind } ?? false
     }
 
-    /// With how far away they are; the nearest first.
+    /// Returns the tiles around a position with their distances, nearest first.
     private func tilesAround(_ position: Coordinate) -> [WantedTile] {
         var tiles: [WantedTile] = []
         for level in profile.levels {
-            // The vehicle goes on by a step before the circle is drawn anew.
+            // The vehicle moves by up to a step before the circle is computed again.
             let radius = level.reach.position + profile.step
             TileCover.disc(around: position, radius: radius, zoom: level.zoom) { tile, distance in
                 tiles.append(WantedTile(tile: tile, need: distance))
@@ -193,7 +193,7 @@ package struct CachePlanner: Sendable {
         return changes
     }
 
-    /// The sooner needed first, of equal ones the coarser: it leads further.
+    /// Orders by need, then coarser tiles first, since they reach further.
     private static func isSooner(_ left: WantedTile, _ right: WantedTile) -> Bool {
         (left.need, left.tile) < (right.need, right.tile)
     }

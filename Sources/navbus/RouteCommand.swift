@@ -79,7 +79,7 @@ struct RouteCommand: ParsableCommand {
             router = router.live(try TrafficFile(path: traffic).overlay)
             if !(0..<graph.edgeCount).contains(where: { router.metric.liveDuration(of: EdgeIndex($0)) != nil }) {
                 StandardError.write(
-                    "warning: no speed of '\(traffic)' is that of a road of '\(tiles)': it changes nothing\n")
+                    "warning: no speed in '\(traffic)' matches a road in '\(tiles)': traffic has no effect\n")
             }
         }
         if let batch {

@@ -109,7 +109,7 @@ struct SimulateCommand: ParsableCommand {
         plan.latency = latency
         let report = try DriveSimulator(router: router).run(plan, into: file.partial)
         try file.finish()
-        for span in outage where span.range.lowerBound >= report.duration {
+        for span in outage where span.range.lowerBound > report.duration {
             let range = "\(span.range.lowerBound)-\(span.range.upperBound)"
             StandardError.write(
                 "warning: --outage \(range) begins after the drive, which takes \(Int(report.duration)) s\n")

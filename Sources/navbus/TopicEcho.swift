@@ -179,7 +179,7 @@ struct FieldCheck {
     private var isKnown = false
     /// The first name that no type so far has.
     private var unknown: SchemaPool.UnknownField?
-    /// Why the field of the condition cannot have the value that it is compared with.
+    /// The first reason why a field of the condition cannot have the value that it is compared with.
     private var mistake: String?
 
     init(field: FieldPath?, condition: FieldCondition?) {
@@ -190,16 +190,20 @@ struct FieldCheck {
     /// Looks the fields up in the type of messages that come.
     mutating func note(_ type: String, in pool: SchemaPool) {
         guard !paths.isEmpty, !isKnown, types.insert(type).inserted else { return }
-        let missing = paths.lazy.compactMap { pool.unknownField(in: $0, of: type) }.first
-        isKnown = missing == nil
-        unknown = unknown ?? missing
-        mistake = isKnown ? condition?.mistake(for: type, in: pool) : nil
+        if let missing = paths.lazy.compactMap({ pool.unknownField(in: $0, of: type) }).first {
+            unknown = unknown ?? missing
+        } else if let mistake = condition?.mistake(for: type, in: pool) {
+            self.mistake = self.mistake ?? mistake
+        } else {
+            isKnown = true
+        }
     }
 
-    /// The error when messages have come and none of their types has the fields, or not such values of them.
+    /// The error when messages have come and none of their types has the fields, or none with such a value.
     var error: NodeError? {
+        guard !isKnown else { return nil }
         if let mistake { return NodeError(.usage, "--filter: \(mistake)") }
-        guard !isKnown, let unknown else { return nil }
+        guard let unknown else { return nil }
         let hint =
             nearestName(to: unknown.name, among: unknown.known).map { "did you mean '\($0)'?" }
             ?? (unknown.known.isEmpty ? "it has no fields" : "it has \(unknown.known.joined(separator: ", "))")
@@ -217,7 +221,7 @@ struct FieldCondition {
     private let comparison: String
     private let value: String
 
-    /// `PATH=VALUE` and its relatives; nil when it is none.
+    /// Parses `PATH=VALUE` and its relatives; nil when the text is malformed.
     init?(_ text: String) {
         guard let start = text.firstIndex(where: { "=!<>".contains($0) }) else { return nil }
         let rest = text[start...]
@@ -232,23 +236,27 @@ struct FieldCondition {
         if isOrder, Double(value) == nil { return nil }
     }
 
-    /// Whether greater and lesser are told apart, which only numbers are.
+    /// Whether the comparison orders numbers.
     private var isOrder: Bool { comparison != "=" && comparison != "!=" }
 
     /// Why the field cannot have the value; nil when it can, and for a type that is not known.
     func mistake(for type: String, in pool: SchemaPool) -> String? {
         switch pool.values(at: path, of: type) {
-        case .numbers where Double(value) == nil: return "'\(field)' is a number, and '\(value)' is none"
+        case .numbers where Double(value) == nil: return "'\(field)' is numeric: '\(value)' is not a number"
         case .booleans where value != "true" && value != "false": return "'\(field)' is true or false, not '\(value)'"
         case .names where isOrder: return "'\(field)' is a name: compare it with = or !="
         case .names(let names):
-            // A number is that of a value that the schema does not name.
-            if Int(value) != nil || names.values.contains(where: { $0.name == value || $0.name.hasSuffix("_" + value) })
-            {
+            // Values that the schema does not name are printed as numbers.
+            if let number = Int32(value) {
+                let name = names.values.first { $0.number == number }?.name
+                return name.map { "'\(field)' is printed by name: write \($0)" }
+            }
+            if names.values.contains(where: { $0.name == value || $0.name.hasSuffix("_" + value) }) {
                 return nil
             }
             let hint = nearestName(to: value, among: names.shortNames).map { ", did you mean '\($0)'?" } ?? ""
             return "'\(field)' is never '\(value)'\(hint)"
+        case .others where isOrder: return "'\(field)' is not numeric: compare it with = or !="
         default: return nil
         }
     }

@@ -94,7 +94,7 @@ struct BagToolTests {
             }
             // So is a value that the field cannot have.
             for (condition, hint) in [
-                ("fix_type = RTK_FIXD", "did you mean 'RTK_FIXED'?"), ("speed = fast", "is a number"),
+                ("fix_type = RTK_FIXD", "did you mean 'RTK_FIXED'?"), ("speed = fast", "is not a number"),
                 ("fix_type > 3", "compare it with = or !="),
             ] {
                 let wrong = try await box.run(

@@ -10,7 +10,8 @@ import Testing
 struct HorizonTests {
     private static func horizon(
         _ map: ASCIIMap, _ from: Character, _ to: Character, at offset: Double = 0, graph: RoadGraph? = nil,
-        length: Double = 2_000, stubLength: Double = 200, route: HorizonRoute? = nil
+        after approach: (Character, Character)? = nil, length: Double = 2_000, stubLength: Double = 200,
+        route: HorizonRoute? = nil
     ) throws -> Horizon {
         let graph = graph ?? map.graph
         let metric = Metric(TurnGraph(graph), model: CostModel())
@@ -18,7 +19,9 @@ struct HorizonTests {
         (extent.length, extent.stubLength) = (length, stubLength)
         let edge = try #require(graph.edge(map.graph.key(of: try map.edge(from, to))))
         return HorizonBuilder(metric: metric, live: metric, vehicle: VehicleProfile(), at: nil)
-            .horizon(on: edge, at: offset, along: route, extent: extent)
+            .horizon(
+                on: edge, at: offset, after: try approach.map { try map.edge($0.0, $0.1) }, along: route,
+                extent: extent)
     }
 
     private static func letters(_ path: HorizonPath, _ map: ASCIIMap) -> [String] {
@@ -111,9 +114,18 @@ struct HorizonTests {
         #expect(horizon.paths[0].probability == 1)
     }
 
+    private static let main = ["highway": "primary", "name": "Main Street"]
+    private static let ring = ["highway": "primary", "junction": "roundabout"]
+
+    /// Equal choices must not depend on the numbers of the edges: the roads are drawn in both orders.
+    private static func bothOrders(
+        _ drawing: String, _ roads: [(way: String, tags: [String: String])]
+    ) throws -> [ASCIIMap] {
+        try [roads, roads.reversed()].map { try ASCIIMap(drawing, roads: $0, nodes: [:], restrictions: []) }
+    }
+
     @Test func aRoundaboutIsLeftWhereMostLeaveIt() throws {
-        let map = try ASCIIMap(
-            """
+        let drawing = """
                   F
                   |
                   E
@@ -123,22 +135,50 @@ struct HorizonTests {
                   G
                   |
                   H
-            """,
-            ways: [
-                "AB": ["highway": "primary", "name": "Main Street"],
-                "CD": ["highway": "primary", "name": "Main Street"], "EF": ["highway": "residential"],
-                "GH": ["highway": "residential"], "BGCEB": ["highway": "primary", "junction": "roundabout"],
-            ])
-        let horizon = try Self.horizon(map, "A", "B", stubLength: 400)
-        let main = horizon.paths[0]
-        #expect(Self.letters(main, map) == ["AB", "BG", "GC", "CD"] && main.probability > 0.8)
-        // Who does not leave by the first exit has the others left, none of them behind the place of entry.
-        #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["GH"], ["CE", "EF"]])
-        #expect(abs(horizon.paths.reduce(0) { $0 + $1.probability } - 1) < 1e-6)
-        // A horizon that begins on the ring leaves it as well.
-        for (from, to): (Character, Character) in [("B", "G"), ("G", "C"), ("C", "E"), ("E", "B")] {
-            let path = Self.letters(try Self.horizon(map, from, to).paths[0], map)
-            #expect(["AB", "BA", "CD", "EF", "GH"].contains(path.last), "\(path)")
+            """
+        let side = ["highway": "residential"]
+        let roads = [("AB", Self.main), ("CD", Self.main), ("EF", side), ("GH", side), ("BGCEB", Self.ring)]
+        for map in try Self.bothOrders(drawing, roads) {
+            let horizon = try Self.horizon(map, "A", "B", stubLength: 400)
+            let path = horizon.paths[0]
+            #expect(Self.letters(path, map) == ["AB", "BG", "GC", "CD"] && path.probability > 0.8)
+            #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["GH"], ["CE", "EF"]])
+            #expect(abs(horizon.paths.reduce(0) { $0 + $1.probability } - 1) < 1e-6)
+            // A horizon that begins on the roundabout leaves it as well, and knows by where the vehicle came.
+            for (from, to): (Character, Character) in [("B", "G"), ("G", "C"), ("C", "E"), ("E", "B")] {
+                let path = Self.letters(try Self.horizon(map, from, to).paths[0], map)
+                #expect(["BA", "CD", "EF", "GH"].contains(path.last), "\(path)")
+            }
+            let later = try Self.horizon(map, "B", "G", after: ("A", "B"))
+            #expect(Self.letters(later.paths[0], map) == ["BG", "GC", "CD"])
+            let passed = try Self.horizon(map, "C", "E", after: ("A", "B"))
+            #expect(Self.letters(passed.paths[0], map) == ["CE", "EF"])
+        }
+    }
+
+    @Test func aTurningLoopIsLeftByTheRoadThatLeadsToIt() throws {
+        let drawing = """
+            A--B--C
+               | /
+               D
+            """
+        for map in try Self.bothOrders(drawing, [("AB", Self.main), ("BDCB", Self.ring)]) {
+            #expect(Self.letters(try Self.horizon(map, "A", "B").paths[0], map) == ["AB", "BD", "DC", "CB", "BA"])
+        }
+    }
+
+    @Test func theExitsOfTwoRoundaboutsThatTouchCountOnce() throws {
+        let drawing = """
+                  E   J
+                 / \\ / \\
+            A---B   C   K---D
+                 \\ / \\ /
+                  G   I
+            """
+        let roads = [("AB", Self.main), ("KD", Self.main), ("BGCEB", Self.ring), ("CIKJC", Self.ring)]
+        for map in try Self.bothOrders(drawing, roads) {
+            let path = Self.letters(try Self.horizon(map, "A", "B").paths[0], map)
+            #expect(path == ["AB", "BGC", "CIK", "KD"])
         }
     }
 
@@ -148,11 +188,9 @@ struct HorizonTests {
             A--B--C
                | /
                D
-            """,
-            ways: ["AB": ["highway": "tertiary"], "BDCB": ["highway": "tertiary", "junction": "roundabout"]])
-        let horizon = try Self.horizon(map, "A", "B")
-        #expect(!Self.spans(horizon.paths[0], .roundabout).isEmpty)
-        #expect(Set(horizon.paths[0].edges).count == horizon.paths[0].edges.count)
+            """, ways: ["AB": ["highway": "tertiary", "oneway": "yes"], "BDCB": Self.ring])
+        let path = try Self.horizon(map, "A", "B").paths[0]
+        #expect(!Self.spans(path, .roundabout).isEmpty && Self.letters(path, map) == ["AB", "BD", "DC", "CB"])
     }
 
     @Test func theCurvatureOfAnArcIsThatOfItsRadius() throws {

@@ -73,6 +73,44 @@ struct InstructionTriggerTests {
         #expect(late.distance <= distance)
     }
 
+    @Test("The next maneuver is said again on request, with the distance that is left, and not once more right after")
+    func repeatedOnRequest() throws {
+        let guidance = try longTown().guidance("ABC")
+        var trigger = InstructionTrigger(guidance)
+        _ = trigger.update(offset: 0, speed: 14)
+        let turn = try #require(guidance.steps.dropFirst().first).maneuver.routeOffset
+        for (distance, text) in [
+            (2_500.0, "In 2.5 kilometres, turn right onto Mill Lane"),
+            (400, "In 400 metres, turn right onto Mill Lane"), (5, "Turn right onto Mill Lane"),
+        ] {
+            let repeated = trigger.repeated(offset: turn - distance, speed: 14)
+            let again = try #require(repeated)
+            #expect(again.text == text && again.isRepeat && abs(again.distance - distance) < 1e-6)
+            #expect(again.triggerDistance == again.distance)
+        }
+        let end = try #require(guidance.steps.last).routeOffset
+        let arrival = trigger.repeated(offset: end - 150, speed: 14)
+        #expect(arrival?.text == "In 150 metres, you will arrive at your destination")
+        for offset in [end, .nan] {
+            let none = trigger.repeated(offset: offset, speed: 14)
+            #expect(none == nil)
+        }
+
+        // 230 m before the turn it is asked for; the announcement that is due at 210 m would say the same.
+        func spoken(asksAt asked: Double?) -> [InstructionID.Kind] {
+            var trigger = InstructionTrigger(guidance)
+            var kinds: [InstructionID.Kind] = []
+            for remaining in stride(from: 300.0, through: 190, by: -10) {
+                if remaining == asked { _ = trigger.repeated(offset: turn - remaining, speed: 14) }
+                for case .spoken(let spoken) in trigger.update(offset: turn - remaining, speed: 14) {
+                    kinds.append(spoken.id.kind)
+                }
+            }
+            return kinds
+        }
+        #expect(spoken(asksAt: nil).contains(.near) && !spoken(asksAt: 230).contains(.near))
+    }
+
     @Test("A fast road is told from further away, and how far it goes on after a maneuver")
     func fastRoad() throws {
         var town = longTown(speed: 30, roadClass: .trunk)

@@ -189,6 +189,32 @@ struct ManeuverTests {
         #expect(try town.maneuvers("SAR").map(\.type) == [.depart, .fork, .arrive])
     }
 
+    @Test(
+        "Where only a turning lane parts from a road, the road goes on without an instruction",
+        arguments: [
+            ("left|through", true), ("left|left|through|through", true), ("left;through|through", false),
+            ("through|through", false), ("", false),
+        ])
+    func turningLaneOnItsOwn(lanes: String, isSilent: Bool) throws {
+        var town = Town(
+            """
+            L    R
+
+
+
+              A
+
+
+              S
+            """)
+        town.road("SA", "Mill Lane", oneway: true, turnLanes: lanes)
+        town.road("AL", "Mill Lane", oneway: true)
+        town.road("AR", "Mill Lane", oneway: true)
+        #expect(try town.maneuvers("SAR").map(\.type) == (isSilent ? [.depart, .arrive] : [.depart, .fork, .arrive]))
+        // The other way is told in any case.
+        #expect(try town.maneuvers("SAL").count == 3)
+    }
+
     @Test("Turning into a one-way carriageway over the median is told although the last node leaves no choice")
     func ontoDualCarriageway() throws {
         var town = Town(

@@ -159,8 +159,13 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 3, at: second) == 3)
         #expect(memory.recentLoss("a", total: 5, at: 5 * second) == 5)
         #expect(memory.recentLoss("b", total: 1, at: 5 * second) == 1)
-        #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 0)
-        #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 1)
+        #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 2)
+        #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 3)
+        #expect(memory.recentLoss("a", total: 6, at: 15 * second) == 1)
+        // A clock that jumps makes no loss new.
+        memory.startOver()
+        #expect(memory.recentLoss("a", total: 6, at: 16 * second) == 0)
+        #expect(memory.recentLoss("a", total: 8, at: 17 * second) == 2)
     }
 
     @Test func aRateIsMeasuredBetweenTwoReports() {

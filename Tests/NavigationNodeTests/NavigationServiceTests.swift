@@ -25,10 +25,8 @@ struct NavigationServiceTests {
         #expect(early.last?.error?.code == .noPosition)
         try await table.drive(drive.prefix(5))
 
-        let answer = try #require(try await table.routes(order).last)
-        let found = answer.routes
+        let found = try #require(try await table.routes(order).last?.routes)
         #expect((1...3).contains(found.count))
-        #expect((answer.error?.code == .notFound) == (found.count < 3))
         #expect(try table.messages("/nav/state", as: NavigationState.self).last?.phase == .preview)
         let refused = try await table.call(
             NavigationService.selectPreview, SelectPreviewRequest(index: UInt32(found.count)))
@@ -87,6 +85,20 @@ struct NavigationServiceTests {
         let faster = try await table.call(
             NavigationService.acceptFasterRoute, AcceptFasterRouteRequest(routeId: route.routeId))
         #expect(faster.error?.code == .notFound)
+    }
+
+    @Test func fewerAlternativesThanAskedForAreToldBesideTheRoutes() async throws {
+        let table = try ServiceTable()
+        let drive = try Helsinki.drive.get()
+        try await table.drive(drive.prefix(5))
+        // To a place just ahead there is one way that makes sense.
+        let near = try #require(drive.dropFirst(20).first)
+        let order = CalculateRouteRequest(
+            waypoints: [Waypoint(latitude: near.latitude, longitude: near.longitude)],
+            options: RouteOptions(alternatives: 2), preview: false)
+        let answer = try #require(try await table.routes(order).last)
+        #expect(answer.routes.count == 1 && answer.error?.code == .notFound)
+        #expect(answer.error?.message == "0 of 2 alternatives found")
     }
 
     @Test func anOptionThatIsNotBuiltIsRefusedByName() async throws {

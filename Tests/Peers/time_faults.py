@@ -35,16 +35,22 @@ class Stack:
         self.observer.start()
         options = [word for setting in settings for word in ("--set", setting)]
         self.node = subprocess.Popen(
-            ["navigation-node", *options], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+            ["navigation-node", *options], env=self.environment, stdout=subprocess.DEVNULL,
+            stderr=open(self.folder / "log", "w"),
+        )  # fmt: skip
         self.wait(lambda: announcement(self.folder, "navigation-node"), "navigation-node announces itself")
 
     def wait(self, condition, what: str, seconds: float = 240) -> None:
         """Waits until something holds."""
         end = time.monotonic() + seconds
         while not condition():
-            if time.monotonic() > end or self.node.poll() is not None:
-                sys.exit(f"gave up waiting: {what}")
+            status = self.node.poll()
+            if time.monotonic() > end or status is not None:
+                why = f"not within {seconds} s" if status is None else f"navigation-node has ended with {status}"
+                positions = [f"{p.stamp_ns / 1e9:.2f} source {p.source}" for p in self.said("/nav/position")[-5:]]
+                rejected = [f"{r.reason} {r.value:.2f}" for r in self.said("/nav/fix_rejected")[-20:]]
+                log = (self.folder / "log").read_text()[-2000:]
+                sys.exit(f"{what}: {why}\nlast positions {positions}, rejected {rejected}\n{log}")
             time.sleep(0.02)
 
     def said(self, topic: str) -> list:

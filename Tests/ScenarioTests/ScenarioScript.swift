@@ -264,8 +264,8 @@ extension ScenarioAction {
     /// The first words of all lines, for who mistypes one.
     private static let verbs =
         "from, drive, cross to, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
-        + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, repeat instruction, set KEY = VALUE, worker, "
-        + "policy, traffic, tiles arrive, tiles leave, receiver, odometry"
+        + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, repeat instruction, "
+        + "set KEY = VALUE, worker, policy, traffic, tiles arrive, tiles leave, receiver, odometry"
 
     fileprivate init(_ words: inout LineWords) throws(LineMistake) {
         if words.take("navigate") {

@@ -21,7 +21,8 @@ struct InstructionsOnce: Invariant {
                 if !told.insert(visual.id).inserted, !foresight.mayGoBack(step) { return "\(visual.id) is shown twice" }
                 // What was shown too soon is shown again when it is due.
                 told = told.filter { $0.kind != .visual || !visual.id.isBefore($0) }
-            case .spoken(let spoken, _, _): if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
+            case .spoken(let spoken, _, _) where !spoken.isRepeat:
+                if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
             default: break
             }
         }
@@ -92,6 +93,10 @@ struct InstructionsGoForward: Invariant {
                     return "\(visual.id) after \(shown)"
                 }
                 shown = visual.id
+            case .spoken(let spoken, _, _) where spoken.isRepeat:
+                if let said, (spoken.id.leg, spoken.id.step) < (said.leg, said.step) {
+                    return "\(spoken.id) again after \(said)"
+                }
             case .spoken(let spoken, _, _):
                 if let said, spoken.id.isBefore(said) { return "\(spoken.id) after \(said)" }
                 said = spoken.id

@@ -335,7 +335,8 @@ struct NothingFinalIsExpected: Invariant {
             switch what {
             case .position(let position): (evidence, prediction) = (position.evidence, position.prediction)
             case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
-            case .spoken(let spoken, _, _):
+            // Who asks to hear the next maneuver hears it, wherever the vehicle is expected.
+            case .spoken(let spoken, _, _) where !spoken.isRepeat:
                 if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is said" }
             case .arrival(let event):
                 guard event.phase == .arrived else { continue }

@@ -72,6 +72,7 @@ struct SimUser {
         case ..<0.64: return .stop
         case ..<0.72: return .calculate(order(), isPreview: chance(0.3))
         case ..<0.78: return .advanceLeg()
+        case ..<0.84: return .repeatInstruction
         default: return begin(planner)
         }
     }

@@ -47,13 +47,16 @@ package struct HorizonBuilder {
 
     /// Returns the horizon of a vehicle on an edge.
     ///
-    /// - Parameter offset: metres from the edge's start.
+    /// - Parameters:
+    ///   - offset: metres from the edge's start.
+    ///   - approach: the last edge before the roundabout that the edge is on; nil elsewhere, and where it is unknown.
     package func horizon(
-        on edge: EdgeIndex, at offset: Double, along route: HorizonRoute?, extent: HorizonExtent
+        on edge: EdgeIndex, at offset: Double, after approach: EdgeIndex? = nil, along route: HorizonRoute?,
+        extent: HorizonExtent
     ) -> Horizon {
         let offset = min(max(offset, 0), Double(graph.edgeLengths[edge.index]))
         let main = walk(
-            from: edge.rawValue, entry: choice.entry(from: nil, onto: edge, nil), length: offset + extent.length,
+            from: edge.rawValue, entry: choice.entry(from: approach, onto: edge, nil), length: offset + extent.length,
             along: route)
         var horizon = Horizon(
             paths: [path(main, id: HorizonPath.mainID, length: offset + extent.length, along: route)],

@@ -61,14 +61,17 @@ struct PathChoice {
         return arms
     }
 
-    /// Returns how a path that goes on from one edge to another is on a roundabout; nil when it is on none.
+    /// Returns the entry to the roundabout that a path is on once it has gone from one edge to another; nil on no roundabout.
     ///
-    /// - Parameter entry: the same for the first edge.
+    /// - Parameters:
+    ///   - edge: the edge before, if it is known.
+    ///   - entry: the entry while the path was on the edge before.
     func entry(from edge: EdgeIndex?, onto other: EdgeIndex, _ entry: RoundaboutEntry?) -> RoundaboutEntry? {
         guard isRoundabout(other) else { return nil }
         if let entry { return entry }
         let approach = edge.map { (road: profile($0), bearing: Double(graph.edgeEndBearings[$0.index])) }
-        return RoundaboutEntry(node: graph.edgeTails[other.index], approach: approach)
+        let node = edge.map { graph.edgeHeads[$0.index] } ?? graph.edgeTails[other.index]
+        return RoundaboutEntry(node: node, approach: approach)
     }
 
     private func isRoundabout(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
@@ -101,7 +104,8 @@ struct PathChoice {
         for index in arms.indices {
             let arm = arms[index]
             if let entry, isRoundabout(arm.edge) {
-                (arms[index].probability, arms[index].weight) = weightAhead(from: arm.state, entry)
+                (arms[index].probability, arms[index].weight) = weightAhead(
+                    from: arm.state, after: graph.edgeHeads[edge.index], entry)
             } else {
                 let weight =
                     entry.map { exitWeight(arm, road, $0) } ?? Self.weight(road, profile(arm.edge), arm.turnAngle)
@@ -126,12 +130,18 @@ struct PathChoice {
         return Self.weight(entry.approach?.road ?? ring, profile(arm.edge), angle ?? 0)
     }
 
-    /// Returns the weight of all exits of a roundabout from here to where the path came onto it, and the greatest of one of them.
-    private func weightAhead(from state: TurnState, _ entry: RoundaboutEntry) -> (sum: Double, greatest: Double) {
-        var state = state
+    /// Returns the weight of all exits of a roundabout behind a node, up to the place of entry, and the greatest of them.
+    private func weightAhead(
+        from state: TurnState, after node: NodeIndex, _ entry: RoundaboutEntry
+    ) -> (sum: Double, greatest: Double) {
+        var (state, seen): (TurnState, [EdgeIndex]) = (state, [])
         var (sum, greatest) = (Self.leastWeight, Self.leastWeight)
-        for _ in 0..<Self.mostRoundaboutEdges {
+        // Back at the entry the roundabout has been driven round.
+        var isOver = node == entry.node
+        while !isOver, seen.count < Self.mostRoundaboutEdges {
             let edge = metric.turns.edge(of: state)
+            guard graph.edgeHeads[edge.index] != node, !seen.contains(edge) else { break }
+            seen.append(edge)
             let ring = profile(edge)
             var following: TurnState?
             for arm in ways(from: state, next: nil) {
@@ -143,8 +153,9 @@ struct PathChoice {
                     greatest = max(greatest, weight)
                 }
             }
-            guard let following, graph.edgeHeads[edge.index] != entry.node else { break }
+            guard let following else { break }
             state = following
+            isOver = graph.edgeHeads[edge.index] == entry.node
         }
         return (sum, greatest)
     }

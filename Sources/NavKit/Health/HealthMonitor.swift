@@ -2,7 +2,7 @@ import NavBus
 import NavGeo
 package import NavMessages
 
-/// Puts together what `/health/<node>` says.
+/// A builder of the `/health/<node>` messages.
 package struct HealthMonitor {
     private let started = Clocks.monotonic()
     private var usage = ProcessUsage()
@@ -10,12 +10,12 @@ package struct HealthMonitor {
 
     package init() {}
 
-    /// Forgets when things happened: time has begun, or has jumped.
-    mutating func startOver() { memory = HealthMemory() }
+    /// Forgets all history, because time has started or jumped.
+    mutating func startOver() { memory.startOver() }
 
-    /// The node's health now.
+    /// Returns the node's health now.
     ///
-    /// - Parameter publishers: the nodes that publish a topic, by its name on the bus; nil when nobody can tell.
+    /// - Parameter publishers: returns the nodes that publish a topic, given its name on the bus; nil when unknown.
     package mutating func report(
         _ context: NodeContext, state: Lifecycle.State, findings own: [HealthFinding], now: Int64,
         publishers: (String) -> [String]?
@@ -67,7 +67,7 @@ package struct HealthMonitor {
     ) -> [HealthFinding] {
         guard let tolerated = input.toleratedSilence, let active = context.activeSince else { return [] }
         let last = input.lastAt.map { max($0, active) }
-        // A topic that need not be there is missed once it was there.
+        // The silence of an optional topic counts only after its first message.
         guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return [] }
         let seconds = (now - (last ?? active)) / 1_000_000_000
         let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
@@ -120,7 +120,7 @@ package struct HealthMonitor {
         return findings
     }
 
-    /// Connections that the bus had to end or make anew.
+    /// Returns findings about connections that the bus had to end or re-establish.
     private mutating func connections(_ statistics: BusStatistics, _ now: Int64) -> [HealthFinding] {
         let stuck = memory.recentLoss("stuck", total: statistics.stuckSubscribers, at: now)
         let silent = memory.recentLoss("silent", total: statistics.silentConnections, at: now)
@@ -202,7 +202,7 @@ package struct HealthMonitor {
 }
 
 extension LatencySummary {
-    /// Percentiles of a histogram; nil without samples.
+    /// Computes the percentiles of a histogram; nil without samples.
     init?(_ histogram: LatencyHistogram, name: String) {
         guard histogram.count > 0 else { return nil }
         func seconds(_ share: Double) -> Double? { histogram.quantile(share).map { Double($0) * 1e-9 } }

@@ -1,23 +1,23 @@
-/// A reason why a node is not well, by a stable name.
+/// A reason why a node is unhealthy, identified by a stable code.
 public struct HealthFinding: Sendable, Hashable {
     /// The severity of a finding.
     public enum Severity: Sendable, Hashable, Comparable {
-        /// The node does less than it should.
+        /// The node works, but worse than it should.
         case degraded
-        /// The node does not do what it is for.
+        /// The node does not fulfil its purpose.
         case lost
     }
 
-    /// Machine-readable, lower case with underscores, `source_unreachable` for one.
+    /// A machine-readable code, lower case with underscores, for example `source_unreachable`.
     public var code: String
     /// A description of what is wrong and what to do.
     public var message: String
     /// The severity.
     public var severity: Severity
-    /// The subject, a topic for one: findings of one code about different subjects are different.
+    /// The subject, for example a topic; findings with the same code but different subjects are distinct.
     public var subject: String
 
-    /// A finding.
+    /// Creates a finding.
     public init(_ code: String, _ message: String, severity: Severity = .degraded, about subject: String = "") {
         self.code = code
         self.subject = subject
@@ -26,17 +26,19 @@ public struct HealthFinding: Sendable, Hashable {
     }
 }
 
-/// Remembers for how long each finding has been there, and what has lately gone wrong with topics. It knows no clock.
+/// A memory of how long each finding has lasted and of recent losses.
+///
+/// It reads no clock.
 package struct HealthMemory {
-    /// The time that a loss counts, ns: ten seconds.
+    /// The time for which a loss counts as recent: ten seconds.
     static let lossNanoseconds: Int64 = 10_000_000_000
 
     package init() {}
 
     private struct Loss {
         var seen: UInt64 = 0
-        var lately: UInt64 = 0
-        var since: Int64 = .min / 2
+        /// The growth of about a second each, oldest first.
+        var recent: [(at: Int64, count: UInt64)] = []
     }
 
     private struct Count {
@@ -48,7 +50,7 @@ package struct HealthMemory {
     private var losses: [String: Loss] = [:]
     private var counts: [String: Count] = [:]
 
-    /// Returns the first moment of a finding that has been there without a break, by the given stamp of now.
+    /// Returns the time since when each finding has lasted without a break, given the present stamp.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
         let keys = findings.map { $0.code + " " + $0.subject }
         since = since.filter { keys.contains($0.key) }
@@ -59,17 +61,28 @@ package struct HealthMemory {
         }
     }
 
-    /// Returns the growth of a counter of losses within the last ten seconds.
+    /// Forgets the history; what was lost before does not count as lost again.
+    package mutating func startOver() {
+        since = [:]
+        counts = [:]
+        for key in losses.keys { losses[key]?.recent = [] }
+    }
+
+    /// Returns how much a counter of losses grew in the last ten seconds.
     package mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
         var loss = losses[key] ?? Loss()
-        if now - loss.since >= HealthMemory.lossNanoseconds { loss.lately = 0 }
+        loss.recent.removeAll { now - $0.at >= HealthMemory.lossNanoseconds }
         if total > loss.seen {
-            if loss.lately == 0 { loss.since = now }
-            loss.lately += total - loss.seen
+            let growth = total - loss.seen
+            if let last = loss.recent.last, now - last.at < 1_000_000_000 {
+                loss.recent[loss.recent.count - 1].count += growth
+            } else {
+                loss.recent.append((now, growth))
+            }
             loss.seen = total
         }
         losses[key] = loss
-        return loss.lately
+        return loss.recent.reduce(0) { $0 + $1.count }
     }
 
     /// Returns the rate of a counter since the last call, per second; nil the first time.

@@ -1,10 +1,12 @@
 package import NavGeo
 
-/// The player's side of lockstep playback: whom to call with what, and when a step is done. It knows no socket and no clock.
+/// The player's side of lockstep playback: whom to call with what, and when a step is done.
 ///
-/// A step is a moment of simulated time and what the player published for it. Its first wave goes to every participant;
-/// what those published meanwhile is the next wave, for those who subscribe to it, until nobody has published anything
-/// that a participant waits for.
+/// It has no socket and no clock.
+///
+/// A step is a moment of simulated time and what the player published for it. Its first wave goes to every participant.
+/// The messages that participants publish in response form the next wave, which goes to their subscribers, until nobody
+/// has published anything that a participant waits for.
 package struct LockstepCoordinator {
     /// A node that takes part.
     package struct Participant: Sendable, Hashable {
@@ -14,7 +16,7 @@ package struct LockstepCoordinator {
         package init(name: String, topics: Set<String>) { (self.name, self.topics) = (name, topics) }
     }
 
-    /// The answer of a participant that is done.
+    /// The answer of a participant that has finished its wave.
     package struct Answer: Sendable, Hashable {
         package var published: [LockstepPoint]
         package var nextTimer: SimulatedTime?
@@ -26,21 +28,23 @@ package struct LockstepCoordinator {
     }
 
     package enum Effect: Sendable, Hashable {
-        /// Call a participant; exactly one ``answered(_:_:)`` or ``failed(_:_:)`` follows.
+        /// Call a participant; exactly one ``answered(_:_:)`` or ``failed(_:_:)`` must follow.
         case call(String, LockstepRequest)
-        /// The step is done: nobody has anything left to handle. The first timer of all participants is due then.
+        /// The step is done and nothing is left to handle.
+        ///
+        /// `nextTimer` is when the first timer of any participant is due.
         case stepped(nextTimer: SimulatedTime?)
-        /// The playback cannot go on as it is.
+        /// The playback cannot continue as it is.
         case failed(Failure)
     }
 
-    /// A reason why a playback cannot be repeated.
+    /// A reason why a playback is not repeatable.
     package enum Failure: Error, Sendable, Hashable {
         /// A participant died, refused, or did not answer in time.
         case participant(String, String)
         /// A participant missed messages.
         case lost(String, UInt64)
-        /// Participants answer each other without end at one moment.
+        /// Participants answer each other endlessly at one moment.
         case endless([String])
     }
 
@@ -49,7 +53,7 @@ package struct LockstepCoordinator {
         let bootID: UInt64
     }
 
-    /// The most waves of a step: a cycle of nodes that answer each other at once would never end.
+    /// The most waves of a step, because a cycle of nodes that answer each other at once would never end.
     package static let maximumWaves = 1_000
 
     private let session: UInt64
@@ -62,7 +66,7 @@ package struct LockstepCoordinator {
     private var epoch: UInt32 = 0
     private var waves = 0
 
-    /// - Parameter points: what has been published before the first step and belongs to none.
+    /// - Parameter points: what was published before the first step, and so belongs to none.
     package init(session: UInt64, participants: [Participant], points: [LockstepPoint]) {
         self.session = session
         self.participants = participants.sorted { $0.name < $1.name }
@@ -71,14 +75,14 @@ package struct LockstepCoordinator {
 
     package var names: [String] { participants.map(\.name) }
 
-    /// Begins a step; the one before is done.
+    /// Begins a step; the previous one must be done.
     package mutating func step(to time: SimulatedTime, epoch: UInt32, points: [LockstepPoint]) -> [Effect] {
         (self.time, self.epoch, waves) = (time, epoch, 0)
         for point in points { note(point) }
         return wave(toAll: true)
     }
 
-    /// A participant is done with its wave.
+    /// Handles a participant's answer to its wave.
     package mutating func answered(_ name: String, _ answer: Answer) -> [Effect] {
         guard waiting.remove(name) != nil else { return [] }
         guard answer.lost == 0 else { return [.failed(.lost(name, answer.lost))] }
@@ -87,13 +91,13 @@ package struct LockstepCoordinator {
         return waiting.isEmpty ? wave(toAll: false) : []
     }
 
-    /// A participant cannot be waited for.
+    /// Handles a participant's failure to answer.
     package mutating func failed(_ name: String, _ reason: String) -> [Effect] {
         guard waiting.contains(name) else { return [] }
         return [.failed(.participant(name, reason))]
     }
 
-    /// Goes on without a participant.
+    /// Continues without a participant.
     package mutating func leaveOut(_ name: String) -> [Effect] {
         participants.removeAll { $0.name == name }
         timers[name] = nil
@@ -116,7 +120,7 @@ package struct LockstepCoordinator {
         let topics = Set(points.map(\.topic))
         let called = participants.filter { toAll || !$0.topics.isDisjoint(with: topics) }
         waiting = Set(called.map(\.name))
-        guard !called.isEmpty else { return [.stepped(nextTimer: nil)] }
+        guard !called.isEmpty else { return [.stepped(nextTimer: timers.values.min())] }
         return called.map { participant in
             .call(
                 participant.name,

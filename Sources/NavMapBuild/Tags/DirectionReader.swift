@@ -1,38 +1,38 @@
 internal import NavMap
 
-/// Interprets what the tags of a way say about one of its directions.
+/// An interpreter of a way's tags for one of its directions.
 struct DirectionReader {
     let tags: TagSet
     let strings: StringTable
     let roadClass: RoadClass
     let isLink: Bool
-    /// Whether only a tag for vehicles makes it a road at all.
+    /// Whether the way is a road only if a tag permits vehicles.
     let needsPermission: Bool
-    /// The country whose general limits hold; empty when unknown.
+    /// The country whose general limits apply; empty when unknown.
     let country: String
 
-    /// A direction of the road; nil where neither cars nor trucks may ever go.
+    /// Returns a direction of the road; nil when neither cars nor trucks may ever use it.
     ///
     /// - Parameters:
-    ///   - common: What both directions share.
-    ///   - car: Whether one-way tags let cars drive in it.
-    ///   - truck: Whether one-way tags let trucks drive in it.
-    ///   - unknownConditions: Counts conditions that are not understood.
+    ///   - common: The attributes that both directions share.
+    ///   - car: Whether one-way tags allow cars in it.
+    ///   - truck: Whether one-way tags allow trucks in it.
+    ///   - unknownConditions: Counts unsupported conditions.
     func read(
         _ direction: AccessTags.Direction, _ common: RoadDirection, car carMayEnter: Bool, truck truckMayEnter: Bool,
         _ unknownConditions: inout Int
     ) -> RoadDirection? {
         guard carMayEnter || truckMayEnter else { return nil }
         var road = common
-        // Nobody drives through on farm and forest tracks whose signs are not tagged: most bar the public.
+        // No through traffic on farm and forest tracks without access tags: most are closed to the public.
         let isForResidents =
             common.flags.contains(.bicycleRoad) || roadClass == .track
             || roadClass == .livingStreet && Countries.barsThroughTrafficInLivingStreets(country)
         let unsaid: AccessTags.Level = needsPermission ? .no : isForResidents ? .destination : .yes
         let tagged = AccessTags.car(tags, strings, direction, general: !needsPermission)
         var car = carMayEnter ? tagged ?? unsaid : .no
-        // How many sit in the car is not known: `hov=designated` roads serve as OSRM's profile has them, at the ends of
-        // a trip only.
+        // The number of occupants is unknown, so as in OSRM's profile `hov=designated` roads are used only at the ends of a
+        // trip.
         if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
         let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? unsaid : .no
         if car != .no { road.access.insert(.car) }
@@ -46,7 +46,7 @@ struct DirectionReader {
         if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.bus) }
         if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.taxi) }
         if tags.word(.emergency) != .no { road.access.insert(.emergency) }
-        // The flags are those of cars where cars may go at all.
+        // The flags follow the access of cars, if cars may use the road.
         switch road.access.contains(.car) ? car : truck {
         case .destination: road.flags.insert(.destinationOnly)
         case .private: road.flags.insert(.privateAccess)
@@ -58,8 +58,8 @@ struct DirectionReader {
         return road
     }
 
-    /// Returns the access of trucks: that of `hgv`, else of the tags for all vehicles, and no more than that of cars, as
-    /// `motorcar=no` alone stands for the sign that bars everything with two tracks.
+    /// Returns the access of trucks: from `hgv`, else from the tags for all vehicles, but no more than that of cars, because
+    /// `motorcar=no` alone represents the sign that bars all two-track vehicles.
     private func truck(_ car: AccessTags.Level?, _ direction: AccessTags.Direction) -> AccessTags.Level? {
         if let own = AccessTags.truck(tags, strings, direction) { return own }
         let general = AccessTags.vehicle([], tags, strings, direction)
@@ -67,7 +67,7 @@ struct DirectionReader {
         return min(car, general ?? .yes)
     }
 
-    /// Whether a road that is closed by default opens to cars or trucks at times.
+    /// Whether a road that is closed by default opens to cars or trucks at certain times.
     private func opensAtTimes(_ road: RoadDirection) -> Bool {
         road.conditions.contains { condition in
             guard case .access(let level) = condition.effect else { return false }
@@ -103,8 +103,9 @@ struct DirectionReader {
         if road.turnLanes != 0 {
             road.lanesClosedToCars = LaneTags.closed(LaneTags.carKeys, tags, strings, direction)
             road.lanesClosedToTrucks = LaneTags.closed(LaneTags.truckKeys, tags, strings, direction)
+            road.busLanes = LaneTags.reserved(tags, strings, direction)
         }
-        // A sign without a direction can only be meant for the one direction of a one-way road.
+        // A sign without a direction can only apply to the single direction of a one-way road.
         let isOneWay = LaneTags.isOneWay(tags)
         func sign(_ own: TagKey, _ undirected: TagKey) -> UInt32 {
             tags.has(own) ? tags[own] : isOneWay ? tags[undirected] : 0

@@ -67,14 +67,19 @@ enum RestrictionTags {
     private static func isOnly(_ value: String) -> Bool? {
         var result: Bool?
         for part in value.split(separator: ";") {
-            let kind = part.drop(while: { $0 == " " })
+            let kind = part.split(separator: " ").joined()
             let isOnly = kind.hasPrefix("only_")
-            guard isOnly || kind.hasPrefix("no_"), !kind.hasSuffix("_on_red") else { return nil }
+            guard isOnly || kind.hasPrefix("no_"), !kind.hasSuffix("_on_red"), !noTurns.contains(kind) else {
+                return nil
+            }
             if let result, result != isOnly { return nil }
             result = isOnly
         }
         return result
     }
+
+    /// Prohibitions that are drawn as restrictions by mistake, and forbid no turn.
+    private static let noTurns: Set<String> = ["no_parking", "no_stopping", "no_standing", "no_overtaking"]
 
     private static func exempt(_ text: String) -> VehicleAccess {
         var result: VehicleAccess = []

@@ -1,18 +1,18 @@
 package import NavMap
 
-/// A way that is a road, interpreted: what it is along its nodes and against them.
+/// A road: the interpretation of a way along and against its nodes.
 package struct Road: Sendable, Equatable {
-    /// Along the way's nodes; nil where neither cars nor trucks may go.
+    /// The direction along the way's nodes; nil when neither cars nor trucks may use it.
     package var forward: RoadDirection?
-    /// Against the way's nodes; nil where neither cars nor trucks may go.
+    /// The direction against the way's nodes; nil when neither cars nor trucks may use it.
     package var backward: RoadDirection?
-    /// Exit number of a ramp (`junction:ref`), a text number.
+    /// The exit number of a ramp (`junction:ref`), a text number.
     package var exitReference: UInt32 = 0
-    /// Conditions among its tags that are not understood.
+    /// The number of unsupported conditions in its tags.
     package var unknownConditions = 0
 }
 
-/// One direction of a road: ``NavMap/RoadAttributes`` with texts still as numbers, quick to compare.
+/// One direction of a road: ``NavMap/RoadAttributes`` with texts still as numbers, for fast comparison.
 package struct RoadDirection: Sendable, Hashable {
     package var roadClass: RoadClass
     package var flags: RoadFlags
@@ -31,18 +31,20 @@ package struct RoadDirection: Sendable, Hashable {
     package var turnLanes: UInt32 = 0, destinationReferenceTo: UInt32 = 0, destinationLanes: UInt32 = 0
     /// See ``NameTags``.
     package var localNames: [UInt32] = []
-    /// m/s, 0 where none is posted for goods vehicles.
+    /// m/s, 0 without a posted limit for goods vehicles.
     package var truckSpeedLimit: Float = 0
     /// Tonnes, 0 without a limit.
     package var maximumAxleLoad: Float = 0
-    /// The lanes that are closed to cars, and to trucks: the first is the leftmost, and the lowest bit.
+    /// The lanes closed to cars and to trucks; the lowest bit is the leftmost lane.
     package var lanesClosedToCars: UInt16 = 0, lanesClosedToTrucks: UInt16 = 0
+    /// The number of lanes reserved for buses, if only their number is known.
+    package var busLanes: UInt8 = 0
     /// Two letters, 0 unknown.
     package var country: UInt16 = 0
-    /// The conditions and restrictions of certain times.
+    /// The conditions and time-dependent restrictions.
     package var conditions: [RoadCondition] = []
 
-    /// By the fields that tell most roads apart; the rest is left to comparison.
+    /// Hashes the fields that distinguish most roads; the rest is left to comparison.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(UInt64(name) << 32 | UInt64(reference))
         hasher.combine(UInt64(flags.rawValue) << 32 | UInt64(roadClass.rawValue) << 16 | UInt64(access.rawValue))
@@ -65,16 +67,31 @@ package struct RoadDirection: Sendable, Hashable {
             localNames: NameTags.names(localNames, strings))
     }
 
-    /// Returns the arrows of the lanes, with a mark at those that are closed to cars or trucks.
+    /// Returns the arrows of the lanes, marking those closed to cars or trucks.
     private func markedLanes(_ strings: StringTable) -> String {
         let text = strings[turnLanes]
-        guard !text.isEmpty, lanesClosedToCars | lanesClosedToTrucks != 0 else { return text }
-        return text.split(separator: "|", omittingEmptySubsequences: false).enumerated().map { index, lane in
+        guard !text.isEmpty, lanesClosedToCars | lanesClosedToTrucks != 0 || busLanes > 0 else { return text }
+        let lanes = text.split(separator: "|", omittingEmptySubsequences: false)
+        let bus = lanesClosedToCars | lanesClosedToTrucks == 0 ? self.busLanes(among: lanes) : 0
+        return lanes.enumerated().map { index, lane in
             var words = lane.isEmpty ? [] : [String(lane)]
             guard index < UInt16.bitWidth else { return String(lane) }
-            if lanesClosedToCars >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToCars) }
-            if lanesClosedToTrucks >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToTrucks) }
+            if (lanesClosedToCars | bus) >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToCars) }
+            if (lanesClosedToTrucks | bus) >> UInt16(index) & 1 == 1 { words.append(RoadAttributes.laneClosedToTrucks) }
             return words.joined(separator: ";")
         }.joined(separator: "|")
+    }
+
+    /// Returns the lanes presumed to be reserved for buses: the outermost ones at the kerb.
+    ///
+    /// None if a presumed lane has an arrow that no other lane has, because all traffic that turns there needs it.
+    private func busLanes(among lanes: [Substring]) -> UInt16 {
+        let count = min(Int(busLanes), lanes.count - 1)
+        guard count > 0, lanes.count <= UInt16.bitWidth else { return 0 }
+        let reserved = flags.contains(.leftHandTraffic) ? 0..<count : lanes.count - count..<lanes.count
+        func arrows(_ lane: Int) -> [Substring] { lanes[lane].split(separator: ";").filter { $0 != "none" } }
+        let others = Set(lanes.indices.filter { !reserved.contains($0) }.flatMap(arrows))
+        guard reserved.flatMap(arrows).allSatisfy(others.contains) else { return 0 }
+        return reserved.reduce(0) { $0 | 1 << UInt16($1) }
     }
 }

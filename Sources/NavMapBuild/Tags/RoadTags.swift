@@ -1,15 +1,15 @@
 import NavMap
 
-/// Interprets the tags of ways: a pure function of them.
+/// An interpreter of the tags of ways, as a pure function.
 public enum RoadTags {
-    /// Whether a way may turn out to be a road, from little of it; the reader leaves out the others.
+    /// Whether a way may be a road, judged by a few tags; the reader omits the others.
     package static func mayBeRoad(highway: Word?, route: Word?, namesVehicles: Bool) -> Bool {
         if let highway, roadClass(highway) != nil { return true }
         if route == .ferry || route == .shuttle_train { return true }
         return highway == .pedestrian || highway == .busway || namesVehicles
     }
 
-    /// The class of a `highway` value that is a road for vehicles, and whether it is a link.
+    /// Returns the class of a `highway` value for vehicles, and whether it is a link; nil for other values.
     private static func roadClass(_ highway: Word) -> (roadClass: RoadClass, isLink: Bool)? {
         switch highway {
         case .motorway: (.motorway, false)
@@ -22,7 +22,7 @@ public enum RoadTags {
         case .secondary_link: (.secondary, true)
         case .tertiary: (.tertiary, false)
         case .tertiary_link: (.tertiary, true)
-        // `road` is a road of a class that nobody has looked up yet.
+        // `road` is a road whose class has not been surveyed yet.
         case .unclassified, .road: (.unclassified, false)
         case .residential: (.residential, false)
         case .living_street: (.livingStreet, false)
@@ -34,17 +34,17 @@ public enum RoadTags {
         }
     }
 
-    /// The road that a way is; nil when it is none.
+    /// Returns the road of a way; nil when it is not a road.
     ///
-    /// No roads are: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, what is not
-    /// built or no longer there (`construction`, `proposed`, …) whatever else is tagged, and ways whose `highway` is
-    /// not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count where a tag for
-    /// motor vehicles permits them; tracks where one does, or at the ends of a trip where their `tracktype` is grade 1
-    /// or 2, since most are barred to the public without a tag.
+    /// The following are not roads: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, ways
+    /// not yet built or no longer there (`construction`, `proposed`, …) whatever other tags they have, and ways whose `highway`
+    /// is not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count only if a tag permits motor
+    /// vehicles. Tracks count if a tag permits them, or at the ends of a trip if their `tracktype` is grade 1 or 2, since most
+    /// are barred to the public without a tag.
     ///
     /// - Parameters:
-    ///   - country: The country that the way lies in, two letters; empty when unknown.
-    ///   - presumed: The country that it lies in, if neither `country` nor its own tags say one.
+    ///   - country: The way's country, two letters; empty when unknown.
+    ///   - presumed: The country to assume if neither `country` nor the way's own tags give one.
     package static func interpret(
         _ tags: TagSet, _ strings: StringTable, country: String = "", presumed: String = ""
     ) -> Road? {
@@ -59,7 +59,7 @@ public enum RoadTags {
         var needsPermission = false
         let isFerry = tags.word(.route) == .ferry || tags.word(.route) == .shuttle_train
         if let highway = tags.word(.highway), let known = roadClass(highway) {
-            // A road that a ferry carries is driven on board.
+            // A road on a ferry is crossed on board.
             kind = isFerry ? (.ferry, false) : known
             let track = tags.word(.tracktype)
             needsPermission = known.roadClass == .track && track != .grade1 && track != .grade2
@@ -94,7 +94,7 @@ public enum RoadTags {
         return road
     }
 
-    /// Whether a road is being built and no traffic passes; `minor` and `widening` leave it open.
+    /// Whether a road is under construction and closed to traffic; `minor` and `widening` leave it open.
     private static func isUnderConstruction(_ tags: TagSet) -> Bool {
         guard tags.has(.construction) else { return false }
         switch tags.word(.construction) {
@@ -103,7 +103,7 @@ public enum RoadTags {
         }
     }
 
-    /// Returns whether no permission makes it a road: not built, given up, or not for driving on.
+    /// Whether the way is never a road, whatever is permitted: not built, abandoned, or not for driving.
     private static func isNeverRoad(_ highway: Word?) -> Bool {
         switch highway {
         case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
@@ -113,7 +113,7 @@ public enum RoadTags {
         }
     }
 
-    /// Whether a ferry says whom it takes on foot or by bicycle and nothing about vehicles: such a one takes no cars.
+    /// Whether a ferry has tags for pedestrians or bicycles and none for vehicles: such a ferry takes no cars.
     private static func isPassengerFerry(_ tags: TagSet) -> Bool {
         guard tags.word(.route) == .ferry, tags.has(.foot) || tags.has(.bicycle) else { return false }
         return !tags.has(.motor_vehicle) && !tags.has(.motorcar) && !tags.has(.vehicle) && !tags.has(.hgv)
@@ -153,7 +153,7 @@ public enum RoadTags {
         }
         road.maximumHeight = least([.maxheight, .maxheight__physical, .maxheight__signed], Quantity.metres)
         road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
-        // A road hardly wider than a car is a limit for those that would touch both its sides; the width of wider ones is none.
+        // A road hardly wider than a car limits vehicles that would touch both sides; a wider road's width is not a limit.
         let width = least([.width, .est_width], Quantity.metres)
         if width > 0, width <= 2.2 {
             let room = max(width - 0.1, 0.1)
@@ -172,23 +172,23 @@ public enum RoadTags {
         return road
     }
 
-    /// Any value but `no` counts, such as `tunnel=building_passage` or `bridge=viaduct`.
+    /// Whether a feature is tagged with any value except `no`, such as `tunnel=building_passage` or `bridge=viaduct`.
     private static func isPresent(_ word: Word?, _ has: Bool) -> Bool { has && word != .no && word != .isFalse }
 }
 
-/// Names beside the one on the signs: the wiki's "Multilingual names", "Key:int_name" and "Key:name:pronunciation".
+/// The names other than the signposted one, after the wiki's "Multilingual names", "Key:int_name" and "Key:name:pronunciation".
 package enum NameTags {
-    /// The keys that are kept, and theirs in ``LocalNames``: those of the languages that guidance speaks.
+    /// The kept keys and their counterparts in ``LocalNames``: those of the languages that guidance speaks.
     static let keys: [(tag: TagKey, key: String)] = [
         (.name__en, "en"), (.name__de, "de"), (.name__fr, "fr"), (.name__es, "es"), (.name__fi, "fi"),
         (.name__zhHans, "zh-Hans"), (.name__zh, "zh"), (.int_name, LocalNames.international),
         (.name__pronunciation, LocalNames.pronunciation),
     ]
 
-    /// The text numbers of a road's names in the order of ``keys``; empty where none is other than the signs' own.
+    /// Returns the text numbers of a road's names in the order of ``keys``; empty when none differs from the signposted one.
     static func read(_ tags: TagSet) -> [UInt32] {
         let name = tags[.name]
-        // One that is as on the signs says only that the international name is not for its language.
+        // A name equal to the signposted one only tells that the international name is not for its language.
         guard keys.contains(where: { tags.has($0.tag) && tags[$0.tag] != name }) else { return [] }
         return keys.map { tags[$0.tag] }
     }
@@ -198,7 +198,7 @@ package enum NameTags {
     }
 }
 
-/// Lanes and their arrows: the wiki's "Key:lanes" and "Key:turn".
+/// A reader of lanes and their arrows, after the wiki's "Key:lanes" and "Key:turn".
 package enum LaneTags {
     /// Whether a way is tagged for one direction only.
     package static func isOneWay(_ tags: TagSet) -> Bool {
@@ -211,8 +211,8 @@ package enum LaneTags {
         return tags.word(.highway) == .motorway || junction == .roundabout || junction == .circular
     }
 
-    /// The lanes of a direction: tagged for it; else all lanes of a one-way road; else all but those tagged for the
-    /// other direction; else half of an even number. 0 when unknown.
+    /// Returns the number of lanes of a direction: the tagged number; else all lanes of a one-way road; else all but those
+    /// tagged for the other direction; else half of an even number; 0 when unknown.
     package static func count(
         _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
     ) -> UInt8 {
@@ -226,27 +226,27 @@ package enum LaneTags {
         return all % 2 == 0 ? all / 2 : all == 1 ? 1 : 0
     }
 
-    /// The text number of a direction's `turn:lanes`, 0 without.
+    /// Returns the text number of a direction's `turn:lanes`, 0 without.
     package static func turns(_ tags: TagSet, _ direction: AccessTags.Direction) -> UInt32 {
         let own: TagKey = direction == .forward ? .turn__lanes__forward : .turn__lanes__backward
         if tags.has(own) { return tags[own] }
         return isOneWay(tags) ? tags[.turn__lanes] : 0
     }
 
-    /// A tag with a value per lane, in both directions' spelling and that for each.
+    /// The keys of a tag with a value per lane: for both directions, and for each of them.
     package typealias Keys = (both: TagKey, forward: TagKey, backward: TagKey)
 
-    /// The tags that say which lanes cars may use, the most general first.
+    /// The tags for the lanes that cars may use, most general first.
     package static let carKeys: [Keys] = [
         (.access__lanes, .access__lanes__forward, .access__lanes__backward),
         (.vehicle__lanes, .vehicle__lanes__forward, .vehicle__lanes__backward),
         (.motor_vehicle__lanes, .motor_vehicle__lanes__forward, .motor_vehicle__lanes__backward),
         (.motorcar__lanes, .motorcar__lanes__forward, .motorcar__lanes__backward),
     ]
-    /// The same for trucks.
+    /// The tags for the lanes that trucks may use, most general first.
     package static let truckKeys: [Keys] =
         carKeys.dropLast() + [(.hgv__lanes, .hgv__lanes__forward, .hgv__lanes__backward)]
-    /// The tags that keep lanes for others: a lane that is designated there is closed unless a tag of the vehicle opens it.
+    /// The tags that reserve lanes for others: a lane designated there is closed unless a tag of the vehicle opens it.
     private static let reservingKeys: [Keys] = [
         (.bus__lanes, .bus__lanes__forward, .bus__lanes__backward),
         (.psv__lanes, .psv__lanes__forward, .psv__lanes__backward),
@@ -254,9 +254,23 @@ package enum LaneTags {
         (.hov__lanes, .hov__lanes__forward, .hov__lanes__backward),
     ]
 
-    /// Returns the lanes of a direction that are closed by such keys: the first is the leftmost, and the lowest bit.
+    /// Returns the number of lanes of a direction reserved for buses, if only their number is tagged.
+    package static func reserved(_ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction) -> UInt8 {
+        let keys: [Keys] = [
+            (.lanes__psv, .lanes__psv__forward, .lanes__psv__backward),
+            (.lanes__bus, .lanes__bus__forward, .lanes__bus__backward),
+        ]
+        let counts = keys.compactMap { keys -> UInt8? in
+            let own = direction == .forward ? keys.forward : keys.backward
+            guard let key = tags.has(own) ? own : isOneWay(tags) ? keys.both : nil else { return nil }
+            return strings.withBytes(tags[key]) { Quantity.lanes($0) }
+        }
+        return counts.max() ?? 0
+    }
+
+    /// Returns the lanes of a direction that `keys` close; the lowest bit is the leftmost lane.
     ///
-    /// A lane for vehicles with several people in them counts as closed: how many sit in the car is not known.
+    /// A lane for high-occupancy vehicles counts as closed, because the number of occupants is unknown.
     package static func closed(
         _ keys: [Keys], _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
     ) -> UInt16 {

@@ -1,5 +1,6 @@
-/// The OSM keys that the importer reads. A case is spelled as the key, with two underscores for the colon; the exceptions
-/// are in ``text``.
+/// The OSM keys that the importer reads.
+///
+/// A case is spelled like the key, with two underscores for the colon; the exceptions are in ``text``.
 public enum TagKey: UInt8, CaseIterable, Sendable {
     case highway, route, ferry, junction, oneway, oneway__motor_vehicle, oneway__motorcar, area, service
     case access, access__forward, access__backward, vehicle, vehicle__forward, vehicle__backward
@@ -39,6 +40,7 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case psv__lanes, psv__lanes__forward, psv__lanes__backward
     case bicycle__lanes, bicycle__lanes__forward, bicycle__lanes__backward
     case hov__lanes, hov__lanes__forward, hov__lanes__backward
+    case lanes__psv, lanes__psv__forward, lanes__psv__backward, lanes__bus, lanes__bus__forward, lanes__bus__backward
     case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
     case addr__country, is_in__country_code
     case construction, oneway__vehicle, width, est_width
@@ -55,8 +57,9 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// The OSM values and member roles that the importer compares with. A case is spelled as the value, with two
-/// underscores for the colon; the exceptions are in ``text``.
+/// The OSM values and member roles that the importer compares with.
+///
+/// A case is spelled like the value, with two underscores for the colon; the exceptions are in ``text``.
 public enum Word: UInt32, CaseIterable, Sendable {
     case empty, yes, no, isTrue, isFalse, one, zero, minusOne, reverse, reversible, alternating
     case motorway, motorway_link, trunk, trunk_link, primary, primary_link, secondary, secondary_link
@@ -105,7 +108,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     }
 }
 
-/// Turns a Swift case name into OSM's spelling.
+/// The conversion of a Swift case name to OSM's spelling.
 private enum Spelling {
     static func withColons(_ name: String) -> String {
         var result = ""
@@ -129,7 +132,7 @@ private enum Spelling {
     }
 }
 
-/// Finds keys and words by their bytes; made once and shared by all readers.
+/// A look-up of keys and words by their bytes, created once and shared by all readers.
 package struct Vocabulary: Sendable {
     package static let shared = Vocabulary()
 
@@ -138,15 +141,15 @@ package struct Vocabulary: Sendable {
 
     private init() { keys = KeyTable() }
 
-    /// The key with these bytes, nil for a key that the importer does not read.
+    /// Returns the key with these bytes; nil for a key that the importer does not read.
     package func key(_ bytes: UnsafeRawBufferPointer) -> TagKey? { keys.find(bytes) }
 
-    /// The word with these bytes, nil for any other text.
+    /// Returns the word with these bytes; nil for any other text.
     package func word(_ bytes: UnsafeRawBufferPointer) -> Word? {
         words.find(bytes).flatMap(Word.init(rawValue:))
     }
 
-    /// Open addressing over the few keys; a miss, the common case, ends at the first probe most of the time.
+    /// A hash table of the few keys with open addressing; a miss, the common case, usually ends at the first probe.
     private struct KeyTable: Sendable {
         private let names: [[UInt8]]
         private var slots = ContiguousArray<UInt8>(repeating: .max, count: 1024)

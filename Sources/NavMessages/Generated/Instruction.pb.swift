@@ -447,7 +447,7 @@ public struct SpokenInstruction: Message {
     public var causeSequence: UInt64?
     /// Number of this event among all events of the node, from 1.
     public var eventSequence: UInt64?
-    /// Identity of the utterance, unique within the route; all repeats of one maneuver share theirs.
+    /// Identity of the utterance, unique within the route. All repeats of one maneuver have the same: tell them apart by event_sequence.
     public var utteranceId: UInt32?
     /// Leg of the maneuver, from 0.
     public var legIndex: UInt32?

@@ -493,7 +493,7 @@ public struct RouteProgress: Message {
     public var nextManeuverModifier: ManeuverModifier?
     /// Visual instruction that is shown, unique within the route; absent: none.
     public var visualInstructionId: UInt32?
-    /// Last spoken instruction, unique within the route; absent: none yet.
+    /// Last spoken instruction, unique within the route, repeats not counted; absent: none yet.
     public var spokenInstructionId: UInt32?
     /// The vehicle on the route; off the route, the matched or raw position.
     public var matched: Pose?

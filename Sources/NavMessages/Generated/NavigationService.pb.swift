@@ -1553,7 +1553,7 @@ extension RepeatInstructionRequest: WireMessage {
 
 /// Answer of RepeatInstruction.
 public struct RepeatInstructionResponse: Message {
-    /// Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it.
+    /// Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it; without event_sequence.
     public var instruction: SpokenInstruction?
     /// Reason why nothing is said.
     public var error: ErrorInfo?

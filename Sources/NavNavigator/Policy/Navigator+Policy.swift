@@ -110,7 +110,8 @@ extension Navigator {
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
         // The owner may have answered to a later one before.
-        guard !revised.isSuppressed, instruction.isRepeat || trip.tells(instruction.id) else { return }
+        guard !revised.isSuppressed, instruction.isRepeat ? trip.repeats(instruction.id) : trip.tells(instruction.id)
+        else { return }
         switch revised.applied(to: instruction) {
         case .visual(let visual): publish(.visual(visual, distance: distance, duration: duration), event)
         case .spoken(let spoken): publish(.spoken(spoken, distance: distance, duration: duration), event)

@@ -37,7 +37,7 @@ extension Navigator {
     private func repeatInstruction(_ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard !trip.isSilent else { return refuse(call, "off the route there is nothing to say before the reroute") }
-        guard let (spoken, duration) = trip.repeatedInstruction(speed: vehiclePosition?.speed) else {
+        guard let (spoken, duration) = trip.repeatedInstruction(speed: lastPosition?.speed) else {
             return refuse(call, "nothing is left to say on this leg")
         }
         ask(

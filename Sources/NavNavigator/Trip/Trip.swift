@@ -5,15 +5,15 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Guidance along one route: how far the vehicle is, what it was told, whether it follows.
+/// Guidance along one route: progress, instructions given, and whether the vehicle follows.
 ///
-/// It reports; whether another route is asked for is decided above.
+/// It only reports; the navigator decides about reroutes.
 final class Trip {
-    /// An event on the way of one position along the route.
+    /// A result of following one position along the route.
     indirect enum Update {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
-        /// The shown instruction does not hold off the route.
+        /// The displayed instruction does not apply off the route.
         case noInstruction
         case arrival(ArrivalEvent)
     }
@@ -21,17 +21,17 @@ final class Trip {
     enum Stage {
         /// On the way to the end of a leg.
         case driving(leg: Int, isApproaching: Bool)
-        /// At the end of a leg: until it is decided whether the next one begins, then until it is started by hand.
+        /// At the end of a leg, until the navigator decides whether the next one begins; while held, until a command starts it.
         case atStop(leg: Int, isHeld: Bool)
         case complete
     }
 
     private(set) var plan: RoutePlan
-    /// Counted from 1 over all sessions.
+    /// The route's number, counted from 1 across all sessions.
     let routeID: UInt64
     private(set) var wasSeenOnRoute = false
     private(set) var deviation: Deviation
-    /// The route as a hint to the matcher.
+    /// The route as a prior for the matcher.
     private(set) var prior: RoutePrior
 
     var config: NavigatorConfig {
@@ -41,26 +41,26 @@ final class Trip {
         }
     }
     private(set) var times: RouteTimes
-    /// The times of the route by the router on board, whoever timed it: other routes are compared with them.
+    /// The route's times by the on-board router, whoever calculated the route: other routes are compared with them.
     private(set) var routerTimes: RouteTimes
     var stage = Stage.driving(leg: 0, isApproaching: false)
     private(set) var cursor: RouteCursor
     private var monitor: DeviationMonitor
     private var trigger: InstructionTrigger
-    /// Metres from the route's start to where each edge begins that does not exist in the map any more.
+    /// The start of each edge that no longer exists in the map, metres from the route's start.
     private var gone: [Double] = []
-    /// The same of edges that may not be driven, those that are gone included.
+    /// The start of each edge that may not be driven, including those that are gone, metres from the route's start.
     private var blocked: [Double] = []
-    /// The banner that is shown, and the last words.
+    /// The displayed banner and the last spoken instruction.
     private var banner: VisualInstruction?
     private var spokenID: InstructionID?
-    /// Whether a prediction led to the banner that is shown, and the one before it.
+    /// Whether a prediction led to the displayed banner, and the banner before it.
     private var foreseen: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
-    /// The last banner and the last words that were told: the owner may have been asked for them in between.
+    /// The last banner and the last spoken instruction that were published, which the owner's policy may have delayed.
     private var told: (visual: InstructionID?, spoken: InstructionID?)
-    /// Whether leaving the route so near to the stop leads to no new one; nil as long as it was not near.
+    /// Whether a deviation this close to the stop leads to no reroute; nil until the vehicle was near.
     var preventsReroutes: Bool?
-    /// Since when all that makes an arrival holds.
+    /// The moment since which all conditions of an arrival hold.
     var reachedSince: Timestamp?
     var standsSince: Timestamp?
     private(set) var placement: RoutePlacement?
@@ -69,9 +69,9 @@ final class Trip {
     /// A trip along a plan without defects, at its start.
     ///
     /// - Parameters:
-    ///   - origin: where the vehicle was when the route was asked for.
-    ///   - start: metres from the route's start that the vehicle is at least.
-    ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
+    ///   - origin: The vehicle's position when the route was requested.
+    ///   - start: The vehicle's least distance from the route's start, metres.
+    ///   - isApproaching: Whether the approach to the first stop was already announced, on the previous route.
     init(
         _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
         origin: VehiclePosition?, start: Double = 0, isApproaching: Bool = false
@@ -92,7 +92,7 @@ final class Trip {
 
     // MARK: Questions
 
-    /// The leg being driven, or at whose end the vehicle is; from 0.
+    /// The current leg, or the one at whose end the vehicle is; from 0.
     var leg: Int {
         switch stage {
         case .driving(let leg, _), .atStop(let leg, _): leg
@@ -123,13 +123,13 @@ final class Trip {
         return false
     }
 
-    /// Stops and pass-through points that still lie ahead, the destination included.
+    /// The stops and pass-through points that still lie ahead, including the destination.
     var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
 
     /// The number of ``remainingWaypoints``.
     var remainingCount: Int { route.waypoints.indices.count(where: isAhead) }
 
-    /// Metres from the route's start, and those that fixes or odometry tell of.
+    /// Metres from the route's start, and those that fixes or odometry confirm.
     var offset: Double { cursor.offset }
     var confirmedOffset: Double { cursor.confirmed }
 
@@ -141,7 +141,7 @@ final class Trip {
     /// The next stop's index in the route's waypoints.
     var nextStop: Int { currentLeg.destination }
 
-    /// Stops and pass-through points that still lie ahead, as indices in the route's waypoints.
+    /// The stops and pass-through points that still lie ahead, as indices in the route's waypoints.
     var waypointsAhead: [Int] { remainingIndices }
 
     var route: Route { plan.route }
@@ -165,8 +165,7 @@ final class Trip {
 
     // MARK: Changes
 
-    /// Takes note that tiles came or went; whether the edges of the route have other names now, which they have in
-    /// another version of the map.
+    /// Adopts another set of tiles; returns whether the route's edges have other ids now, as in another map version.
     func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
@@ -180,7 +179,7 @@ final class Trip {
             if let known, let middle, let now = translation.edge(known, at: middle) {
                 renamed.edges[index].key = new.key(of: now)
             } else {
-                // A name that no edge has: the old one may be another edge's.
+                // A key that no edge has: the old one may be another edge's.
                 renamed.edges[index].key = EdgeKey(rawValue: .max)
                 let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
                 if known != nil, isLoaded { gone.append(edge.routeOffset) }
@@ -191,19 +190,18 @@ final class Trip {
         return true
     }
 
-    /// Takes note of what may be driven now. A road that opens at times only was open when the route was found.
+    /// Records which edges are closed now. A road with opening hours was open when the route was found.
     func noteClosures(_ pricing: RoutePricing) {
         blocked = gone + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
     }
 
-    /// Whether a part of the route that still lies ahead cannot be driven. The edge that the vehicle is on is left to
-    /// it.
+    /// Whether a part of the route ahead cannot be driven; the vehicle's present edge does not count.
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
-    /// Forgets what spoke against the route.
+    /// Discards the evidence against the route.
     func restartDeviation(at stamp: Timestamp) { monitor.restart(at: stamp) }
 
-    /// Follows one position. Updates come in the order in which they are to be told; there are none after the arrival.
+    /// Follows one position and returns the updates in the order of publication; there are none after the arrival.
     func follow(_ position: VehiclePosition, on graph: RoadGraph) -> [Update] {
         guard !isComplete else { return [] }
         let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
@@ -227,7 +225,7 @@ final class Trip {
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
         if let arrival = arrivals.last, arrival.phase == .arrived {
-            // A driver who arrives by another road than the route's last has not heard them.
+            // A driver who arrives by another road than the route's last has not heard these instructions.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
@@ -243,7 +241,7 @@ final class Trip {
         return updates
     }
 
-    /// Goes on along the same way with other durations.
+    /// Continues on the same route with new durations.
     func refresh(_ route: Route, _ pricing: RoutePricing) {
         plan.route = route
         plan.refreshCount += 1
@@ -252,12 +250,12 @@ final class Trip {
         renewProgress()
     }
 
-    /// Takes note of what the router on board says that the route takes.
+    /// Updates the on-board router's times for the route.
     func price(_ pricing: RoutePricing) {
         routerTimes = plan.provider == .onBoard ? times : pricing.priced(route).map { RouteTimes($0) } ?? times
     }
 
-    /// Notes that an instruction is told; false for one that lies behind what was told already.
+    /// Records that an instruction is published; returns false when a later one was already.
     func tells(_ id: InstructionID) -> Bool {
         let last = id.kind == .visual ? told.visual : told.spoken
         if let last, id.isBefore(last) { return false }
@@ -265,7 +263,12 @@ final class Trip {
         return true
     }
 
-    /// Returns the words of the next maneuver once more, and the seconds to it; nil where none follows on the leg.
+    /// Whether a requested repeat is still useful: no later maneuver has been announced since.
+    func repeats(_ id: InstructionID) -> Bool {
+        !isComplete && !(told.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)
+    }
+
+    /// Returns the next maneuver's spoken instruction again, with the seconds to it; nil when no maneuver follows on the leg.
     func repeatedInstruction(speed: Double?) -> (SpokenInstruction, duration: Double)? {
         trigger.repeated(offset: cursor.offset, speed: speed, leg: leg).map {
             ($0, times.duration(from: cursor.offset, to: cursor.offset + $0.distance, in: currentLeg))
@@ -278,19 +281,19 @@ final class Trip {
         if let beyond = place.beyondStop { cursor.passStop(by: beyond) }
     }
 
-    /// Moves the cursor on to where the next leg starts.
+    /// Moves the cursor to the start of the next leg.
     func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
 
     private static func prior(_ route: Route, in graph: RoadGraph) -> RoutePrior {
         RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
     }
 
-    /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
+    /// Whether the cursor may move to the place on the route: it is the vehicle's own, not only the nearest.
     private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
         case (.ahead, .offStep), (.takenBack, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
-            // At a standstill only the noise moves; who creeps gets ahead in the end.
+            // At a standstill only the noise moves; a creeping vehicle gets ahead eventually.
             (position.speed ?? .infinity) > config.deviationMinimumSpeed
                 || placement.offset > cursor.offset + cursor.slack(of: position)
                 || cursor.isTakenBack(by: placement, position)
@@ -300,16 +303,16 @@ final class Trip {
 
     private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
 
-    /// Whether no instruction is given: the vehicle has left the route, and is not at its destination.
+    /// Whether no instructions are given: the vehicle is off-route and not at its destination.
     var isSilent: Bool { isOff && !isThere }
 
-    /// Returns the instructions that are due. Off the route none is: what was right for the route is wrong for the driver.
+    /// Returns the instructions that are due. There are none off-route, where they would mislead the driver.
     private func instructions(_ position: VehiclePosition) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return legBanner() }
         guard position.evidence != .expected else { return foresee() }
         var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
         let isShown = due.contains { if case .visual = $0 { true } else { false } }
-        // Back on the route its banner is shown again.
+        // Show the route's banner again on return to the route.
         if banner == nil, !isShown, let visual = trigger.banner(offset: cursor.offset, leg: leg) {
             due.insert(.visual(visual), at: 0)
         }
@@ -317,7 +320,7 @@ final class Trip {
         return due
     }
 
-    /// The banner of a leg that was begun by decision, which does not wait until the vehicle is surely on its way.
+    /// Returns the banner of a leg started by a decision, without waiting until the vehicle is surely on its way.
     private func legBanner() -> [Instruction] {
         guard deviation.state == .uncertain, let banner, banner.id.leg < leg,
             let next = trigger.banner(offset: cursor.offset, leg: leg)
@@ -326,7 +329,7 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Notes what is shown and said from now on.
+    /// Records what is displayed and spoken from now on.
     private func note(_ due: [Instruction]) {
         for instruction in due {
             switch instruction {
@@ -336,7 +339,7 @@ final class Trip {
         }
     }
 
-    /// The banner of where the vehicle is only expected to be, when it is another one. Words are told once and wait for a fix.
+    /// Returns the new banner at a predicted position, if it changed. Spoken instructions are given once and wait for a fix.
     private func foresee() -> [Instruction] {
         guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
             banner.map({ !next.id.isBefore($0.id) }) ?? true
@@ -346,8 +349,10 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Returns the instructions that are due once the position is measured: a banner that is on the screen already, from a
-    /// prediction or since its leg began, is not shown again, and one that a prediction led to is taken back where it was wrong.
+    /// Returns the instructions that are due once the position is measured.
+    ///
+    /// A banner already displayed, by a prediction or since its leg began, is not repeated. A banner that a prediction displayed wrongly is
+    /// replaced.
     private func confirmed(_ due: [Instruction]) -> [Instruction] {
         var due = due
         due.removeAll { $0.id == banner?.id }
@@ -364,23 +369,23 @@ final class Trip {
 
     // MARK: Progress
 
-    /// Brings the progress up to date where the trip went on without a new position.
+    /// Updates the progress after a change without a new position.
     func renewProgress() {
         guard let last = progress, let placement else { return }
         progress = progress(last.position, placement, offRoute: last.attributes)
     }
 
-    /// Whether the vehicle is where the route is.
+    /// Whether the vehicle's place is on the route.
     private var isSnapped: Bool { deviation.state == .onRoute || deviation.state == .offStep }
 
-    /// The progress of a position.
+    /// Returns the progress at a position.
     ///
-    /// - Parameter road: the road that the vehicle is on while it is not where the route is; nil off the roads.
+    /// - Parameter road: The vehicle's road when it is not on the route; nil off the roads.
     private func progress(
         _ position: VehiclePosition, _ placement: RoutePlacement, offRoute road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
-        // Off the route the way goes on from its nearest point.
+        // Off-route the remaining distance is counted from the route's nearest point.
         let detour = isOff ? placement.distance : 0
         let nearest = isOff ? min(placement.offset, legEnd) : offset
         let pace =

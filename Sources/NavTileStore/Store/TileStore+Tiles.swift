@@ -7,11 +7,11 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Stores tiles, each whole or not at all, in one transaction; makes room as ``makeRoom(for:needed:)`` does: for a
-    /// tile of a region as for one without a need, for a wanted one as soon as it is needed.
+    /// Stores tiles in one transaction, each completely or not at all, and makes room as ``makeRoom(for:needed:)``
+    /// does.
     ///
-    /// When it returns they survive a loss of power. On an error none of them is stored. Many tiles at once cost one
-    /// wait for the disk, not one each.
+    /// A tile of a region makes room like one without a need, a wanted tile by its need. When it returns, the tiles
+    /// survive a loss of power. On an error none of them is stored. Many tiles at once cost a single wait for the disk.
     ///
     /// - Throws: ``StoreError`` `invalid` for an edition that was not added, a road tile without its ranks, a map tile
     ///   with more than its body; `diskFull`.
@@ -40,7 +40,7 @@ extension TileStore {
         }
     }
 
-    /// The number and domain of each edition of some tiles, which must be such as that domain has.
+    /// Returns the number of each edition of some tiles, whose parts must suit its domain.
     private func editions(of tiles: [FetchedTile]) throws(StoreError) -> [EditionKey: Int64] {
         var known: [EditionKey: (number: Int64, domain: TileDomain)] = [:]
         for tile in tiles {
@@ -70,7 +70,7 @@ extension TileStore {
         }
     }
 
-    /// Counts damaged files that were replaced, and has the links of the other tiles that have them made anew.
+    /// Counts replaced damaged files, and has the links of other tiles that use them renewed.
     private static func noteReplaced(_ hashes: [ContentHash], _ index: Database) throws {
         for hash in hashes {
             try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
@@ -84,14 +84,14 @@ extension TileStore {
 
     // MARK: Files
 
-    /// Files that a commit made, which ``StoreFolder/batch`` lists until the index does.
+    /// The files of a commit, which ``StoreFolder/batch`` lists until the index has them.
     private struct NewObjects {
         var hashes: [ContentHash] = []
-        /// Those of them that take the place of a damaged file.
+        /// Those of them that replace a damaged file.
         var replaced: [ContentHash] = []
     }
 
-    /// Makes the files of tiles unless they are there, so that each is on the disk before its name is.
+    /// Writes the missing files of tiles; each file is on the disk before it gets its name.
     private func writeObjects(of tiles: [FetchedTile], _ writer: inout Writer) throws(StoreError) -> NewObjects {
         var new = NewObjects()
         var seen: Set<ContentHash> = []
@@ -131,11 +131,11 @@ extension TileStore {
     private struct NewFile {
         var descriptor: Int32?
         var path: String
-        /// The hash that gives it its name; nil for the list of a batch.
+        /// The hash that names it; nil for the list of a batch.
         var hash: ContentHash?
     }
 
-    /// Files that are written before the first of them is waited for.
+    /// The most files that are written before they are synced.
     private static let greatestOpen = 128
 
     private func write(
@@ -158,10 +158,10 @@ extension TileStore {
         try FileSync.wait(pending)
     }
 
-    /// The presence of a content that is to be stored.
+    /// The presence of a file that is to be stored.
     private enum Presence {
         case absent, stored
-        /// The index has it, but its file is gone or another: who fetches it again may have found that out.
+        /// The index has it, but its file is missing or different; the tile may be fetched again for that very reason.
         case damaged
     }
 
@@ -175,7 +175,7 @@ extension TileStore {
         return (try? Files.read(folder.object(part.hash))) == part.data ? .stored : .damaged
     }
 
-    /// Unlinks those of some files that the index does not have.
+    /// Unlinks those files that the index does not have.
     private func removeUnused(_ hashes: [ContentHash]) {
         for hash in hashes {
             let isKnown = try? access.read { index in
@@ -215,10 +215,10 @@ extension TileStore {
         }
     }
 
-    /// The bytes of a file of a tile, hashed before they are returned.
+    /// Returns the bytes of a tile's file after verifying their hash.
     ///
-    /// - Throws: ``StoreError`` `corruptObject` when they are not what was stored: the file has been put aside, and the
-    ///   tiles that have it are no longer on board; `missing` when the tile was evicted or replaced since it was looked
+    /// - Throws: ``StoreError`` `corruptObject` when they are not as stored: the file has been quarantined, and the
+    ///   tiles that use it are no longer on board; `missing` when the tile was evicted or replaced since it was looked
     ///   up: look it up again.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
@@ -234,23 +234,26 @@ extension TileStore {
         }
     }
 
-    /// Looks again at a file that seems not to be what it should be; if so, takes it out of the store with the tiles
-    /// that have it, counts it, and notes them as lost (``takeLosses()``). The last 16 such files lie in `quarantine`.
+    /// Verifies a suspect file; if it is damaged, takes it out of the store with the tiles that use it.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at, `missing` when the store's folder is not there: it
-    ///   stays.
+    /// The damage is counted, and the tiles are noted as lost (``takeLosses()``). At most 16 such files are kept in
+    /// `quarantine`.
+    ///
+    /// - Throws: ``StoreError`` `exhausted` when it cannot be verified, `missing` when the store's folder is gone; the
+    ///   file stays.
     @discardableResult
     package func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             try folder.requireObjects()
             let path = folder.object(hash)
-            // It may have been replaced by a sound one since.
+            // A sound file may have replaced it since.
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
-                for name in ((try? Files.list(folder.quarantine)) ?? []).sorted().dropLast(15) {
-                    Files.remove(folder.quarantine + "/" + name)
-                }
+                // The files that were stored longest ago go first.
+                let kept = ((try? Files.list(folder.quarantine)) ?? []).map { folder.quarantine + "/" + $0 }
+                let byAge = kept.map { (Files.status($0)?.modified ?? 0, $0) }.sorted { $0 < $1 }
+                for (_, path) in byAge.dropLast(15) { Files.remove(path) }
                 try? Files.move(path, to: folder.quarantine + "/" + hash.hexadecimal)
             }
             var lost: [RegionTile] = []

@@ -10,13 +10,11 @@ import NavRouting
 import NavWire
 import Synchronization
 
-/// Makes the next map on a thread of its own, at lower priority: neither progress nor a search for a route waits for new
-/// traffic or tiles.
+/// Makes the next map on its own thread at lower priority, so that neither progress nor a route search waits for new traffic or tiles.
 ///
-/// What comes while it works is taken together afterwards: one map for a burst of updates, and none of them is lost but those that
-/// are more than ``greatestBacklog``.
+/// Updates that arrive meanwhile are batched into one map afterwards. None is lost unless the backlog exceeds ``greatestBacklog``.
 final class MapWorker: Sendable {
-    /// Bytes of traffic that may wait; one message is taken whatever its size.
+    /// The most bytes of waiting traffic; a single message is taken whatever its size.
     static let greatestBacklog = 64 << 20
 
     private struct Waiting: Sendable {
@@ -28,14 +26,14 @@ final class MapWorker: Sendable {
     private struct State: Sendable {
         var traffic: [Waiting] = []
         var backlog = 0
-        /// The moment to which the traffic is to be brought.
+        /// The time to which the traffic is to be updated.
         var now: NavGeo.Timestamp?
         var isToLook = false
         var isToStartOver = false
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
-        /// The fault of the tiles' files.
+        /// The present fault of the tile files.
         var trouble: String?
         var reports: [Report] = []
     }
@@ -44,7 +42,7 @@ final class MapWorker: Sendable {
     enum Report: Sendable, Equatable {
         case info(String)
         case warning(String)
-        /// A message on `/traffic/speeds` cannot be read.
+        /// A message on `/traffic/speeds` cannot be decoded.
         case unreadable(bootID: UInt64, String)
     }
 
@@ -60,9 +58,9 @@ final class MapWorker: Sendable {
     /// A worker for a store.
     ///
     /// - Parameters:
-    ///   - initial: What is known of the traffic at the start of a drive; it forgets everything else.
-    ///   - interval: How often it looks for tiles.
-    ///   - waker: Wakes the node when a map or a report is there.
+    ///   - initial: The known traffic at the start of a drive; it replaces all other.
+    ///   - interval: The time between two looks for tiles.
+    ///   - waker: Wakes the node when a map or a report is available.
     init(
         store: MapStore, tiles: TileSupply, initial: TrafficUpdate, interval: DispatchTimeInterval = .seconds(1),
         waker: Waker
@@ -82,7 +80,7 @@ final class MapWorker: Sendable {
 
     // MARK: For the node
 
-    /// Takes a message of `/traffic/speeds`, still to be read.
+    /// Queues a message of `/traffic/speeds` that is not decoded yet.
     func take(_ payload: Payload, sequence: UInt64, bootID: UInt64, at now: NavGeo.Timestamp) {
         let isTaken = state.withLock { state in
             guard state.traffic.isEmpty || state.backlog + payload.count <= MapWorker.greatestBacklog else {
@@ -97,7 +95,7 @@ final class MapWorker: Sendable {
         if isTaken { pending.signal() } else { waker.wake() }
     }
 
-    /// Forgets the traffic that has ceased to hold.
+    /// Drops expired traffic.
     func expire(at now: NavGeo.Timestamp) {
         guard let expiry = store.nextExpiry, expiry <= now else { return }
         let isNews = state.withLock { state in
@@ -107,10 +105,12 @@ final class MapWorker: Sendable {
         if isNews { pending.signal() }
     }
 
-    /// Forgets all traffic but that of the start: time has jumped.
+    /// Resets the traffic to that of the start, after a jump in time.
     func startOver(at now: NavGeo.Timestamp) {
         state.withLock { state in
-            (state.traffic, state.backlog, state.changes) = ([], 0, [])
+            (state.traffic, state.backlog) = ([], 0)
+            // The tiles stay those that are on disk.
+            state.changes.removeAll { $0.cause.tiles == nil }
             state.isToStartOver = true
             state.now = now
         }
@@ -122,14 +122,14 @@ final class MapWorker: Sendable {
         pending.signal()
     }
 
-    /// Whether a map is on its way or has not been taken.
+    /// Whether a map is being made or waits to be taken.
     var isBusy: Bool {
         state.withLock { state in
             state.isWorking || !state.traffic.isEmpty || state.now != nil || state.isToLook || !state.changes.isEmpty
         }
     }
 
-    /// Takes the maps that have come into force, in order.
+    /// Returns and removes the maps that came into force, in order.
     func takeChanges() -> [MapChange] {
         state.withLock { state in
             defer { state.changes = [] }
@@ -137,7 +137,7 @@ final class MapWorker: Sendable {
         }
     }
 
-    /// The fault of the tiles on disk; nil when there is none.
+    /// The present fault of the tiles on disk; nil when there is none.
     var trouble: String? { state.withLock { $0.trouble } }
 
     func takeReports() -> [Report] {
@@ -147,7 +147,7 @@ final class MapWorker: Sendable {
         }
     }
 
-    /// Ends the thread after the map at hand.
+    /// Ends the thread after the current map.
     func stop() {
         state.withLock { $0.isStopped = true }
         pending.signal()
@@ -157,7 +157,7 @@ final class MapWorker: Sendable {
     // MARK: The thread
 
     private func work(_ tiles: TileSupply) {
-        // Less urgent than everything else in the process; without the right to it nothing is lost.
+        // Lower the priority below all other threads of the process; a refusal does no harm.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         var tiles = tiles
         store.current.turns.prepareForTraffic()
@@ -174,7 +174,7 @@ final class MapWorker: Sendable {
             if isDue || job.isToLook { lookForTiles(&tiles) }
             if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
             state.withLock { $0.isWorking = false }
-            // A caller that asked meanwhile whether it is busy asks again.
+            // Let a caller that asked meanwhile whether the worker is busy ask again.
             waker.wake()
         }
         finished.signal()
@@ -229,7 +229,7 @@ final class MapWorker: Sendable {
                 "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles came, \(change.removed.count) went, "
                     + "\(tiles.missingCount) are missing, \(map.graph.edgeCount) edges"))
         deliver(MapChange(map: map, tiles: change, at: now))
-        // After the map is in force: what traffic needs to know of the roads is not needed before traffic comes.
+        // Only now, with the map in force: traffic needs this preparation, but not before it comes.
         map.turns.prepareForTraffic()
     }
 
@@ -239,7 +239,7 @@ final class MapWorker: Sendable {
     }
 
     private func report(_ report: Report) {
-        // Bounded, whatever comes: a node that does not read them is stuck anyway.
+        // Bounded: a node that does not read reports is stuck anyway.
         state.withLock { if $0.reports.count < 100 { $0.reports.append(report) } }
     }
 }

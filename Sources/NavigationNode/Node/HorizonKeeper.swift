@@ -83,6 +83,8 @@ struct HorizonKeeper {
         let builder = HorizonBuilder(
             metric: map.metric, live: map.router.metric, vehicle: route?.route.vehicle ?? map.metric.model.profile,
             at: encoder.vehiclePosition.flatMap { encoder.localTime(at: $0.stamp) })
-        return builder.horizon(on: edge, at: road.offset, along: route, extent: extent)
+        return builder.horizon(
+            on: edge, at: road.offset, after: encoder.approach.flatMap { map.graph.edge($0) }, along: route,
+            extent: extent)
     }
 }

@@ -95,7 +95,6 @@ extension CalculateRouteResponse {
         guard found.count - 1 < alternatives else { return }
         error = ErrorInfo(
             code: .notFound,
-            message: "\(found.count - 1) of \(alternatives) alternatives found: "
-                + "no other way differs enough without a great detour")
+            message: "\(found.count - 1) of \(alternatives) alternatives found")
     }
 }

@@ -6,7 +6,7 @@ package import NavMessages
 import NavNavigator
 import NavRouting
 
-/// The Navigation service: each method is a command to the core, and its answer that of the core.
+/// The Navigation service: each method is a command to the core, which gives the answer.
 extension NavigationNode: NavigationServiceProvider {
     private func give<Response: Message>(
         _ request: NavigationCommand.Request, _ call: UnaryCall<Response>,
@@ -18,7 +18,7 @@ extension NavigationNode: NavigationServiceProvider {
 
     private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
 
-    /// Finds routes without setting out, or shows them as a preview.
+    /// Finds routes without starting guidance, or shows them as a preview.
     package func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
         let id = calls.add(call, alternatives: Int(request.options?.alternatives ?? 0)) { [weak self] in
             self?.callEnded($0)
@@ -26,7 +26,7 @@ extension NavigationNode: NavigationServiceProvider {
         carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: present))
     }
 
-    /// Chooses one of the routes that are shown.
+    /// Chooses a route of the preview.
     package func selectPreview(_ request: SelectPreviewRequest, _ call: UnaryCall<SelectPreviewResponse>) throws {
         give(.selectPreview(request), call) { reply in
             var response = SelectPreviewResponse(error: reply.error)
@@ -35,7 +35,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Sets out along the chosen route of the preview.
+    /// Starts guidance along the chosen route of the preview.
     package func startNavigation(_ request: StartNavigationRequest, _ call: UnaryCall<StartNavigationResponse>) throws {
         give(.startNavigation(request), call) { reply in
             let (session, route) = reply.following
@@ -43,7 +43,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Sets out for places, or along a route that is given.
+    /// Starts guidance to places, or along a given route.
     package func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws {
         give(.setRoute(request), call) { reply in
             let (session, route) = reply.following
@@ -53,7 +53,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Ends guidance and takes the route back.
+    /// Stops guidance and withdraws the route.
     package func stopNavigation(_ request: StopNavigationRequest, _ call: UnaryCall<StopNavigationResponse>) throws {
         give(.stopNavigation(request), call) { reply in
             guard case .stopped(let session) = reply, session != 0 else { return StopNavigationResponse() }
@@ -61,10 +61,10 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Says what was last said of the state, the position, the progress and, when asked, the route.
+    /// Returns the last published state, position, progress and, on request, route.
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let told = session.spoken
-        // Before the first fix nothing is published: there is no moment yet that it could be of.
+        // Nothing is published before the first fix, for want of a stamp.
         let state = told.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
         call.finish(
             GetStateResponse(
@@ -72,7 +72,7 @@ extension NavigationNode: NavigationServiceProvider {
                 route: request.includeRoute == true ? told.route : nil))
     }
 
-    /// Looks for another way at once.
+    /// Requests a reroute at once.
     package func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws {
         give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
     }
@@ -85,7 +85,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Says whether the faster route that is offered is taken.
+    /// Accepts or refuses the offered faster route.
     package func acceptFasterRoute(
         _ request: AcceptFasterRouteRequest, _ call: UnaryCall<AcceptFasterRouteResponse>
     ) throws {
@@ -113,7 +113,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Brings the durations of the route up to date now.
+    /// Refreshes the durations of the route.
     package func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws {
         give(.refreshRoute(request), call) { [weak self] reply in
             var response = RefreshRouteResponse(error: reply.error)
@@ -127,7 +127,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Says the next maneuver once more.
+    /// Repeats the next maneuver's spoken instruction.
     package func repeatInstruction(
         _ request: RepeatInstructionRequest, _ call: UnaryCall<RepeatInstructionResponse>
     ) throws {
@@ -135,12 +135,14 @@ extension NavigationNode: NavigationServiceProvider {
             var response = RepeatInstructionResponse(error: reply.error)
             if case .repeated(let spoken, let distance, let duration, let context) = reply {
                 response.instruction = self?.session.spoken.message(spoken, distance, duration, context)
+                // The event is the publication, which may have to wait for the owner.
+                response.instruction?.eventSequence = nil
             }
             return response
         }
     }
 
-    /// Says which tiles the route, or a way between places, needs and which of them are missing.
+    /// Returns the tiles that the route, or a way between places, needs and those that are missing.
     package func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
         do throws(RouteFailure) {
             let survey = try session.coverage(request, id: calls.nextID(), corridor: tileKeys.corridor)
@@ -151,7 +153,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Says what lies on the road ahead, as long as is asked for.
+    /// Returns the electronic horizon with the requested length.
     package func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws {
         do throws(RouteFailure) {
             let horizon = try session.horizon(request)

@@ -9,20 +9,22 @@ import NavPositioning
 import NavRouting
 import NavWire
 
-/// Puts what the core says into messages, and keeps of them what answers to calls and policy questions repeat.
+/// Encodes the core's publications as messages, and keeps those that replies and policy questions repeat.
 struct PublicationEncoder {
     var map: MapSnapshot
-    /// Minutes that the clocks of the place are ahead of UTC; nil when unknown.
+    /// The local clocks' offset from UTC, minutes; nil when unknown.
     var minutesAheadOfUTC: Int?
     var fix = NavMessages.GnssFix()
-    /// The stamp of the last fix that counted.
+    /// The stamp of the last accepted fix.
     var lastUsed: NavGeo.Timestamp?
     private(set) var plan: RoutePlan?
     /// The number of changes of ``plan``.
     private(set) var planChanges = 0
-    /// The position of the last published message.
+    /// The last published position.
     private(set) var vehiclePosition: VehiclePosition?
-    /// The last published message of each.
+    /// The last edge of a published position that is not on a roundabout.
+    private(set) var approach: EdgeKey?
+    /// The last published message of each kind.
     private(set) var state: NavMessages.NavigationState?
     private(set) var position: NavMessages.MatchedPosition?
     private(set) var progress: NavMessages.RouteProgress?
@@ -33,7 +35,8 @@ struct PublicationEncoder {
         self.minutesAheadOfUTC = minutesAheadOfUTC
     }
 
-    /// The limit of an edge for the vehicle of the route in force, or the node's, at a moment; nil for one that is not on board.
+    /// Returns the speed limit of an edge at a moment, for the vehicle of the route in force or the node's; nil when the edge is not
+    /// loaded.
     private func limit(_ edge: EdgeKey?, at stamp: NavGeo.Timestamp) -> SpeedLimit? {
         guard let edge = edge.flatMap({ map.graph.edge($0) }) else { return nil }
         return map.turns.speedLimit(
@@ -41,12 +44,12 @@ struct PublicationEncoder {
             at: localTime(at: stamp))
     }
 
-    /// A moment on the clocks of the place; nil when their offset is unknown.
+    /// Returns the local time at a moment; nil when the offset is unknown.
     func localTime(at stamp: NavGeo.Timestamp) -> LocalTime? {
         minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) }
     }
 
-    /// The limit where the vehicle is: off its route that of the road that it is on.
+    /// Returns the speed limit at the vehicle: off-route that of the vehicle's road.
     private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
         limit(progress.edge, at: stamp)
             ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
@@ -65,7 +68,7 @@ struct PublicationEncoder {
         NavMessages.PolicyRequest(request, surroundings(context))
     }
 
-    /// Returns the message of a publication on its topic; nil for a receiver's and for a question, which have messages of their own.
+    /// Returns a publication's message on its topic; nil for receiver changes and policy questions, which are encoded separately.
     mutating func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
         case .state(let state):
@@ -79,6 +82,11 @@ struct PublicationEncoder {
                 limit: limit(published.match.road?.edgeKey, at: context.stamp))
             position = message
             vehiclePosition = published
+            if let key = published.road?.edgeKey, let edge = map.graph.edge(key),
+                !map.graph.traits(of: edge).flags.contains(.roundabout)
+            {
+                approach = key
+            }
             return OutgoingMessage(Topics.position, context.stamp, message)
         case .progress(let progress):
             let message = message(progress, context)
@@ -110,12 +118,12 @@ struct PublicationEncoder {
         }
     }
 
-    /// The message of progress, with the limit where the vehicle is.
+    /// Returns the message of progress, with the speed limit at the vehicle.
     func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
         NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
     }
 
-    /// Returns the message of words along the route.
+    /// Returns the message of a spoken instruction.
     func message(
         _ instruction: NavGuidance.SpokenInstruction, _ distance: Double, _ duration: Double, _ context: EventContext
     ) -> NavMessages.SpokenInstruction {
@@ -169,7 +177,7 @@ struct PublicationEncoder {
 }
 
 extension ReceiverSelection {
-    /// Says when and on which drive it was.
+    /// Sets the moment and the drive of the message.
     mutating func place(in context: EventContext) {
         stampNs = context.stamp.nanoseconds
         (sessionId, routeId) = (context.session, context.route)

@@ -130,7 +130,9 @@ struct RestrictionTests {
         map.restriction(4, "no_left_turn", from: [1], viaNodes: [999], to: [3])
         map.restriction(5, "no_left_turn", from: [1], viaNodes: [12], to: [7])
         map.restriction(6, "no_left_turn", from: [4], viaNodes: [22], to: [8])
-        map.restriction(7, "give_way", from: [1], viaNodes: [12], to: [3])
+        for (id, kind) in [(7, "give_way"), (12, "no_right_turn_on_red "), (13, "no_parking")] as [(Int64, String)] {
+            map.restriction(id, kind, from: [1], viaNodes: [12], to: [3])
+        }
         map.restriction(
             11, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:bicycle": "no_left_turn"])
         map.restriction(
@@ -143,7 +145,7 @@ struct RestrictionTests {
         #expect(built.report.restrictions == 0)
         #expect(
             built.report.restrictionProblems == [
-                .incompleteMembers: 2, .memberIsNoRoad: 1, .notConnected: 4, .ambiguous: 1, .unknownKind: 1,
+                .incompleteMembers: 2, .memberIsNoRoad: 1, .notConnected: 4, .ambiguous: 1, .unknownKind: 3,
                 .conditional: 1, .otherVehicles: 1,
             ])
     }

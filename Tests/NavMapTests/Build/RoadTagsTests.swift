@@ -229,6 +229,21 @@ struct RoadTagsTests {
         #expect(road(both.merging(tags) { $1 }).forward?.turnLanes == (tags == directed ? lanes : "left|through|right"))
     }
 
+    @Test(
+        "bus lanes of which only the number is tagged are those at the kerb, unless their arrows are needed",
+        arguments: [
+            ("through|right|", "through|right|no_car;no_truck"),
+            ("left|through|through", "left|through|through;no_car;no_truck"),
+            ("left|through|right", "left|through|right"), ("through", "through"),
+        ])
+    func countedBusLanes(turns: String, lanes: String) {
+        let street = ["highway": "primary", "oneway": "yes", "turn:lanes": turns]
+        for key in ["lanes:psv", "lanes:bus", "lanes:psv:forward"] {
+            #expect(road(street.merging([key: "1"]) { $1 }).forward?.turnLanes == lanes)
+        }
+        #expect(road(street.merging(["lanes:psv:backward": "1"]) { $1 }).forward?.turnLanes == turns)
+    }
+
     @Test("speed follows class, limit, surface and service")
     func freeFlow() throws {
         func speed(_ tags: [String: String]) throws -> Float { try #require(road(tags).forward).freeFlowSpeed * 3.6 }

@@ -280,7 +280,7 @@ struct  Navbus__V1__SpokenInstruction
   protobuf_c_boolean has_event_sequence;
   uint64_t event_sequence;
   /*
-   * Identity of the utterance, unique within the route; all repeats of one maneuver share theirs.
+   * Identity of the utterance, unique within the route. All repeats of one maneuver have the same: tell them apart by event_sequence.
    */
   protobuf_c_boolean has_utterance_id;
   uint32_t utterance_id;

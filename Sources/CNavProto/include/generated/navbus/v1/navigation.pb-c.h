@@ -479,7 +479,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_visual_instruction_id;
   uint32_t visual_instruction_id;
   /*
-   * Last spoken instruction, unique within the route; absent: none yet.
+   * Last spoken instruction, unique within the route, repeats not counted; absent: none yet.
    */
   protobuf_c_boolean has_spoken_instruction_id;
   uint32_t spoken_instruction_id;

@@ -614,7 +614,7 @@ struct  Navbus__V1__RepeatInstructionResponse
 {
   ProtobufCMessage base;
   /*
-   * Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it.
+   * Instruction as published on /nav/instruction/spoken, unless the owner's ReviseInstruction rewords or drops it; without event_sequence.
    */
   Navbus__V1__SpokenInstruction *instruction;
   /*
