@@ -3,7 +3,7 @@ import Glibc
 import NavGeo
 import NavKit
 
-/// A descriptor that bytes arrive on: a socket or a serial device. It closes with its owner.
+/// A descriptor for reading bytes, a socket or a serial device, which closes with its owner.
 final class ByteStream {
     enum Reading {
         case bytes([UInt8])
@@ -17,7 +17,7 @@ final class ByteStream {
 
     deinit { close(descriptor) }
 
-    /// Connects to a TCP server, waiting at most `timeout` seconds for each of its addresses, and no longer than `isWanted`.
+    /// Connects to a TCP server, waiting at most `timeout` seconds per address, and only while `isWanted`.
     static func connect(
         host: String, port: Int, timeout: Double, while isWanted: () -> Bool
     ) throws(NodeError) -> ByteStream {
@@ -55,7 +55,7 @@ final class ByteStream {
         }
         let stream = ByteStream(descriptor)
         var settings = termios()
-        // A pseudo-terminal or a pipe in the place of a device has no speed to set.
+        // A pipe in place of a device has no speed to set.
         guard tcgetattr(descriptor, &settings) == 0 else { return stream }
         cfmakeraw(&settings)
         settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
@@ -68,7 +68,7 @@ final class ByteStream {
         return stream
     }
 
-    /// Whether a path is a regular file and no device; nil when it does not exist.
+    /// Whether a path is a regular file rather than a device; nil when it does not exist.
     static func isRegularFile(_ path: String) -> Bool? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
@@ -92,7 +92,7 @@ final class ByteStream {
         }
     }
 
-    /// Returns what has arrived, after waiting at most `milliseconds`.
+    /// Returns the bytes that have arrived, after waiting at most `milliseconds`.
     func read(milliseconds: Int32) -> Reading {
         guard wait(for: POLLIN, milliseconds: milliseconds) else { return .nothing }
         var buffer = [UInt8](repeating: 0, count: 16 << 10)

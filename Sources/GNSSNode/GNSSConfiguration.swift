@@ -7,21 +7,21 @@ package struct GNSSConfiguration: NodeConfiguration {
         case path(String)
     }
 
-    /// The origin of fixes; nil is an error at the start.
+    /// The source of fixes; nil is an error at the start.
     package var source: Source?
-    /// Speed of a serial device.
+    /// The speed of a serial device, baud.
     package var baud = 9_600
-    /// Times as fast as a file was recorded.
+    /// The playback speed of a file relative to the recording.
     package var rate = 1.0
     /// Whether a file starts over at its end.
     package var loop = false
     package var receiver = ""
-    /// Longest pause between two attempts to reach gpsd or a device, seconds.
+    /// The longest pause between two attempts to reach gpsd or a device, seconds.
     package var retryMaximum = 30.0
 
     package init() {}
 
-    /// Speeds that serial devices have.
+    /// The supported speeds of serial devices, baud.
     static let bauds = [4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800]
 
     package static var keys: [ConfigKey<GNSSConfiguration>] {
@@ -50,7 +50,7 @@ package struct GNSSConfiguration: NodeConfiguration {
 }
 
 extension GNSSConfiguration.Source {
-    /// A source from its text; nil for an address that cannot be.
+    /// Parses a source; nil when the address is invalid.
     init?(text: String) {
         guard text.hasPrefix("gpsd://") else {
             guard !text.isEmpty else { return nil }
@@ -78,7 +78,7 @@ extension GNSSConfiguration.Source {
 }
 
 extension GNSSConfiguration {
-    /// Files and devices that are read, by key.
+    /// The files and devices to read, by key.
     package var inputPaths: [(key: String, path: String)] {
         if case .path(let path) = source { [("source", path)] } else { [] }
     }

@@ -5,7 +5,7 @@ package import NavKit
 import NavMessages
 import NavRecording
 
-/// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
+/// The node of the GNSS receiver, which publishes the fixes of gpsd, a device or a file as `/gnss/fix`.
 package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
@@ -26,13 +26,13 @@ package final class GNSSNode: Node {
     /// The moment of the node's activation, ns.
     private var activatedAt: Int64 = 0
 
-    /// The time that a receiver may be silent, ns: as a GNSS outage is judged.
+    /// The longest tolerated silence of a receiver, ns; the same as for a GNSS outage.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
-    /// 2025-01-01: a device that tells an earlier date has lost count of the 1,024-week rollovers of GPS time, ns since 1970.
+    /// 2025-01-01, ns since 1970: a device with an earlier date has lost count of the 1,024-week rollovers of GPS time.
     private static let earliestDate: Int64 = 1_735_689_600_000_000_000
 
-    /// Checks the source and reads it when it is a file.
+    /// Checks the source, and reads it if it is a file.
     package init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
         guard let source = configuration.source else {
             throw NodeError(.usage, "no source: give --set source=gpsd://localhost:2947, a device or a file")
@@ -56,7 +56,7 @@ package final class GNSSNode: Node {
         try context.advertise([Topics.gnssFix])
     }
 
-    /// Starts to read, or to play.
+    /// Starts reading the source or playing the file.
     package func activate() throws(NodeError) {
         activatedAt = Clocks.monotonic()
         if let trace {
@@ -99,7 +99,7 @@ package final class GNSSNode: Node {
         (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
     }
 
-    /// Publishes what is there or due.
+    /// Publishes the fixes that have arrived or are due.
     package func turn(_ now: Int64) -> Int64 {
         if let reader {
             let news = reader.take()
@@ -112,7 +112,7 @@ package final class GNSSNode: Node {
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
-                // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
+                // At another rate than the recorded one, the time of arrival says nothing about a fix's latency.
                 if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
             case .jump(let gap):
                 context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: going on behind the gap")
@@ -125,14 +125,14 @@ package final class GNSSNode: Node {
         return .max
     }
 
-    /// Live parameters: what the fixes say of their receiver, the rate of a file, the pause between attempts.
+    /// Applies the live parameters: the receiver's name in fixes, the rate of a file, the pause between attempts.
     package func reconfigure(_ configuration: GNSSConfiguration) {
         self.configuration = configuration
         reader?.setLongestPause(configuration.retryMaximum)
         if configuration.rate != playback?.rate { playback?.setRate(configuration.rate, at: Clocks.monotonic()) }
     }
 
-    /// Whether the source can be read and speaks.
+    /// Returns the findings about an unreachable or silent source.
     package func findings(_ now: Int64) -> [HealthFinding] {
         var findings: [HealthFinding] = []
         if let problem { findings.append(HealthFinding("source_unreachable", problem, severity: .lost)) }
@@ -155,7 +155,7 @@ package final class GNSSNode: Node {
     private func publish(_ fix: GnssFix, isReceivedNow: Bool = true) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
-        // Fixes of several receivers on one topic are told apart by what they say of themselves.
+        // Fixes of several receivers on one topic are distinguished by their source or frame.
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
         if isReceivedNow { fix.stampReception() }
         context.publish(

@@ -1,13 +1,13 @@
 import NavKit
 import NavMessages
 
-/// The schedule of a file's fixes: from the first subscriber on, at the pace of their stamps. It knows no clock.
+/// The schedule of a file's fixes, from the first subscriber on, at the pace of their stamps; it reads no clock.
 package struct Playback {
     package enum Step: Equatable {
-        /// Look again then.
+        /// Nothing is due before this time, monotonic ns.
         case wait(until: Int64)
         case publish(Int)
-        /// A stretch of so many nanoseconds without a fix is left out.
+        /// A gap of this many nanoseconds without a fix is skipped.
         case jump(Int64)
         case end
     }
@@ -20,27 +20,27 @@ package struct Playback {
 
     /// The longest wait for a subscriber, ns.
     private static let patience: Int64 = 10_000_000_000
-    /// The time that the node stays after the last fix, so that it arrives, ns.
+    /// The time that the node waits after the last fix, so that it arrives, ns.
     private static let rest: Int64 = 1_000_000_000
-    /// The interval of looking for a subscriber, ns.
+    /// The interval of checks for a subscriber, ns.
     private static let look: Int64 = 20_000_000
 
-    /// The longest stretch without a fix that is waited for, ns of the file: an hour, as of a bag.
+    /// The longest gap between fixes that is waited for, ns of the file: an hour, as for a bag.
     private static let longestGap: Int64 = 3_600_000_000_000
-    /// The longest delay that playback of a file catches up with, ns; after a longer one it continues from where it stood.
+    /// The longest delay that the playback catches up with, ns; after a longer one it continues from where it stopped.
     private static let hesitation: Int64 = 50_000_000
 
     private let stamps: [Int64?]
     private let first: Int64
     private var state = State.waiting(since: nil)
-    /// The latest stamp that was due; one that is older, or has none, is due with it.
+    /// The latest stamp that was due; a fix with an older stamp, or without one, is due at the same time.
     private var latest = Int64.min
-    /// Times as fast as it was recorded.
+    /// The speed relative to the recording.
     private(set) var rate: Double
-    /// Whether it starts over at its end.
+    /// Whether the playback starts over at its end.
     private let loops: Bool
 
-    /// The playback of fixes with these stamps, ns; one without a stamp goes with the one before.
+    /// Creates the playback of fixes with these stamps, ns; a fix without a stamp is due with the one before.
     package init(stamps: [Int64?], rate: Double, loops: Bool) {
         self.stamps = stamps
         first = stamps.lazy.compactMap { $0 }.first ?? 0
@@ -48,7 +48,7 @@ package struct Playback {
         self.loops = loops && !stamps.isEmpty
     }
 
-    /// Returns the action for a moment, monotonic ns.
+    /// Returns the next action at a moment, monotonic ns.
     package mutating func step(_ now: Int64, hasSubscriber: Bool) -> Step {
         switch state {
         case .waiting(let since):
@@ -85,10 +85,10 @@ package struct Playback {
         return overflow ? (later > earlier ? .max : nil) : gap
     }
 
-    /// Goes on at another rate from a moment on.
+    /// Changes the rate from a moment on.
     package mutating func setRate(_ rate: Double, at now: Int64) {
         if case .playing(let begin, let next) = state, next > 0 {
-            // The present place in the file stays where it is.
+            // The current position in the file does not change.
             let played = max(0, now - begin)
             let scaled = Double(played) * self.rate / rate
             state = .playing(begin: now - Int64(min(scaled, 9e18)), next: next)

@@ -1,4 +1,4 @@
-/// An error of reading or writing a bag: what failed, where in the file, and what to do.
+/// An error in reading or writing a bag: what failed, where in the file, and what to do.
 public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a ``BagError``; new kinds may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -17,33 +17,33 @@ public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let crcMismatch = Code("crcMismatch")
         /// A chunk is compressed with something other than zstd, lz4 or nothing.
         public static let unsupportedCompression = Code("unsupportedCompression")
-        /// A size or a count exceeds a configured limit or one of the format.
+        /// A size or a count exceeds a configured limit or a limit of the format.
         public static let limitExceeded = Code("limitExceeded")
-        /// An argument of the caller makes no sense, such as an unknown channel.
+        /// The caller passed an invalid argument, such as an unknown channel.
         public static let invalidArgument = Code("invalidArgument")
         /// The operating system refused to open, read or write.
         public static let io = Code("io")
-        /// The sink refused bytes; the writer accepts nothing more.
+        /// The sink refused bytes; the writer accepts no more until a retry succeeds.
         public static let sinkFailed = Code("sinkFailed")
-        /// The writer was closed before.
+        /// The writer is already closed.
         public static let closed = Code("closed")
     }
 
     /// The kind of error.
     public let code: Code
-    /// The byte offset in the bag, where there is one.
+    /// The byte offset in the bag, if the error has one.
     public let offset: Int?
-    /// One line in words.
+    /// A one-line description of the cause.
     public let reason: String
 
-    /// An error of one kind at one place.
+    /// Creates an error of one kind at one place.
     public init(_ code: Code, _ reason: String, offset: Int? = nil) {
         self.code = code
         self.offset = offset
         self.reason = reason
     }
 
-    /// The reason, with the byte offset where it is known.
+    /// The reason, followed by the byte offset if it is known.
     public var description: String {
         guard let offset else { return reason }
         return "\(reason) (at byte \(offset))"

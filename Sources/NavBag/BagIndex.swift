@@ -1,4 +1,4 @@
-/// The index of a bag, without the messages: from its summary, or from reading it through.
+/// The index of a bag without its messages, taken from the summary or built by reading the whole bag.
 public struct BagIndex: Hashable, Sendable {
     /// The origin of the index.
     public enum Origin: Hashable, Sendable {
@@ -6,7 +6,7 @@ public struct BagIndex: Hashable, Sendable {
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)
 
-        /// The unreadable part of the bag, one line; nil when all of it can be read, as far as is known.
+        /// A one-line description of the unreadable part of the bag; nil when no part is known to be unreadable.
         public var loss: String? {
             guard case .scan(let ending, let damage) = self else { return nil }
             if ending != .complete { return ending.description }
@@ -29,11 +29,11 @@ public struct BagIndex: Hashable, Sendable {
     public internal(set) var attachments: [BagRecordLocation] = []
     /// The metadata records, in file order.
     public internal(set) var metadata: [BagRecordLocation] = []
-    /// Messages in all; nil where a summary does not say.
+    /// The total number of messages; nil when the summary does not give it.
     public internal(set) var messageCount: UInt64?
-    /// The earliest and the latest log time, ns; nil without messages or where a summary does not say.
+    /// The earliest and the latest log time, ns; nil without messages or when the summary does not give them.
     public internal(set) var timeRange: ClosedRange<UInt64>?
-    /// Messages, first and last log time by channel id; from a summary only the count.
+    /// Message count, first and last log time by channel id; a summary gives only the count.
     var tallies: [UInt16: Tally] = [:]
 
     struct Tally: Hashable, Sendable {
@@ -48,19 +48,19 @@ public struct BagIndex: Hashable, Sendable {
 
     init(origin: Origin) { self.origin = origin }
 
-    /// The channel of an id.
+    /// Returns the channel with an id.
     public func channel(_ id: UInt16) -> BagChannel? {
         let place = channels.partitioningIndex { $0.id >= id }
         return place < channels.count && channels[place].id == id ? channels[place] : nil
     }
 
-    /// The schema of an id.
+    /// Returns the schema with an id.
     public func schema(_ id: UInt16) -> BagSchema? {
         let place = schemas.partitioningIndex { $0.id >= id }
         return place < schemas.count && schemas[place].id == id ? schemas[place] : nil
     }
 
-    /// The channels of a topic: mostly one, more when several publishers were recorded apart.
+    /// Returns the channels of a topic: usually one, more when several publishers were recorded separately.
     public func channels(topic: String) -> [BagChannel] { channels.filter { $0.topic == topic } }
 }
 
@@ -79,12 +79,12 @@ extension Array {
 // MARK: - From reading it through
 
 extension BagIndex {
-    /// Reads the whole bag, damaged or not. Throws what ``MCAPLinearReader`` throws.
+    /// Reads the whole bag, damaged or not; throws the errors of ``MCAPLinearReader``.
     static func scan(_ source: some ByteSource, options: BagReadOptions) throws(BagError) -> BagIndex {
         var index = BagIndex(origin: .summary)
         var reader = try MCAPLinearReader(source, options: options)
         var total = Tally()
-        // Dense by channel id, as far as ids go: messages come from known channels only.
+        // Indexed by channel id up to the highest id; only messages of known channels are counted.
         var tallies: ContiguousArray<Tally> = []
         while let item = try reader.advance() {
             switch item {
@@ -137,7 +137,7 @@ extension BagIndex {
 }
 
 extension ByteSource {
-    /// The content of the record at `offset`, which must have `opcode` and end where `length` says.
+    /// Calls `body` with the content of the record at `offset`, which must have `opcode` and end where `length` says.
     func record<Result>(
         _ opcode: UInt8, _ offset: Int, _ length: Int,
         _ body: (inout ByteCursor) throws(BagError) -> Result

@@ -1,14 +1,14 @@
-/// The facts about a bag for people.
+/// A summary of a bag for display.
 public struct BagInfo: Hashable, Sendable {
     /// One channel.
     public struct Channel: Hashable, Sendable {
         /// Topic, encoding and metadata.
         public let channel: BagChannel
-        /// The schema's name; empty for none.
+        /// The schema's name; empty without a schema.
         public let schemaName: String
-        /// The schema's encoding; empty for none.
+        /// The schema's encoding; empty without a schema.
         public let schemaEncoding: String
-        /// Messages; nil where the summary does not say.
+        /// The number of messages; nil when the summary does not give it.
         public let messageCount: UInt64?
         /// The earliest and the latest log time, ns; nil without messages or without message indexes.
         public let timeRange: ClosedRange<UInt64>?
@@ -16,15 +16,15 @@ public struct BagInfo: Hashable, Sendable {
 
     /// The chunks of one compression.
     public struct Packing: Hashable, Sendable {
-        /// The compression's name as in the bag; empty for none.
+        /// The compression's name as in the bag; empty for uncompressed chunks.
         public let compression: String
         /// The number of chunks.
         public let chunkCount: Int
         /// Packed bytes.
         public let compressedBytes: UInt64
-        /// Unpacked bytes, as the chunks claim.
+        /// Unpacked bytes, as declared by the chunks.
         public let uncompressedBytes: UInt64
-        /// Unpacked over packed; 1 for nothing.
+        /// The ratio of unpacked to packed bytes; 1 when there are none.
         public var ratio: Double {
             compressedBytes == 0 ? 1 : Double(uncompressedBytes) / Double(compressedBytes)
         }
@@ -32,17 +32,17 @@ public struct BagInfo: Hashable, Sendable {
 
     /// The writer of the bag.
     public let header: BagHeader
-    /// Bytes of the whole bag.
+    /// The size of the whole bag in bytes.
     public let fileBytes: Int
-    /// Whether the figures come from the summary or from reading it through; then also how the bag ends.
+    /// Whether the figures come from the summary or from reading the whole bag; in the latter case also how the bag ends.
     public let origin: BagIndex.Origin
-    /// Messages; nil where the summary does not say.
+    /// The number of messages; nil when the summary does not give it.
     public let messageCount: UInt64?
     /// The earliest and the latest log time, ns; nil without messages.
     public let timeRange: ClosedRange<UInt64>?
-    /// The channels, by topic, equal topics by id.
+    /// The channels, sorted by topic, then by id.
     public let channels: [Channel]
-    /// The chunks by compression, sorted by its name.
+    /// The chunks by compression, sorted by name.
     public let packings: [Packing]
     /// Names of the metadata records.
     public let metadata: [String]
@@ -54,7 +54,7 @@ public struct BagInfo: Hashable, Sendable {
 }
 
 extension MCAPReader {
-    /// The figures of the bag. With a summary this reads that and a few message indexes, whatever the size.
+    /// Returns the figures of the bag; with a summary, this reads only the summary and a few message indexes, whatever the size.
     public func info() -> BagInfo {
         var times: [UInt16: ClosedRange<UInt64>] = [:]
         if index.origin == .summary {
@@ -86,12 +86,14 @@ extension MCAPReader {
             metadata: index.metadata.map(\.name), attachments: index.attachments.map(\.name))
     }
 
-    /// First and last log time by channel, from the message indexes. One is read only where it may widen what is known:
-    /// mostly those of each channel's first and last chunk. A channel with a damaged index has no times.
+    /// Returns the first and last log time by channel, from the message indexes.
+    ///
+    /// It reads an index only if that may widen the known range: usually those of each channel's first and last chunk.
+    /// A channel with a damaged index has no times.
     private func channelTimes() -> [UInt16: ClosedRange<UInt64>] {
         var times: [UInt16: ClosedRange<UInt64>] = [:]
         var damaged: Set<UInt16> = []
-        // Indexes that overlap each other could ask for the whole file again and again; honest ones are read twice.
+        // Malicious overlapping indexes could ask for the whole file repeatedly; valid ones are read at most twice.
         var budget = Int(clamping: UInt64(source.count) * 2)
         func widen(_ spans: [BagSpan], _ mayWiden: (BagSpan, ClosedRange<UInt64>) -> Bool) {
             for span in spans {

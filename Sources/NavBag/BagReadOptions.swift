@@ -1,33 +1,33 @@
-/// The limits of a reader, and its checks.
+/// The limits and checks of a reader.
 public struct BagReadOptions: Hashable, Sendable {
-    /// Check CRC-32 checksums where the bag has them.
+    /// Whether to check the CRC-32 checksums that the bag has.
     public var checkCRC = true
-    /// The largest chunk in unpacked bytes; one that claims more is refused before memory is taken. 1 KiB...1 GiB.
+    /// The largest chunk in unpacked bytes, 1 KiB...1 GiB; a larger one is refused before memory is allocated.
     public var maxChunkBytes = 128 << 20
-    /// Unpacked bytes of chunks that overlap in time and so must be open together when merging by log time.
+    /// The most unpacked bytes of chunks that overlap in time, which are open together when merging by log time.
     public var maxOpenBytes = 512 << 20
-    /// Read the whole bag to build the index even where it has a summary.
+    /// Whether to build the index by reading the whole bag even if it has a summary.
     public var ignoreSummary = false
 
-    /// Checked, 128 MiB a chunk, 512 MiB open together.
+    /// Creates options with checksums checked, at most 128 MiB per chunk and 512 MiB open together.
     public init() {}
 
-    /// The chunk limit with the bounds the readers rely on: offsets inside a chunk fit 32 bits.
+    /// The chunk limit, clamped to the bounds that the readers rely on: offsets inside a chunk fit 32 bits.
     var chunkLimit: Int { min(max(maxChunkBytes, 1 << 10), 1 << 30) }
-    /// The most bytes of a chunk as it is stored: what cannot be compressed grows by less than a hundredth.
+    /// The most bytes of a stored chunk: incompressible data grows by less than a hundredth.
     var storedLimit: Int { chunkLimit + chunkLimit / 64 + 4_096 }
 }
 
-/// The ending of a bag, found by reading it through.
+/// The ending of a bag, found by reading the whole bag.
 public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     /// With a footer and the closing magic bytes.
     case complete
-    /// In the middle of something: the recorder was killed, the disk was full, or a copy broke off.
+    /// In the middle of a record: the recorder was killed, the disk was full, or a copy was interrupted.
     case truncated(BagError)
-    /// At a record that cannot be one; what follows is unreadable.
+    /// At an invalid record; what follows is unreadable.
     case malformed(BagError)
 
-    /// One line: what stopped the reader, and where.
+    /// A one-line description of what stopped the reader, and where.
     public var description: String {
         switch self {
         case .complete: "complete"
@@ -36,20 +36,20 @@ public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Parts of a bag that were passed over while reading it through.
+/// The damaged parts of a bag that a reader skipped.
 public struct BagDamage: Hashable, Sendable {
     /// The first few causes, in file order.
     public private(set) var errors: [BagError] = []
-    /// All of them, also those beyond the ones kept.
+    /// The number of all causes, including those not kept.
     public private(set) var count = 0
-    /// Messages of channels that are not defined, passed over.
+    /// The number of skipped messages of undefined channels.
     public internal(set) var orphanMessages = 0
-    /// Records with opcodes this version does not know, passed over, by opcode. They are allowed and not damage.
+    /// The number of skipped records of unknown opcodes, by opcode; the format allows them, so they are not damage.
     public private(set) var unknownRecords: [UInt8: Int] = [:]
 
     static let kept = 100
 
-    /// No damage.
+    /// Creates a value without damage.
     public init() {}
 
     mutating func note(_ error: BagError) {

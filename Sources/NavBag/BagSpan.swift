@@ -1,9 +1,9 @@
-/// A stretch of the bag that is read in one go: a chunk, or a run of records outside chunks.
+/// A stretch of the bag that is read as a unit: a chunk, or a run of records outside chunks.
 public struct BagSpan: Hashable, Sendable {
     /// The kind of stretch.
     public enum Kind: Hashable, Sendable {
         case chunk
-        /// A chunk record that the end of the file cuts off; its beginning is readable.
+        /// A chunk record truncated by the end of the file; its beginning is readable.
         case partialChunk
         /// Schemas, channels and messages directly in the data section.
         case bare
@@ -19,13 +19,13 @@ public struct BagSpan: Hashable, Sendable {
     public internal(set) var startTime: UInt64
     /// The latest log time, ns; 0 without messages.
     public internal(set) var endTime: UInt64
-    /// The name of the compression, which need not be one that can be read.
+    /// The name of the compression, which may be unsupported.
     public let compression: String
     /// Packed bytes of the records.
     public let compressedSize: Int
-    /// Unpacked bytes of the records, as claimed.
+    /// Unpacked bytes of the records, as declared.
     public let uncompressedSize: Int
-    /// Channels with messages in the chunk and the byte offset of each one's index; empty means not known.
+    /// The channels with messages in the chunk and the byte offset of each one's index; empty when unknown.
     var messageIndexes: [IndexOffset] = []
 
     struct IndexOffset: Hashable, Sendable {
@@ -54,16 +54,16 @@ struct ChunkHeader {
         recordsOffset = cursor.position
     }
 
-    /// The most bytes from the opcode of a chunk to its records, where the name of the compression has at most four.
+    /// The most bytes from the opcode of a chunk to its records when the compression's name has at most four bytes.
     static let longestBeginning = Layout.recordHeader + Layout.chunkFixed + 4 + 4 + 8
 
-    /// Whether `record` begins with a whole chunk whose fields agree with each other, as no other bytes are likely to.
+    /// Whether `record` begins with a whole chunk whose fields are consistent, which other bytes are unlikely to be.
     ///
     /// - Parameters:
-    ///   - record: The record's first ``longestBeginning`` bytes, or all that there are.
-    ///   - available: How many bytes there are from the record's beginning to the end of the bag.
+    ///   - record: The record's first ``longestBeginning`` bytes, or all of a shorter one.
+    ///   - available: The number of bytes from the record's beginning to the end of the bag.
     static func mayBegin(_ record: UnsafeRawBufferPointer, available: Int) -> Bool {
-        // The name's length first: damaged bytes must not make a long string each.
+        // Checks the name's length first, so that damaged bytes do not each create a long string.
         let name = Layout.recordHeader + Layout.chunkFixed
         guard record.count > name + 4,
             UInt32(littleEndian: record.loadUnaligned(fromByteOffset: name, as: UInt32.self)) <= 4
@@ -85,15 +85,16 @@ struct Block {
     var offset: Int
 }
 
-/// Unpacks spans; shared by all readers.
+/// A loader that unpacks spans, shared by all readers.
 struct BlockLoader {
     let options: BagReadOptions
     private let decompressor = Decompressor()
 
     init(_ options: BagReadOptions) { self.options = options }
 
-    /// The records of the chunk whose record content is `content`, which begins at file offset `base`. With `partial`
-    /// the content may be cut, and what can be had of it is returned, unchecked.
+    /// Returns the records of the chunk whose record content is `content`, which begins at file offset `base`.
+    ///
+    /// With `partial` the content may be truncated; the readable part is then returned, unchecked.
     func chunk(_ content: UnsafeRawBufferPointer, base: Int, partial: Bool) throws(BagError) -> [UInt8] {
         var cursor = ByteCursor(content, base: base)
         let header = try ChunkHeader(&cursor)
@@ -126,7 +127,7 @@ struct BlockLoader {
         return records
     }
 
-    /// The records of a span of `source`.
+    /// Returns the records of a span of `source`.
     func load(_ span: BagSpan, from source: some ByteSource) throws(BagError) -> Block {
         guard span.length <= options.storedLimit else {
             throw BagError(

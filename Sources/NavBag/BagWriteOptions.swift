@@ -1,25 +1,26 @@
 /// The options of writing a bag.
 public struct BagWriteOptions: Hashable, Sendable {
-    /// The header's profile; empty for none.
+    /// The header's profile; empty without one.
     public var profile = ""
-    /// The header's library, free text. A constant, so that equal input gives equal bytes.
+    /// The header's library, free text; constant, so that equal input gives equal bytes.
     public var library = "navbus"
     /// The compression of chunks; ignored without chunks.
     public var compression = BagCompression.zstd
     /// The library's level: zstd 1...19, lz4 0...12. zstd 1 keeps up with a full bus on one core.
     public var compressionLevel = 1
-    /// Unpacked bytes after which a chunk closes, 1 KiB...32 MiB; 0 writes messages without chunks and index. A chunk
-    /// is what a crash may lose and what a reader unpacks for one message.
+    /// The unpacked bytes after which a chunk closes, 1 KiB...32 MiB; 0 writes messages without chunks and index.
+    ///
+    /// A crash may lose one chunk, and a reader unpacks a whole chunk to read one message.
     public var chunkSize = 1 << 20
     /// The largest message, schema or attachment in bytes, 1 KiB...64 MiB: half of what the reader unpacks by default.
     public var maxRecordBytes = 64 << 20
-    /// Write CRC-32 checksums of chunks, attachments, data and summary.
+    /// Whether to write CRC-32 checksums of chunks, attachments, data and summary.
     public var checksums = true
 
-    /// zstd chunks of 1 MiB with checksums.
+    /// Creates options for zstd chunks of 1 MiB with checksums.
     public init() {}
 
-    /// The defaults with another compression.
+    /// Creates the default options with another compression.
     public init(compression: BagCompression, chunkSize: Int = 1 << 20) {
         self.compression = compression
         self.chunkSize = chunkSize

@@ -1,4 +1,4 @@
-/// Schemas and channels by id, and which channels are wanted.
+/// The schemas and channels by id, and the selection of channels.
 struct Definitions {
     enum Selection {
         case unknown
@@ -8,11 +8,11 @@ struct Definitions {
 
     private(set) var schemas: [UInt16: BagSchema] = [:]
     private(set) var channels: [UInt16: BagChannel] = [:]
-    /// The ``Selection`` by channel id, as far as the highest id goes: what the loop over messages looks at.
+    /// The ``Selection`` by channel id, up to the highest id; the loop over messages reads only this.
     private(set) var selection: ContiguousArray<Selection> = []
     private let topics: Set<String>?
 
-    /// With `topics`, channels of other topics are known but not wanted.
+    /// Creates a selection of the channels of `topics`, or of all channels; others are known but not wanted.
     init(topics: [String]? = nil) { self.topics = topics.map { Set($0) } }
 
     init(_ index: BagIndex, topics: [String]?) {
@@ -28,7 +28,7 @@ struct Definitions {
         selection[Int(channel.id)] = topics?.contains(channel.topic) ?? true ? .wanted : .known
     }
 
-    /// Takes a definition; the first of an id counts. A schema with id 0 is ignored, as the format asks.
+    /// Adds a schema unless its id is defined already; a schema with id 0 is ignored, as the format asks.
     mutating func add(_ schema: BagSchema, at offset: Int) throws(BagError) {
         guard schema.id != 0 else { return }
         guard let known = schemas[schema.id] else {
@@ -56,9 +56,9 @@ struct Definitions {
     var sortedChannels: [BagChannel] { channels.values.sorted { $0.id < $1.id } }
 }
 
-/// The wanted messages of a block, ready to be handed out one by one.
+/// The wanted messages of a block, in the order of reading.
 struct BlockContents {
-    /// One message: its log time, and where the content of its record lies in the block.
+    /// A message: its log time, and the offset and length of its record's content in the block.
     struct Entry {
         var logTime: UInt64
         var offset: UInt32
@@ -66,7 +66,7 @@ struct BlockContents {
     }
 
     let bytes: [UInt8]
-    /// The place of the block in the bag, which orders equal log times.
+    /// The offset of the block in the bag, which orders equal log times.
     let offset: Int
     private(set) var entries: ContiguousArray<Entry> = []
     private(set) var position = 0
@@ -75,8 +75,8 @@ struct BlockContents {
     /// Walks the records of `block`.
     ///
     /// - Parameters:
-    ///   - learning: take the definitions in the block; otherwise those given are all there are.
-    ///   - sorted: by log time, equal ones in file order; otherwise in file order.
+    ///   - learning: add the definitions in the block; otherwise only those given apply.
+    ///   - sorted: sort by log time, then by file order; otherwise keep the file order.
     ///   - failure: what stopped the walk before the end of the block; the messages before it are kept.
     init(
         _ block: Block, _ definitions: inout Definitions, learning: Bool, start: UInt64 = 0, end: UInt64? = nil,
@@ -156,7 +156,7 @@ struct BlockContents {
 
     var isExhausted: Bool { position >= entries.count }
 
-    /// The log time of the next message; there is one.
+    /// The log time of the next message; there must be one.
     var nextTime: UInt64 { entries[position].logTime }
 
     mutating func next() -> BagMessage? {

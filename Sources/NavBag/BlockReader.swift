@@ -1,6 +1,6 @@
 import Glibc
 
-/// Walks a bag from its beginning without needing an index, and says how it ends.
+/// A reader that walks a bag from its beginning without an index, and tells how the bag ends.
 struct BlockReader<Source: ByteSource> {
     enum Item {
         case block(Block, BagSpan)
@@ -17,13 +17,15 @@ struct BlockReader<Source: ByteSource> {
     private let loader: BlockLoader
     private var crc: UInt32 = 0
     private var checked = 0
-    /// Bare records are gathered into blocks of about this many bytes.
+    /// The approximate size in bytes of the blocks that bare records are gathered into.
     private static var runSize: Int { 1 << 20 }
     /// The most bytes that a search or a checksum reads at once.
     private static var pieceSize: Int { 1 << 20 }
 
-    /// Reads the magic bytes and the header; throws ``BagError/Code/notMCAP`` for something else, and
-    /// ``BagError/Code/truncated`` or ``BagError/Code/malformed`` where not even the header can be read.
+    /// Reads the magic bytes and the header.
+    ///
+    /// - Throws: ``BagError/Code/notMCAP`` for another kind of file; ``BagError/Code/truncated`` or
+    ///   ``BagError/Code/malformed`` when the header cannot be read.
     init(_ source: Source, options: BagReadOptions) throws(BagError) {
         self.source = source
         self.options = options
@@ -57,7 +59,7 @@ struct BlockReader<Source: ByteSource> {
         return (header, content + length)
     }
 
-    /// Opcode and content length at `offset`, where nine bytes are known to be; a length beyond `Int` is `Int.max`.
+    /// Returns the opcode and content length at `offset`, which nine bytes must follow; a length beyond `Int` is `Int.max`.
     static func recordHeader(_ source: Source, at offset: Int) throws(BagError) -> (opcode: UInt8, length: Int) {
         try source.withBytes(at: offset, count: Layout.recordHeader) { (bytes) throws(BagError) in
             let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
@@ -65,9 +67,9 @@ struct BlockReader<Source: ByteSource> {
         }
     }
 
-    /// The next item, or nil at the end, when ``ending`` tells why. Throws only what the source throws.
+    /// Returns the next item, or nil at the end, when ``ending`` gives the reason.
     ///
-    /// A place where no record can be is passed over up to the next chunk, or to the footer, if there is one.
+    /// After an invalid record it skips to the next chunk, or else to the footer. It throws only the errors of the source.
     mutating func next() throws(BagError) -> Item? {
         while ending == nil {
             let left = source.count - position
@@ -114,7 +116,7 @@ struct BlockReader<Source: ByteSource> {
                 Opcode.metadataIndex, Opcode.summaryOffset:
                 try pass(size)
             default:
-                // An unknown record is allowed; one that leads nowhere is damage.
+                // An unknown record is allowed; one that no record follows is damage.
                 if !(try isRecord(at: start + size)),
                     try resynchronise(after: BagError(.malformed, "no record begins here", offset: start))
                 {
@@ -127,14 +129,14 @@ struct BlockReader<Source: ByteSource> {
         return nil
     }
 
-    /// Whether a record may begin at `offset`: a known opcode, and as many bytes as it claims.
+    /// Whether a record may begin at `offset`: its opcode is not 0 and as many bytes follow as it declares.
     private func isRecord(at offset: Int) throws(BagError) -> Bool {
         guard source.count - offset >= Layout.recordHeader else { return offset == source.count }
         let (opcode, length) = try Self.recordHeader(source, at: offset)
         return opcode != 0 && length <= source.count - offset - Layout.recordHeader
     }
 
-    /// Notes damage and goes to where the bag goes on behind it; false, with nothing noted, when it does not.
+    /// Notes damage and moves to the next readable record; false, with nothing noted, when there is none.
     private mutating func resynchronise(after error: BagError) throws(BagError) -> Bool {
         guard let place = try resumption(after: position) else { return false }
         damage.note(error)
@@ -162,7 +164,7 @@ struct BlockReader<Source: ByteSource> {
             }
             if let place { return first + place }
             guard size < available else { break }
-            // A record that the end of this piece cuts off is whole in the next.
+            // A record truncated by the end of this piece is whole in the next piece.
             first += size - ChunkHeader.longestBeginning
         }
         let footer = source.count - Layout.magic.count - Layout.footerContent - Layout.recordHeader
@@ -178,7 +180,7 @@ struct BlockReader<Source: ByteSource> {
         ending = .truncated(BagError(.truncated, reason, offset: position))
     }
 
-    /// Moves over `size` bytes and takes them into the data section's CRC.
+    /// Skips `size` bytes and adds them to the data section's CRC.
     private mutating func pass(_ size: Int) throws(BagError) {
         while options.checkCRC, checked < position + size {
             let piece = min(Self.pieceSize, position + size - checked)
@@ -191,7 +193,7 @@ struct BlockReader<Source: ByteSource> {
     }
 
     private mutating func chunk(at start: Int, size claimed: Int, whole: Bool) throws(BagError) -> Item? {
-        // A record that claims more bytes than there are was truncated, or its length is damaged.
+        // A record that declares more bytes than there are was truncated, or its length is damaged.
         let next = whole ? nil : try resumption(after: start)
         let size = next.map { $0 - start } ?? claimed
         let content = start + Layout.recordHeader
@@ -212,7 +214,7 @@ struct BlockReader<Source: ByteSource> {
             }
         } catch {
             if error.code == .io { throw error }
-            // A length that contradicts the fields behind it may lead anywhere.
+            // A length that contradicts the fields after it may lead anywhere.
             if whole, error.code == .malformed, !(try isRecord(at: start + size)), try resynchronise(after: error) {
                 return nil
             }
@@ -230,7 +232,7 @@ struct BlockReader<Source: ByteSource> {
         return result
     }
 
-    /// Schema, Channel and Message records that follow each other, up to about ``runSize`` bytes. The first is whole.
+    /// Reads consecutive Schema, Channel and Message records, up to about ``runSize`` bytes; the first is read whole.
     private mutating func bareRun(at start: Int) throws(BagError) -> Item? {
         var end = start
         while source.count - end >= Layout.recordHeader {

@@ -1,4 +1,4 @@
-/// Reads little-endian fields from borrowed bytes; every read is checked against what is left.
+/// A reader of little-endian fields in borrowed bytes; every read is bounds-checked.
 struct ByteCursor {
     let bytes: UnsafeRawBufferPointer
     /// The file offset of `bytes[0]`, for errors.
@@ -30,7 +30,7 @@ struct ByteCursor {
     mutating func u32() throws(BagError) -> UInt32 { try load(UInt32.self) }
     mutating func u64() throws(BagError) -> UInt64 { try load(UInt64.self) }
 
-    /// An offset or a length; what exceeds `Int.max` cannot be in any file.
+    /// Reads an offset or a length; one beyond `Int.max` cannot be in any file.
     mutating func length64() throws(BagError) -> Int {
         let start = position
         guard let value = Int(exactly: try u64()) else {
@@ -45,13 +45,13 @@ struct ByteCursor {
         return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
     }
 
-    /// Bytes after a 32-bit length.
+    /// Reads the bytes after a 32-bit length.
     mutating func bytes32() throws(BagError) -> UnsafeRawBufferPointer { try take(Int(try u32())) }
 
-    /// A string after a 32-bit length; invalid UTF-8 is repaired with U+FFFD.
+    /// Reads a string after a 32-bit length; invalid UTF-8 is repaired with U+FFFD.
     mutating func string() throws(BagError) -> String { String(decoding: try bytes32(), as: UTF8.self) }
 
-    /// A map of strings after a 32-bit byte length; of a repeated key the last value counts.
+    /// Reads a map of strings after a 32-bit byte length; of a repeated key the last value counts.
     mutating func stringMap() throws(BagError) -> [String: String] {
         let start = base + position + 4
         var inner = ByteCursor(try bytes32(), base: start)

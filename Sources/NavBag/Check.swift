@@ -4,34 +4,35 @@ public struct BagCheck: Hashable, Sendable {
     public struct Channel: Hashable, Sendable {
         /// Topic, encoding and metadata.
         public let channel: BagChannel
-        /// The schema's name; empty for none.
+        /// The schema's name; empty without a schema.
         public let schemaName: String
-        /// Messages that can be read.
+        /// The number of readable messages.
         public internal(set) var messageCount: UInt64 = 0
-        /// Messages that were published and are not in the bag, from gaps in the sequence of one run of a publisher,
-        /// which has a channel with its `boot_id`.
+        /// The number of published messages missing from the bag, from sequence gaps.
+        ///
+        /// They are counted per run of a publisher, which has a channel with its `boot_id`.
         public internal(set) var missingCount: UInt64 = 0
         var last: UInt32?
     }
 
-    /// The first hundred problems, in the order of the file.
+    /// The first hundred problems, in file order.
     public private(set) var problems: [String] = []
-    /// Everything that is wrong, also beyond the problems that are kept.
+    /// The number of all problems, including those not kept.
     public private(set) var problemCount = 0
-    /// Messages that can be read.
+    /// The number of readable messages.
     public internal(set) var messageCount: UInt64 = 0
     /// The earliest and the latest log time, ns; nil without messages.
     public internal(set) var timeRange: ClosedRange<UInt64>?
-    /// Messages whose log time is before that of the message ahead of them, which the format allows.
+    /// The number of messages whose log time is before the preceding message's, which the format allows.
     public internal(set) var backwardCount: UInt64 = 0
-    /// The longest stretch without a message in the order of the file, ns.
+    /// The longest gap between consecutive messages in file order, ns.
     public internal(set) var longestGap: UInt64 = 0
-    /// The log time at which it begins, ns.
+    /// The log time at which the longest gap begins, ns.
     public internal(set) var longestGapStart: UInt64 = 0
-    /// The channels, by topic, equal topics by id.
+    /// The channels, sorted by topic, then by id.
     public internal(set) var channels: [Channel] = []
 
-    /// Whether nothing is wrong.
+    /// Whether the check found no problem.
     public var isSound: Bool { problemCount == 0 }
 
     mutating func note(_ problem: String, count: Int = 1) {
@@ -40,11 +41,13 @@ public struct BagCheck: Hashable, Sendable {
     }
 }
 
-/// Reads a bag through and compares its index with what is there: framing, checksums, definitions, message indexes,
-/// statistics, and the publishers' sequences. Memory holds one chunk, the definitions and about 100 bytes a chunk.
+/// Reads a whole bag and compares its index with its content.
 ///
-/// - Parameter schemaProblem: says why messages of a schema cannot be decoded; nil when they can.
-/// - Throws: what ``MCAPLinearReader/init(_:topics:options:)`` throws, and errors of the source.
+/// It checks framing, checksums, definitions, message indexes, statistics, and the publishers' sequences. Memory holds one
+/// chunk, the definitions and about 100 bytes per chunk.
+///
+/// - Parameter schemaProblem: returns why messages of a schema cannot be decoded; nil when they can.
+/// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the source.
 public func checkBag(
     _ source: some ByteSource, options: BagReadOptions = BagReadOptions(), schemaProblem: (BagSchema) -> String?
 ) throws(BagError) -> BagCheck {
@@ -111,7 +114,7 @@ extension Definitions {
 extension BagCheck.Channel {
     fileprivate mutating func take(_ message: BagMessage) {
         messageCount += 1
-        // Other writers number as they like. A lower one is a value that is repeated.
+        // Other writers number as they like. A lower number is a repeated value.
         if channel.metadata["boot_id"] != nil, let last, message.sequence > last {
             missingCount += UInt64(message.sequence - last - 1)
         }
@@ -134,7 +137,7 @@ extension BagCheck {
         previous = time
     }
 
-    /// Compares an index with what reading the bag through has found.
+    /// Compares an index with the content that was read.
     fileprivate mutating func compare(
         _ index: BagIndex, _ source: some ByteSource, _ spans: [BagSpan], _ records: (attachments: Int, metadata: Int),
         _ known: Definitions, _ options: BagReadOptions
@@ -203,7 +206,7 @@ extension BlockContents {
 }
 
 extension ByteSource {
-    /// The entries of a message index in the order of their places.
+    /// Returns the entries of a message index, sorted by offset.
     fileprivate func messageIndex(_ place: BagSpan.IndexOffset) throws(BagError) -> [IndexedMessage] {
         guard place.offset >= 0, place.offset <= count - Layout.recordHeader else {
             throw BagError(.malformed, "a message index lies beyond the end of the file", offset: place.offset)

@@ -1,4 +1,4 @@
-/// The chunk being filled: its records, and where each message lies in them.
+/// A chunk being filled: its records, and the offset of each message in them.
 struct ChunkBuilder {
     private struct Entry {
         var slot: Int
@@ -8,7 +8,7 @@ struct ChunkBuilder {
 
     let records: RecordBuffer
     private var entries: ContiguousArray<Entry> = []
-    /// Messages per channel in this chunk; scratch for the write position of each in the index.
+    /// The number of messages per channel in this chunk; also scratch for each one's write position in the index.
     private var counts: ContiguousArray<Int> = []
     private var startTime = UInt64.max
     private var endTime: UInt64 = 0
@@ -26,8 +26,9 @@ struct ChunkBuilder {
         endTime = max(endTime, logTime)
     }
 
-    /// Appends the chunk, which begins at byte `offset` of the bag, and its message indexes to `out`, the record for
-    /// the summary to `index`, and starts anew.
+    /// Appends the chunk, which begins at byte `offset` of the bag, and its message indexes to `out`, then starts an empty one.
+    ///
+    /// The record for the summary goes to `index`.
     mutating func finish(
         at offset: Int, into out: RecordBuffer, index: RecordBuffer, compressor: Compressor,
         compression: BagCompression, checksums: Bool
@@ -73,7 +74,8 @@ struct ChunkBuilder {
         endTime = 0
     }
 
-    /// One record per channel with messages, by channel id: headers first, then one pass over the entries fills them.
+    /// Appends one record per channel with messages, by channel id: first the headers, then the entries in one pass.
+    ///
     /// Leaves the counts at zero.
     private mutating func appendMessageIndexes(to out: RecordBuffer) -> [(slot: Int, place: Int)] {
         var offsets: [(slot: Int, place: Int)] = []

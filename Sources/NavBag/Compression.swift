@@ -1,7 +1,7 @@
 import CLZ4
 import CZstd
 
-/// Packs chunks; owns and reuses the zstd context.
+/// A compressor of chunks that owns and reuses the zstd context.
 final class Compressor {
     private let compression: BagCompression
     private let level: Int32
@@ -48,7 +48,7 @@ final class Compressor {
     }
 }
 
-/// Unpacks chunks into memory of at most the claimed size; owns and reuses the library contexts.
+/// A decompressor of chunks that allocates at most the declared size; it owns and reuses the library contexts.
 final class Decompressor {
     private var zstd: OpaquePointer?
     private var lz4: OpaquePointer?
@@ -58,8 +58,9 @@ final class Decompressor {
         LZ4F_freeDecompressionContext(lz4)
     }
 
-    /// The `size` bytes that `input` unpacks to. With `partial`, `input` may be cut anywhere and the result is what
-    /// can be had of it, at most `size` bytes.
+    /// Returns the `size` bytes that `input` unpacks to.
+    ///
+    /// With `partial`, `input` may be truncated anywhere, and the result is the readable part, at most `size` bytes.
     func unpack(
         _ input: UnsafeRawBufferPointer, _ compression: BagCompression, size: Int, partial: Bool, offset: Int
     ) throws(BagError) -> [UInt8] {
@@ -104,7 +105,7 @@ final class Decompressor {
         return 0
     }
 
-    /// As far as it goes. A frame may ask for a window of 2^26 bytes, no more: its buffer is allocated up front.
+    /// Unpacks as much as possible; a frame's window is limited to 2^26 bytes, because its buffer is allocated up front.
     private func zstdStream(_ input: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer) -> Int {
         let context = zstdContext()
         ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
@@ -145,9 +146,9 @@ final class Decompressor {
     }
 }
 
-/// Unpacks an LZ4 frame, as other formats' chunks are packed with it.
+/// Unpacks an LZ4 frame, which other formats use for their chunks.
 ///
-/// - Throws: ``BagError/Code/malformed`` when it is none, or does not unpack to `size` bytes.
+/// - Throws: ``BagError/Code/malformed`` when the bytes are not an LZ4 frame, or do not unpack to `size` bytes.
 public func unpackLZ4(_ packed: [UInt8], size: Int) throws(BagError) -> [UInt8] {
     try packed.span.withUnsafeBytes { (bytes) throws(BagError) in
         try Decompressor().unpack(bytes, .lz4, size: size, partial: false, offset: 0)

@@ -1,26 +1,26 @@
 import Glibc
 
-/// A file that is read piece by piece, so that a bag of any size is read lazily.
+/// A file that is read in pieces, so that a bag of any size is read lazily.
 ///
-/// The length is taken when the file is opened: a bag that is still being recorded is read as far as it was then. The file is
-/// read and not mapped: of a mapping that another process shortens, or whose disk fails, the system makes a signal (SIGBUS),
-/// here it is an error.
+/// The length is taken when the file is opened: of a bag that is still being recorded, only the part written by then is
+/// read. The file is read rather than mapped: if another process shortens it, or its disk fails, that is an error instead
+/// of a signal (SIGBUS).
 public final class BagFile: ByteSource, Sendable {
     /// The number of bytes the file had when it was opened.
     public let count: Int
     private let path: String
     private let descriptor: Int32
 
-    /// Opens the regular file at `path`. Throws ``BagError/Code/io`` with the path and the system's reason.
+    /// Opens the regular file at `path`; throws ``BagError/Code/io`` with the path and the system's reason.
     public init(path: String) throws(BagError) {
-        // Without O_NONBLOCK a named pipe would wait for a writer before it could be refused.
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer before it could be refused.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BagError.system("cannot open \(path)") }
         (self.path, self.descriptor) = (path, descriptor)
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
         count = isKnown ? Int(status.st_size) : 0
-        // All is set: from here on the descriptor is closed with the object.
+        // All properties are set: from here on, deinit closes the descriptor.
         guard isKnown else { throw BagError.system("cannot examine \(path)") }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw BagError(.io, "cannot read \(path): not a regular file; name a .mcap file")
@@ -29,8 +29,9 @@ public final class BagFile: ByteSource, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads `count` bytes and calls `body` with them. Throws ``BagError/Code/io`` when the file has become shorter or its disk
-    /// fails.
+    /// Reads `count` bytes and calls `body` with them.
+    ///
+    /// - Throws: ``BagError/Code/io`` when the file has become shorter or its disk fails.
     public func withBytes<Result>(
         at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
     ) throws(BagError) -> Result {
@@ -61,29 +62,30 @@ public final class BagFile: ByteSource, Sendable {
     }
 }
 
-/// Writes a bag to a file that can be read at any moment, also after the writing process was killed. The file closes when
-/// the last reference goes.
+/// A sink that writes a bag to a file that is readable at any moment, even after the writing process was killed.
 ///
-/// Each write leaves a provisional end behind the data, which the next one replaces. The order of the steps keeps the file
-/// complete in between: first the new end goes to its place, then everything but the beginning of the new data, and last
-/// that beginning, over the old end, at which a reader has stopped until then. A write that fails leaves the file as it was.
+/// The file closes when the last reference is released.
+///
+/// Each write leaves a provisional end after the data, which the next write replaces. The order of the steps keeps the file
+/// complete in between: it writes the new end first, then all new data but its beginning, and last that beginning, which
+/// overwrites the old end, where readers have stopped until then. A write that fails leaves the file as it was.
 public final class FileSink: ByteSink {
     /// The path as it was given.
     public let path: String
     private let descriptor: Int32
     private let durable: Bool
-    /// Whether bytes can be replaced, unlike in a pipe or a device.
+    /// Whether the file is regular, so that bytes can be replaced, unlike in a pipe or a device.
     private let isRegular: Bool
     /// Bytes of the file before the provisional end.
     private var end = 0
     private var tail: [UInt8] = []
-    /// The reason that nothing more can be written to a pipe or a device that took part of a write.
+    /// The reason why nothing more can be written to a pipe or device that accepted only part of a write.
     private var failure: BagError?
 
     /// Creates the file at `path` with mode 0644 less the umask.
     ///
     /// - Parameters:
-    ///   - overwrite: replace what is there; otherwise an existing file is an error.
+    ///   - overwrite: replace an existing file; otherwise it is an error.
     ///   - durable: ``flush()`` waits until the bytes are on the disk (`fdatasync`).
     public init(path: String, overwrite: Bool = false, durable: Bool = false) throws(BagError) {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL)
@@ -97,7 +99,7 @@ public final class FileSink: ByteSink {
 
     deinit { close(descriptor) }
 
-    /// Writes all of `bytes`, a footer at their end included; a full disk or a quota is ``BagError/Code/io`` with the
+    /// Writes all of `bytes`, including a footer at their end; a full disk or a quota is ``BagError/Code/io`` with the
     /// system's reason.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
         let footer = Layout.recordHeader + Layout.footerContent + Layout.magic.count
@@ -124,7 +126,7 @@ public final class FileSink: ByteSink {
                 try put(UnsafeRawBufferPointer(rebasing: bytes[..<tail.count]), at: end)
             }
         } catch {
-            // As before, so that a reader finds the old end and another try begins where this one did.
+            // Restores the old end, so that readers find it and a retry begins at the same offset.
             try? tail.span.withUnsafeBytes { (old) throws(BagError) in try put(old, at: end) }
             _ = ftruncate(descriptor, off_t(end + tail.count))
             throw error
@@ -161,7 +163,7 @@ public final class FileSink: ByteSink {
         }
     }
 
-    /// Waits for the disk when the sink is durable.
+    /// Waits until the bytes are on the disk if the sink is durable.
     public func flush() throws(BagError) {
         guard durable, isRegular else { return }
         while fdatasync(descriptor) != 0 {

@@ -1,16 +1,18 @@
-/// Reads a bag from beginning to end in file order, with or without an index, whole or broken off: it hands out every
-/// message that can be read, passes over damaged chunks, and says at the end why it stopped.
+/// A reader of a bag in file order, with or without an index, whole or truncated.
 ///
-/// Memory holds one chunk and the definitions.
+/// It returns every readable message, skips damaged chunks, and tells at the end why it stopped. Memory holds one chunk and
+/// the definitions.
 public struct MCAPLinearReader<Source: ByteSource> {
     private var blocks: BlockReader<Source>
     private var definitions: Definitions
     private var current: BlockContents?
 
-    /// Begins reading. Throws ``BagError/Code/notMCAP``, or ``BagError/Code/truncated`` and
-    /// ``BagError/Code/malformed`` where not even the header can be read.
+    /// Begins reading.
     ///
-    /// - Parameter topics: hand out messages of these topics only; nil for all.
+    /// Throws ``BagError/Code/notMCAP``, or ``BagError/Code/truncated`` and ``BagError/Code/malformed`` when the header cannot
+    /// be read.
+    ///
+    /// - Parameter topics: the topics to read; nil for all.
     public init(
         _ source: Source, topics: [String]? = nil, options: BagReadOptions = BagReadOptions()
     ) throws(BagError) {
@@ -20,19 +22,19 @@ public struct MCAPLinearReader<Source: ByteSource> {
 
     /// The writer of the bag.
     public var header: BagHeader { blocks.header }
-    /// The damage that was passed over so far.
+    /// The damage that was skipped so far.
     public var damage: BagDamage { blocks.damage }
     /// Why reading stopped; nil before ``next()`` has returned nil.
     public var ending: BagEnding? { blocks.ending }
-    /// Bytes of the bag behind the reader, for a progress bar.
+    /// The number of bytes read so far, for a progress bar.
     public var position: Int { blocks.position }
 
-    /// The channel of an id seen so far.
+    /// Returns the channel with an id, if it was seen so far.
     public func channel(_ id: UInt16) -> BagChannel? { definitions.channels[id] }
-    /// The schema of an id seen so far.
+    /// Returns the schema with an id, if it was seen so far.
     public func schema(_ id: UInt16) -> BagSchema? { definitions.schemas[id] }
 
-    /// The next message, or nil at the end of what can be read. Throws only what the source throws.
+    /// Returns the next message, or nil after the last readable one; throws only the errors of the source.
     public mutating func next() throws(BagError) -> BagMessage? {
         while true {
             if let message = current?.next() { return message }
@@ -44,7 +46,7 @@ public struct MCAPLinearReader<Source: ByteSource> {
         }
     }
 
-    /// The next item of the bag; a block's messages are then in `current`.
+    /// Returns the next item of the bag; the messages of a block are then in `current`.
     mutating func advance() throws(BagError) -> BlockReader<Source>.Item? {
         current = nil
         let item = try blocks.next()
@@ -58,7 +60,7 @@ public struct MCAPLinearReader<Source: ByteSource> {
         return item
     }
 
-    /// The next message of the block that ``advance()`` has opened.
+    /// Returns the next message of the block that ``advance()`` has opened.
     mutating func nextInBlock() -> BagMessage? { current?.next() }
 
     mutating func note(_ error: BagError) { blocks.damage.note(error) }

@@ -1,12 +1,12 @@
-/// Reads a bag by its index: any topics, any time range, in the order of log time.
+/// A reader that uses a bag's index: any topics, any time range, in the order of log time.
 ///
-/// Opening reads the summary only, whatever the size of the bag. A bag without a usable summary (unfinished,
-/// unindexed, damaged) is read through once, and is then as good as an indexed one: ``BagIndex/origin`` tells which it was
-/// and how the bag ends.
+/// Opening reads only the summary, whatever the size of the bag. A bag without a usable summary (unfinished, unindexed,
+/// damaged) is read once as a whole, and then works like an indexed one. ``BagIndex/origin`` tells which applies and how
+/// the bag ends.
 public struct MCAPReader<Source: ByteSource> {
     /// The source of the bytes.
     public let source: Source
-    /// As given at the start.
+    /// The options given to the initialiser.
     public let options: BagReadOptions
     /// The writer of the bag.
     public let header: BagHeader
@@ -16,7 +16,7 @@ public struct MCAPReader<Source: ByteSource> {
     /// Reads header and index.
     ///
     /// - Throws: ``BagError/Code/notMCAP`` for another kind of file, ``BagError/Code/truncated`` and
-    ///   ``BagError/Code/malformed`` where not even the header can be read, ``BagError/Code/io`` from the source.
+    ///   ``BagError/Code/malformed`` when the header cannot be read, ``BagError/Code/io`` from the source.
     public init(_ source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
         self.source = source
         self.options = options
@@ -31,7 +31,7 @@ public struct MCAPReader<Source: ByteSource> {
         }
     }
 
-    /// The messages a query asks for, to be taken one by one.
+    /// Returns a cursor over the messages of a query.
     public func messages(_ query: BagQuery = BagQuery()) -> MessageCursor<Source> {
         MessageCursor(source, index, query, options)
     }
@@ -41,7 +41,7 @@ public struct MCAPReader<Source: ByteSource> {
         try source.metadata(location.offset, location.length)
     }
 
-    /// Reads one of ``BagIndex/attachments`` into memory, checked if the options say so.
+    /// Reads one of ``BagIndex/attachments`` into memory, and checks its CRC if the options ask for it.
     public func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
         try source.attachment(location.offset, location.length, checkCRC: options.checkCRC)
     }
@@ -64,26 +64,26 @@ extension MCAPReader where Source == BagFile {
     }
 }
 
-/// Which messages of a bag, and in which order.
+/// A selection of a bag's messages, and their order.
 public struct BagQuery: Hashable, Sendable {
     /// The order of messages.
     public enum Order: Hashable, Sendable {
-        /// By log time, equal ones in file order. Chunks that overlap in time are open together.
+        /// By log time, then by file order; chunks that overlap in time are open together.
         case logTime
-        /// As they lie in the file; one chunk is open at a time.
+        /// File order; one chunk is open at a time.
         case file
     }
 
-    /// Only these topics; nil for all. Topics the bag does not have match nothing.
+    /// The topics to read, nil for all; topics that are not in the bag match nothing.
     public var topics: [String]?
-    /// Log times from here on, ns.
+    /// The first log time, inclusive, ns.
     public var start: UInt64 = 0
-    /// Log times before this, ns; nil for no end.
+    /// The end of the log times, exclusive, ns; nil for no end.
     public var end: UInt64?
     /// The order.
     public var order = Order.logTime
 
-    /// All messages by log time, unless said otherwise.
+    /// Creates a query, by default for all messages by log time.
     public init(topics: [String]? = nil, start: UInt64 = 0, end: UInt64? = nil, order: Order = .logTime) {
         self.topics = topics
         self.start = start

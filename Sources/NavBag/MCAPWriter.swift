@@ -1,17 +1,17 @@
-/// Writes an MCAP bag to a sink: chunks with indexes, then a summary.
+/// A writer of an MCAP bag to a sink: chunks with indexes, then a summary.
 ///
-/// The same calls give the same bytes (with the same versions of libzstd and liblz4): it reads no clock and orders
-/// everything itself. Memory holds one chunk, the definitions, and about 100 bytes per finished chunk. A bag whose
-/// writer died without ``close()`` lacks its index and at most the chunk that was being filled; in a file it has a footer
-/// all the same, so that any reader reads it through.
+/// Equal calls give equal bytes (with equal versions of libzstd and liblz4): it reads no clock and its order is fixed.
+/// Memory holds one chunk, the definitions, and about 100 bytes per finished chunk. If the writer dies without ``close()``,
+/// the bag lacks its index and at most the chunk that was being filled; a file still has a footer, so that any reader can
+/// read it to the end.
 ///
-/// The writer is a struct that owns its place in the sink: keep one, do not copy it. After the sink has thrown, every
-/// call throws ``BagError/Code/sinkFailed``, until ``flush()`` or ``close()`` finds that the sink takes bytes again:
-/// nothing that was written before is lost then.
+/// The writer is a struct that owns its position in the sink: do not copy it. After the sink has thrown, every call throws
+/// ``BagError/Code/sinkFailed`` until ``flush()`` or ``close()`` finds that the sink accepts bytes again; no data written
+/// before is lost in that case.
 public struct MCAPWriter<Sink: ByteSink> {
     /// The sink of the bytes.
     public private(set) var sink: Sink
-    /// As given at the start.
+    /// The options given to the initialiser.
     public let options: BagWriteOptions
     /// The counts of what has been written so far.
     public private(set) var statistics = BagStatistics()
@@ -19,7 +19,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     private enum State {
         case open
         case closed
-        /// The sink refused bytes, which are kept.
+        /// The sink refused bytes, which are kept for a retry.
         case stalled(BagError)
         case failed(BagError)
     }
@@ -28,7 +28,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     private let compressor: Compressor
     /// Bytes on their way to the sink.
     private let out = RecordBuffer(capacity: 1 << 16)
-    /// Bytes the sink has taken, and their CRC while the data section lasts.
+    /// The number of bytes that the sink has taken, and their CRC within the data section.
     private var drained = 0
     private var dataCRC: UInt32 = 0
     private let tail = RecordBuffer(capacity: 64)
@@ -36,15 +36,16 @@ public struct MCAPWriter<Sink: ByteSink> {
     private var chunk: ChunkBuilder
     private var schemas: [BagSchema] = []
     private var channels: [BagChannel] = []
-    /// Ids by what is defined, the id in the key left at 0.
+    /// The schema ids by definition; the id in the key is 0.
     private var schemaIDs: [BagSchema: UInt16] = [:]
     private var channelIDs: [BagChannel: UInt16] = [:]
     private let chunkIndexes = RecordBuffer()
     private let attachmentIndexes = RecordBuffer()
     private let metadataIndexes = RecordBuffer()
 
-    /// Writes the magic bytes and the header. Throws ``BagError/Code/invalidArgument`` for options out of range, and
-    /// ``BagError/Code/sinkFailed``.
+    /// Writes the magic bytes and the header.
+    ///
+    /// - Throws: ``BagError/Code/invalidArgument`` for options out of range, and ``BagError/Code/sinkFailed``.
     public init(_ sink: Sink, options: BagWriteOptions = BagWriteOptions()) throws(BagError) {
         try options.validate()
         self.sink = sink
@@ -65,7 +66,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Adds a schema, or finds the identical one, and returns its id.
     ///
     /// - Parameters:
-    ///   - name: the type's name, for protobuf its full name.
+    ///   - name: the type's name; for protobuf its full name.
     ///   - encoding: `protobuf`, `jsonschema`, …
     ///   - data: for protobuf a serialised FileDescriptorSet with everything the type needs.
     /// - Throws: ``BagError/Code/limitExceeded`` for the 65,536th schema or one over the record limit.
@@ -77,7 +78,7 @@ public struct MCAPWriter<Sink: ByteSink> {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
-        // Steps that may fail come first: a definition that is known is in the bag.
+        // Steps that may fail come first, so that every known definition is in the bag.
         if options.chunkSize > 0 { try makeRoom(data.count) }
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)
@@ -94,7 +95,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     ///   - topic: the topic, such as `/gnss/fix`.
     ///   - schemaID: from ``addSchema(name:encoding:data:)``; 0 for none.
     ///   - messageEncoding: `protobuf`, `json`, …
-    ///   - metadata: free pairs.
+    ///   - metadata: free key-value pairs.
     /// - Throws: ``BagError/Code/invalidArgument`` for an unknown schema, ``BagError/Code/limitExceeded`` for the
     ///   65,536th channel.
     public mutating func addChannel(
@@ -128,8 +129,9 @@ public struct MCAPWriter<Sink: ByteSink> {
         return channel.id
     }
 
-    /// Adds a channel and its schema in one step; identical ones are found again. See
-    /// ``addChannel(topic:schemaID:messageEncoding:metadata:)`` for the errors.
+    /// Adds a channel and its schema in one step, reusing identical ones.
+    ///
+    /// See ``addChannel(topic:schemaID:messageEncoding:metadata:)`` for the errors.
     public mutating func addChannel(
         topic: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8], messageEncoding: String,
         metadata: [String: String] = [:]
@@ -147,8 +149,8 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// - Parameters:
     ///   - channel: an id this writer returned.
     ///   - sequence: the publisher's counter, or 0.
-    ///   - logTime: when it was recorded, ns. Any order is allowed; readers merge by it.
-    ///   - publishTime: when it was published, ns; `logTime` where unknown.
+    ///   - logTime: when it was recorded, ns; any order is allowed, because readers sort by it.
+    ///   - publishTime: when it was published, ns; `logTime` if unknown.
     ///   - data: the encoded message.
     /// - Throws: ``BagError/Code/invalidArgument`` for an unknown channel, ``BagError/Code/limitExceeded`` for a
     ///   message over ``BagWriteOptions/maxRecordBytes``; the writer stays usable after both.
@@ -193,7 +195,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         buffer.advance(Layout.recordHeader + content)
     }
 
-    /// Bytes of the bag so far: what the sink has taken, and what waits to be packed.
+    /// The size of the bag so far in bytes: those the sink has taken, and those waiting to be packed.
     public var byteCount: Int { drained + out.count + chunk.records.count }
 
     // MARK: Beside the messages
@@ -220,7 +222,9 @@ public struct MCAPWriter<Sink: ByteSink> {
         try drainIfFull()
     }
 
-    /// Adds a file. Throws ``BagError/Code/limitExceeded`` when it exceeds ``BagWriteOptions/maxRecordBytes``.
+    /// Adds a file as an attachment.
+    ///
+    /// - Throws: ``BagError/Code/limitExceeded`` when it exceeds ``BagWriteOptions/maxRecordBytes``.
     ///
     /// - Parameters:
     ///   - logTime: when it was recorded, ns.
@@ -261,8 +265,9 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     // MARK: Finishing
 
-    /// Closes the current chunk and hands everything to the sink: what was written before survives a crash. Tries again
-    /// what the sink refused before.
+    /// Closes the current chunk and passes everything to the sink, so that it survives a crash.
+    ///
+    /// Retries what the sink refused before.
     public mutating func flush() throws(BagError) {
         try retry()
         try checkOpen()
@@ -271,7 +276,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         try flushSink()
     }
 
-    /// Writes the summary and the footer. Nothing can be written afterwards; a second call does nothing.
+    /// Writes the summary and the footer, after which nothing can be written; a second call does nothing.
     public mutating func close() throws(BagError) {
         if case .closed = state { return }
         try retry()
@@ -282,7 +287,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         let buffer = out
         buffer.record(Opcode.dataEnd) { buffer.append(crc) }
         appendSummary()
-        // In one call, and complete at once: a summary that is half there misleads a reader.
+        // In one call: an incomplete summary would mislead a reader.
         defer {
             out.removeAll()
             tail.removeAll()
@@ -298,7 +303,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         state = .closed
     }
 
-    /// Hands over again what the sink has refused; does nothing when it has taken everything.
+    /// Passes the refused bytes to the sink again; does nothing when there are none.
     public mutating func retry() throws(BagError) {
         guard case .stalled = state else { return }
         state = .open
@@ -320,14 +325,14 @@ public struct MCAPWriter<Sink: ByteSink> {
         try drain()
     }
 
-    /// Closes the chunk when the next record would take it past its size.
+    /// Closes the chunk if the next record would exceed its size.
     @inline(__always)
     private mutating func makeRoom(_ extra: Int) throws(BagError) {
         guard chunk.records.count > 0, chunk.records.count + extra + 64 > options.chunkSize else { return }
         try finishChunk()
     }
 
-    /// All of the summary section, the summary offsets, the footer and the closing magic.
+    /// Appends the summary section, the summary offsets, the footer and the closing magic.
     private func appendSummary() {
         let dataEnd = out.count
         let summaryStart = drained + dataEnd
@@ -355,7 +360,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         appendFooter(summaryStart, offsetsStart) { Checksum.of($0, continuing: Checksum.of(summary)) }
     }
 
-    /// Footer and closing magic, after whatever the tail holds. `crc` is given the fields that it covers as well.
+    /// Appends the footer and the closing magic to the tail; `crc` also covers the given fields of the footer.
     private func appendFooter(_ summaryStart: Int, _ offsetsStart: Int, crc: (UnsafeRawBufferPointer) -> UInt32) {
         let start = tail.count
         tail.append(Opcode.footer)
@@ -373,7 +378,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     private mutating func drain() throws(BagError) {
         guard out.count > 0 else { return }
         let crc = options.checksums ? Checksum.of(out.bytes, continuing: dataCRC) : 0
-        // The end of a bag without a summary, until more comes.
+        // The provisional end of a bag without a summary.
         tail.removeAll()
         let buffer = tail
         buffer.record(Opcode.dataEnd) { buffer.append(crc) }

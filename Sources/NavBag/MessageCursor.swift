@@ -1,22 +1,22 @@
-/// Hands out the messages of a query one by one, opening chunks only as they are needed.
+/// A cursor over the messages of a query, which opens chunks only as needed.
 ///
-/// After an error the damaged chunk is passed over, and ``next()`` may be called again for what follows it.
+/// After an error the damaged chunk is skipped, and ``next()`` may be called again for the messages after it.
 public struct MessageCursor<Source: ByteSource> {
     private let source: Source
     private let loader: BlockLoader
     private let query: BagQuery
     private var definitions: Definitions
-    /// Spans not opened yet: by start time, equal ones by place, or in file order.
+    /// The wanted spans: by start time, then by offset; or in file order.
     private let spans: [BagSpan]
     private var nextSpan = 0
-    /// Open blocks with messages left: a heap by next log time, then place in the bag.
+    /// The open blocks with messages left: a heap by next log time, then by offset in the bag.
     private var open: ContiguousArray<BlockContents> = []
     private var openBytes = 0
     private let maxOpenBytes: Int
-    /// A block's damage, to be reported after the messages before it have been handed out.
+    /// The damage of blocks, reported after the messages before it have been returned.
     private var deferred: [BagError] = []
 
-    /// Messages of channels the index does not define, passed over so far.
+    /// The number of skipped messages of channels that the index does not define.
     public private(set) var orphanMessages = 0
 
     init(_ source: Source, _ index: BagIndex, _ query: BagQuery, _ options: BagReadOptions) {
@@ -38,13 +38,13 @@ public struct MessageCursor<Source: ByteSource> {
         spans = wanted
     }
 
-    /// The share of this query that has been handed out, 0...1, every chunk counting alike, for a progress bar.
+    /// The share of this query that has been read, 0...1, each chunk weighted equally, for a progress bar.
     public var progress: Double {
         let left = open.reduce(0.0) { $0 + Double($1.entries.count - $1.position) / Double($1.entries.count) }
         return spans.isEmpty ? 1 : (Double(nextSpan) - left) / Double(spans.count)
     }
 
-    /// The next message, or nil after the last.
+    /// Returns the next message, or nil after the last.
     ///
     /// - Throws: ``BagError/Code/malformed``, ``BagError/Code/crcMismatch``,
     ///   ``BagError/Code/unsupportedCompression`` or ``BagError/Code/limitExceeded`` for a chunk that cannot be read;
@@ -65,7 +65,7 @@ public struct MessageCursor<Source: ByteSource> {
         }
     }
 
-    /// Whether a span that is not open may hold a message that comes before the next one of the open ones.
+    /// Whether an unopened span may hold a message earlier than the next one of the open spans.
     private var mustOpenMore: Bool {
         query.order == .logTime && spans[nextSpan].startTime <= open[0].nextTime
     }
@@ -73,7 +73,7 @@ public struct MessageCursor<Source: ByteSource> {
     private mutating func openNext() throws(BagError) {
         let span = spans[nextSpan]
         nextSpan += 1
-        // A whole chunk's claim is checked against its record when it is unpacked, so this bounds what is held.
+        // The declared size of a whole chunk is checked against its record when it is unpacked, so this bounds the memory.
         let size = min(span.uncompressedSize, loader.options.chunkLimit)
         guard open.isEmpty || openBytes + size <= maxOpenBytes else {
             throw BagError(
@@ -106,7 +106,7 @@ public struct MessageCursor<Source: ByteSource> {
         }
     }
 
-    /// Restores the heap after the first block has given a message, dropping the block when it is exhausted.
+    /// Restores the heap after a message was taken from the first block, dropping the block when it is exhausted.
     private mutating func settle() {
         if open[0].isExhausted {
             openBytes -= open[0].bytes.count

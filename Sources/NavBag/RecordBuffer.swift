@@ -1,6 +1,6 @@
 import CZlib
 
-/// CRC-32 as zlib computes it (polynomial 0xEDB88320), the checksum of MCAP.
+/// The checksum of MCAP: CRC-32 as in zlib (polynomial 0xEDB88320).
 enum Checksum {
     static func of(_ bytes: UnsafeRawBufferPointer, continuing crc: UInt32 = 0) -> UInt32 {
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return crc }
@@ -8,7 +8,7 @@ enum Checksum {
     }
 }
 
-/// A growing run of bytes to which records are appended in place; it keeps its memory when emptied.
+/// A growing byte buffer to which records are appended in place; it keeps its memory when emptied.
 final class RecordBuffer {
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
@@ -25,7 +25,7 @@ final class RecordBuffer {
 
     func removeAll() { count = 0 }
 
-    /// Room for `extra` more bytes at the returned address; ``advance(_:)`` says how many were used.
+    /// Reserves room for `extra` more bytes at the returned address; ``advance(_:)`` sets how many were used.
     @inline(__always)
     func reserve(_ extra: Int) -> UnsafeMutableRawPointer {
         if capacity - count < extra { grow(extra) }
@@ -60,7 +60,7 @@ final class RecordBuffer {
 
     func append(array: [UInt8]) { array.withUnsafeBytes { append(bytes: $0) } }
 
-    /// A 32-bit length and the UTF-8 bytes. Callers have bounded the length.
+    /// Appends a 32-bit length and the UTF-8 bytes; callers have bounded the length.
     func append(string: String) {
         var string = string
         string.withUTF8 {
@@ -69,7 +69,7 @@ final class RecordBuffer {
         }
     }
 
-    /// A 32-bit byte length and the pairs, sorted by the bytes of their keys so that equal maps give equal bytes.
+    /// Appends a 32-bit byte length and the pairs, sorted by the bytes of their keys so that equal maps give equal bytes.
     func append(map: [String: String]) {
         let start = count
         append(UInt32(0))
@@ -85,7 +85,7 @@ final class RecordBuffer {
         (storage + offset).storeBytes(of: value.littleEndian, as: T.self)
     }
 
-    /// A record around what `content` appends.
+    /// Appends a record whose content is what `content` appends.
     @inline(__always)
     func record(_ opcode: UInt8, _ content: () -> Void) {
         let start = count

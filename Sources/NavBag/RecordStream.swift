@@ -1,19 +1,19 @@
-/// A stream of messages of one type on one topic, with all that is needed to decode them, whatever file it is in.
+/// A stream of messages of one type on one topic, with the schema to decode them, independent of the file's format.
 public final class RecordChannel: Sendable {
     /// The topic, such as `/gnss/fix`.
     public let topic: String
     /// `protobuf`, `cdr`, `ros1`, `json`, …
     public let messageEncoding: String
-    /// The schema's name; empty for none.
+    /// The schema's name; empty without a schema.
     public let schemaName: String
-    /// The schema's encoding; empty for none.
+    /// The schema's encoding; empty without a schema.
     public let schemaEncoding: String
     /// The schema: for protobuf a serialised FileDescriptorSet.
     public let schemaData: [UInt8]
     /// Free key-value pairs.
     public let metadata: [String: String]
 
-    /// A channel with all its fields.
+    /// Creates a channel with all its fields.
     public init(
         topic: String, messageEncoding: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8],
         metadata: [String: String] = [:]
@@ -25,7 +25,7 @@ public final class RecordChannel: Sendable {
 
 /// One message of a recording, independent of the file's format.
 public struct Record: Sendable {
-    /// The stream it belongs to.
+    /// The stream that the message belongs to.
     public var channel: RecordChannel
     /// The publisher's counter, or 0.
     public var sequence: UInt32
@@ -36,7 +36,7 @@ public struct Record: Sendable {
     /// The encoded message.
     public var data: ArraySlice<UInt8>
 
-    /// A record with all its fields.
+    /// Creates a record with all its fields.
     public init(
         channel: RecordChannel, sequence: UInt32 = 0, logTime: UInt64, publishTime: UInt64, data: ArraySlice<UInt8>
     ) {
@@ -45,28 +45,29 @@ public struct Record: Sendable {
     }
 }
 
-/// A recording that is read one message after the other, with bounded memory.
+/// A recording that is read message by message, with bounded memory.
 public protocol RecordSource {
-    /// The next message, or nil after the last. After an error that concerns a damaged part it may be called again for what
-    /// follows.
+    /// Returns the next message, or nil after the last.
+    ///
+    /// After an error about a damaged part it may be called again for the messages after that part.
     mutating func next() throws(BagError) -> Record?
     /// The share that has been read, 0...1.
     var progress: Double { get }
 }
 
-/// The messages of a query of a bag as records.
+/// The messages of a bag query as records.
 public struct BagRecords<Source: ByteSource>: RecordSource {
     private var cursor: MessageCursor<Source>
     private let channels: [UInt16: RecordChannel]
 
-    /// The messages that a query asks for.
+    /// Creates a source of the messages of a query.
     public init(_ reader: MCAPReader<Source>, _ query: BagQuery = BagQuery()) {
         cursor = reader.messages(query)
         channels = Dictionary(
             reader.index.channels.map { ($0.id, reader.recordChannel($0)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The next message.
+    /// Returns the next message.
     public mutating func next() throws(BagError) -> Record? {
         while let message = try cursor.next() {
             guard let channel = channels[message.channelID] else { continue }
@@ -80,7 +81,7 @@ public struct BagRecords<Source: ByteSource>: RecordSource {
 }
 
 extension Record {
-    /// A message of a bag with its channel.
+    /// Creates a record from a bag's message and its channel.
     public init(_ message: BagMessage, _ channel: RecordChannel) {
         self.init(
             channel: channel, sequence: message.sequence, logTime: message.logTime, publishTime: message.publishTime,
@@ -88,24 +89,24 @@ extension Record {
     }
 }
 
-/// Several recordings as one, by log time; of equal times the earlier recording comes first.
+/// Several recordings merged by log time; at equal times the earlier recording comes first.
 public struct MergedRecords: RecordSource {
     private var sources: [any RecordSource]
     private var heads: [Record?]
-    /// The source whose next message is not known yet.
+    /// The sources whose next message is not known yet.
     private var pending: [Int]
 
-    /// Merges sources, each of which is in the order of log time.
+    /// Merges sources, each of which is sorted by log time.
     public init(_ sources: [any RecordSource]) {
         self.sources = sources
         heads = Array(repeating: nil, count: sources.count)
         pending = Array(sources.indices.reversed())
     }
 
-    /// The earliest of the sources' next messages.
+    /// Returns the earliest of the sources' next messages.
     public mutating func next() throws(BagError) -> Record? {
         while let place = pending.last {
-            // After an error the same source is asked again.
+            // After an error the same source is read again.
             heads[place] = try sources[place].next()
             pending.removeLast()
         }
@@ -126,9 +127,9 @@ public struct MergedRecords: RecordSource {
 }
 
 extension MCAPWriter {
-    /// Writes a record; its channel and schema are added with the first one.
+    /// Writes a record; the first one of a channel also adds the channel and its schema.
     ///
-    /// - Parameter ids: the ids of the channels so far; keep it from call to call.
+    /// - Parameter ids: the ids of the channels so far; pass the same map to each call.
     public mutating func write(_ record: Record, ids: inout [ObjectIdentifier: UInt16]) throws(BagError) {
         let key = ObjectIdentifier(record.channel)
         var id = ids[key]
@@ -152,7 +153,7 @@ extension MCAPWriter {
 // MARK: - Looking back
 
 extension MCAPReader {
-    /// A channel with its schema.
+    /// Returns a channel with its schema.
     public func recordChannel(_ channel: BagChannel) -> RecordChannel {
         let schema = index.schema(channel.schemaID)
         return RecordChannel(
@@ -160,8 +161,9 @@ extension MCAPReader {
             schemaEncoding: schema?.encoding ?? "", schemaData: schema?.data ?? [], metadata: channel.metadata)
     }
 
-    /// The last message of each topic before a log time, by topic: the values of latched topics at that time. Reads chunks
-    /// backwards, no further than needed.
+    /// Returns the last message of each topic before a log time, by topic: the latched values at that time.
+    ///
+    /// Reads chunks backwards, only as far as needed.
     public func lastMessages(of topics: [String], before time: UInt64) throws(BagError) -> [String: BagMessage] {
         var found: [String: BagMessage] = [:]
         try lookBack(topics, before: time) { message, topic in
@@ -172,7 +174,7 @@ extension MCAPReader {
         return found
     }
 
-    /// The latest log time of some topics before a log time; nil when there is none.
+    /// Returns the latest log time of some topics before a log time; nil when they have no earlier message.
     public func lastTime(of topics: [String], before time: UInt64) throws(BagError) -> UInt64? {
         var latest: UInt64?
         try lookBack(topics, before: time) { message, _ in
@@ -183,9 +185,9 @@ extension MCAPReader {
         return latest
     }
 
-    /// Calls `visit` with the last message of each topic in each chunk, the chunk that ends last first.
+    /// Calls `visit` with the last message of each topic in each chunk, starting with the chunk that ends last.
     ///
-    /// - Parameter isSettled: whether a chunk that ends at a time cannot tell anything new of a topic.
+    /// - Parameter isSettled: whether a chunk that ends at the given time cannot change the result for a topic.
     private func lookBack(
         _ topics: [String], before time: UInt64, visit: (BagMessage, String) -> Void,
         isSettled: (String, UInt64) -> Bool
@@ -216,7 +218,7 @@ extension MCAPReader {
 }
 
 extension BagMessage {
-    /// The message without the chunk that it came in.
+    /// A copy of the message that does not keep its chunk in memory.
     fileprivate var copied: BagMessage {
         BagMessage(
             channelID: channelID, sequence: sequence, logTime: logTime, publishTime: publishTime,

@@ -28,23 +28,23 @@ enum Opcode {
 /// Sizes fixed by the format.
 enum Layout {
     static let magic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
-    /// Opcode and content length before every record.
+    /// The opcode and content length at the start of every record.
     static let recordHeader = 9
-    /// Channel, sequence, log time, publish time before a message's data.
+    /// The channel, sequence, log time and publish time before a message's data.
     static let messageHeader = 22
     static let footerContent = 20
-    /// A chunk's fields before the compression's name.
+    /// The fields of a chunk before the compression's name.
     static let chunkFixed = 28
 }
 
-/// The writer of a bag, and the conventions that it follows.
+/// The header of a bag: its writer and the conventions that it follows.
 public struct BagHeader: Hashable, Sendable {
-    /// The conventions the bag keeps, such as `ros2`; mostly empty.
+    /// The conventions that the bag follows, such as `ros2`; usually empty.
     public var profile: String
     /// The writing library, free text.
     public var library: String
 
-    /// A header with both fields.
+    /// Creates a header with both fields.
     public init(profile: String, library: String) {
         self.profile = profile
         self.library = library
@@ -57,7 +57,7 @@ public struct BagSchema: Hashable, Sendable {
     public let id: UInt16
     /// The type's name, for protobuf the full name such as `navbus.v1.GnssFix`.
     public let name: String
-    /// `protobuf`, `ros2msg`, `jsonschema`, …; empty for none.
+    /// `protobuf`, `ros2msg`, `jsonschema`, …; empty without a schema.
     public let encoding: String
     /// For protobuf a serialised FileDescriptorSet.
     public let data: [UInt8]
@@ -69,7 +69,7 @@ public struct BagChannel: Hashable, Sendable {
     public let id: UInt16
     /// The id of the ``BagSchema``; 0 for none.
     public let schemaID: UInt16
-    /// The topic, such as `/gnss/fix`. Several channels may share one.
+    /// The topic, such as `/gnss/fix`; several channels may share one.
     public let topic: String
     /// `protobuf`, `cdr`, `json`, …
     public let messageEncoding: String
@@ -83,11 +83,11 @@ public struct BagMessage: Hashable, Sendable {
     public let channelID: UInt16
     /// The publisher's counter, or 0.
     public let sequence: UInt32
-    /// When it was recorded, ns since an epoch of the recorder's choice, mostly Unix.
+    /// When it was recorded, ns since an epoch of the recorder's choice, usually Unix.
     public let logTime: UInt64
-    /// When it was published, ns; equal to ``logTime`` where unknown.
+    /// When it was published, ns; equal to ``logTime`` if unknown.
     public let publishTime: UInt64
-    /// The payload, a slice of the chunk it came in: keeping it keeps the chunk in memory, so copy what is kept long.
+    /// The payload, a slice of its chunk, which it keeps in memory: copy it if you keep it for long.
     public let data: ArraySlice<UInt8>
 }
 
@@ -125,9 +125,9 @@ public struct BagRecordLocation: Hashable, Sendable {
 
 /// The compression of a chunk's messages.
 public enum BagCompression: String, CaseIterable, Hashable, Sendable {
-    /// As they are.
+    /// Not compressed.
     case none = ""
-    /// An LZ4 frame: about half the ratio of zstd, faster.
+    /// An LZ4 frame: about half the compression ratio of zstd, but faster.
     case lz4
     /// A Zstandard frame.
     case zstd

@@ -4,24 +4,24 @@ public struct BagRecovery: Hashable, Sendable {
     public internal(set) var messageCount: UInt64 = 0
     /// Metadata records and attachments copied.
     public internal(set) var recordCount = 0
-    /// Damaged parts that were passed over.
+    /// The damaged parts that were skipped.
     public internal(set) var damage = BagDamage()
     /// The ending of the damaged bag.
     public internal(set) var ending = BagEnding.complete
 }
 
-/// Copies everything that can be read of a bag, broken off or damaged, into a new well-formed one, in file order.
+/// Copies every readable part of a truncated or damaged bag into a new well-formed one, in file order.
 ///
 /// - Parameters:
-///   - writer: a new writer with nothing in it; it is closed at the end. Channel ids are given anew.
-///   - options: what to check in the source; damaged chunks are passed over and reported.
-/// - Throws: what ``MCAPLinearReader/init(_:topics:options:)`` and the writer throw.
+///   - writer: a new, empty writer, which is closed at the end. Channel ids are assigned anew.
+///   - options: the checks of the source; damaged chunks are skipped and reported.
+/// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the writer.
 public func recoverBag<Sink: ByteSink>(
     from source: some ByteSource, to writer: inout MCAPWriter<Sink>, options: BagReadOptions = BagReadOptions()
 ) throws(BagError) -> BagRecovery {
     var reader = try MCAPLinearReader(source, options: options)
     var recovery = BagRecovery()
-    // By id in the source, 0 for not copied yet.
+    // The new ids by the id in the source; 0 for a channel not copied yet.
     var channels: ContiguousArray<UInt16> = []
     while let item = try reader.advance() {
         switch item {
@@ -74,7 +74,7 @@ public func recoverBag<Sink: ByteSink>(
 }
 
 extension MCAPWriter {
-    /// The id here of a channel that is defined elsewhere. A schema that is missing there is missing here.
+    /// Returns the id in this bag of a channel of the source, which it adds if needed; a missing schema stays missing.
     fileprivate mutating func copyChannel(_ id: UInt16, _ known: Definitions) throws(BagError) -> UInt16 {
         guard let channel = known.channels[id] else {
             throw BagError(.invalidArgument, "channel \(id) is not defined")

@@ -1,8 +1,9 @@
-// The index from the summary section: every pointer is checked before it is believed.
+// The index from the summary section; every offset is checked before it is used.
 
 extension BagIndex {
-    /// The index from the summary, or nil when the bag must be read through instead: it is broken off, has no summary,
-    /// or one that is damaged or does not lead to the messages.
+    /// Returns the index from the summary, or nil when the bag must be read as a whole instead.
+    ///
+    /// That is when it is truncated, or its summary is missing, damaged or inconsistent with the messages.
     static func summary(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> BagIndex? {
@@ -19,7 +20,7 @@ extension BagIndex {
         }
     }
 
-    /// Returns the location of the summary section, from the footer; nil when there is none.
+    /// Returns the location of the summary section, from the footer; nil without a summary.
     private static func footer(
         _ source: some ByteSource, dataStart: Int, options: BagReadOptions
     ) throws(BagError) -> Range<Int>? {
@@ -93,8 +94,8 @@ private struct Summary {
         while map.remaining > 0 { counts[try map.u16()] = try map.u64() }
     }
 
-    /// The union of what the statistics and the chunks with messages say: older versions of the format's C++ writer
-    /// leave messages at time 0 out of the statistics.
+    /// The union of the time ranges in the statistics and in the chunks with messages: older versions of the format's C++
+    /// writer leave messages at time 0 out of the statistics.
     private var timeRange: ClosedRange<UInt64>? {
         guard messageCount != 0 else { return nil }
         var ranges = spans.filter { $0.startTime <= $0.endTime && !$0.messageIndexes.isEmpty }.map {
@@ -105,8 +106,10 @@ private struct Summary {
         return first...last
     }
 
-    /// The index, or nil when it does not account for the messages: chunks that overlap in the file, lie outside the
-    /// data section, are fewer than the statistics say, or hold channels that are not defined here.
+    /// Returns the index, or nil when it does not account for the messages.
+    ///
+    /// That is when chunks overlap in the file, lie outside the data section, are fewer than the statistics say, or hold
+    /// channels that are not defined here.
     func index(dataStart: Int, dataEnd: Int) -> BagIndex? {
         if spans.isEmpty, messageCount != 0 { return nil }
         if let chunkCount, chunkCount != spans.count { return nil }

@@ -1,8 +1,8 @@
 package import NavBag
 import NavMessages
 
-/// A recording with what map panels draw beside its own messages: `foxglove.LocationFix` for fixes and matched positions,
-/// and the route as `foxglove.GeoJSON`, which comes when its line changes.
+/// A recording with added messages for map panels: `foxglove.LocationFix` for fixes and matched positions, and the route as
+/// `foxglove.GeoJSON` whenever its line changes.
 package struct FoxgloveRecords: RecordSource {
     package private(set) var base: any RecordSource
     private var ready: Record?
@@ -13,7 +13,7 @@ package struct FoxgloveRecords: RecordSource {
     /// The share that has been read.
     package var progress: Double { base.progress }
 
-    /// The next message: one of the recording's own, or what is drawn for the one before.
+    /// Returns the next message: one of the recording, or the drawing of the message before.
     package mutating func next() throws(BagError) -> Record? {
         if let record = ready {
             ready = nil
@@ -25,7 +25,7 @@ package struct FoxgloveRecords: RecordSource {
     }
 }
 
-/// The records that map panels draw, made from messages of navbus.
+/// A converter from messages of navbus to the records that map panels draw.
 package struct FoxgloveDrawing {
     private let fixes = RecordChannel.protobuf("/foxglove/fix", FoxgloveLocationFix.self)
     private let positions = RecordChannel.protobuf("/foxglove/position", FoxgloveLocationFix.self)
@@ -34,7 +34,7 @@ package struct FoxgloveDrawing {
 
     package init() {}
 
-    /// The message that is drawn for one; nil where nothing is.
+    /// Returns the message to draw for a record; nil when there is nothing to draw.
     package mutating func drawn(_ record: Record) -> Record? {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
@@ -79,7 +79,7 @@ extension FoxgloveLocationFix {
 
 /// Pieces of GeoJSON (RFC 7946).
 enum GeoJSON {
-    /// A position: longitude, latitude.
+    /// Returns a position: longitude, latitude.
     static func position(_ latitude: Double, _ longitude: Double) -> String { "[\(longitude),\(latitude)]" }
 
     static func feature(_ line: Polyline, properties: String) -> String {
@@ -94,7 +94,7 @@ enum GeoJSON {
     static let collectionHead = #"{"type":"FeatureCollection","features":["#
     static let collectionEnd = "]}"
 
-    /// A collection of features; empty ones are left out.
+    /// Returns a collection of features; empty ones are left out.
     static func collection(_ features: [String]) -> String {
         collectionHead + features.filter { !$0.isEmpty }.joined(separator: ",") + collectionEnd
     }

@@ -8,9 +8,9 @@ private enum Operation {
     static let connection: UInt8 = 7
 }
 
-/// Reads a ROS 1 bag (format 2.0) from its beginning to its end, chunk by chunk, without its index.
+/// A reader of a ROS 1 bag (format 2.0) from beginning to end, chunk by chunk, without its index.
 ///
-/// Memory holds one chunk and the connections. The records of a chunk come by their times.
+/// Memory holds one chunk and the connections. The records of a chunk are sorted by time.
 package struct ROS1Bag<Source: ByteSource>: RecordSource {
     private static var version: [UInt8] { Array("#ROSBAG V2.0\n".utf8) }
     /// The largest chunk, header or message that is read.
@@ -24,7 +24,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
     /// The messages of the open chunk, the next one last.
     private var ready: [Record] = []
 
-    /// Whether bytes are the beginning of such a bag.
+    /// Whether bytes are the beginning of a ROS 1 bag.
     package static func begins(_ head: [UInt8]) -> Bool { head.starts(with: version) }
 
     package init(_ source: Source) throws(BagError) {
@@ -41,13 +41,14 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
     /// The share of the file that has been read.
     package var progress: Double { source.count > 0 ? Double(position) / Double(source.count) : 1 }
 
-    /// The next message. Throws once at the place where the bag is broken off or damaged, and for each chunk that cannot be
-    /// unpacked.
+    /// Returns the next message.
+    ///
+    /// Throws once where the bag is truncated or damaged, and for each chunk that cannot be unpacked.
     package mutating func next() throws(BagError) -> Record? {
         while ready.isEmpty {
             guard position < source.count else { return nil }
             let start = position
-            // Whatever is wrong, the same place is not read again.
+            // After an error the same place is not read again.
             position = source.count
             let header = try block(at: start)
             let data = try extent(at: header.upperBound)
@@ -128,7 +129,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         } catch {
             failure = error
         }
-        // Stable: messages of one time stay in the order of the chunk.
+        // Stable: messages with equal times keep the order of the chunk.
         ready = ready.enumerated().sorted { ($0.element.logTime, $0.offset) > ($1.element.logTime, $1.offset) }
             .map(\.element)
         if let failure { throw failure }
@@ -154,7 +155,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         }
     }
 
-    /// The fields of a header: `name=value`, each behind its length.
+    /// Parses the fields of a header: `name=value`, each after its length.
     private static func fields(_ header: ArraySlice<UInt8>) throws(BagError) -> [String: ArraySlice<UInt8>] {
         var fields: [String: ArraySlice<UInt8>] = [:]
         var rest = header

@@ -2,10 +2,10 @@ import Foundation
 package import NavBag
 import NavMessages
 
-/// Writes a bag of ROS 2: a folder with an MCAP file and its `metadata.yaml`, as rosbag2 and its readers want them.
+/// A writer of a ROS 2 bag: a folder with an MCAP file and its `metadata.yaml`, as expected by rosbag2 and its readers.
 ///
-/// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix` with their velocity, `TwistStamped` to the east and north, on `/vel`;
-/// `/nav/position` is a `NavSatFix` of that name, and `/vehicle/odometry` a `TwistStamped` in the frame `base_link`.
+/// Fixes are `sensor_msgs/msg/NavSatFix` on `/fix`, with their velocity to the east and north as `TwistStamped` on `/vel`.
+/// `/nav/position` is a `NavSatFix` and keeps its name; `/vehicle/odometry` is a `TwistStamped` in the frame `base_link`.
 package struct ROS2Export {
     private static let fixSchema = "sensor_msgs/msg/NavSatFix"
     private static let twistSchema = "geometry_msgs/msg/TwistStamped"
@@ -29,7 +29,7 @@ package struct ROS2Export {
 
     package var messageCount: UInt64 { writer.statistics.messageCount }
 
-    /// Adds a message of navbus; false for one that has no counterpart.
+    /// Adds a message of navbus; false when it has no counterpart.
     package mutating func write(_ record: Record) throws(BagError) -> Bool {
         let bytes = Array(record.data)
         switch record.channel.schemaName {
@@ -63,7 +63,7 @@ package struct ROS2Export {
         return true
     }
 
-    /// A text as YAML and JSON have it.
+    /// Returns a text quoted for YAML and JSON.
     private static func quoted(_ text: String) -> String {
         let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").filter { !$0.isNewline }
         return "\"\(escaped)\""
@@ -155,7 +155,7 @@ extension ROSNavSatFix {
 }
 
 extension GnssFix {
-    /// m above the ellipsoid, as ROS has it; nil where it is not known.
+    /// The altitude above the ellipsoid, metres, as in ROS; nil when it is unknown.
     fileprivate var ellipsoidalAltitude: Double? {
         guard altitudeDatum == .meanSeaLevel else { return altitude }
         return altitude.flatMap { altitude in geoidSeparationM.map { altitude + $0 } }

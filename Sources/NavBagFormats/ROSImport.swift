@@ -2,11 +2,11 @@ import Foundation
 package import NavBag
 import NavMessages
 
-/// The messages of a ROS recording as messages of navbus; those that are navbus's already are passed on.
+/// The messages of a ROS recording converted to messages of navbus; messages of navbus are passed on.
 ///
-/// `NavSatFix` is a fix on `/gnss/fix`. A `TwistStamped` in the frame of the fixes, with the stamp of one, is the receiver's
-/// velocity to the east and north and becomes part of that fix; any other, `Odometry` and `Imu` are the vehicle's motion on
-/// `/vehicle/odometry`. Other types are left out and counted.
+/// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to
+/// the east and north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion
+/// on `/vehicle/odometry`. Other types are left out and counted.
 package struct ROSImport: RecordSource {
     private struct Fix {
         var message: GnssFix
@@ -16,14 +16,14 @@ package struct ROSImport: RecordSource {
 
     private var base: any RecordSource
     private var ready: [Record] = []
-    /// The last fix, which waits for its velocity.
+    /// The last fix, waiting for its velocity.
     private var pending: Fix?
     /// A velocity that came before its fix.
     private var early: (motion: ROSMotion, record: Record)?
     /// The frames of the fixes so far.
     private var frames: Set<String> = []
     private var outputs: [ObjectIdentifier: RecordChannel] = [:]
-    /// The channels of the source, which the map above knows by identity.
+    /// The channels of the source, kept alive because the map above refers to them by identity.
     private var inputs: [RecordChannel] = []
     private var isAtEnd = false
 
@@ -77,7 +77,7 @@ package struct ROSImport: RecordSource {
 
     private mutating func takeTwist(_ motion: ROSMotion, _ record: Record) {
         if motion.header == pending?.header { return join(motion) }
-        // Before the first fix it is not known whose frame it is.
+        // Before the first fix the frame of the fixes is unknown.
         guard frames.isEmpty || frames.contains(motion.header.frame) else { return emit(motion, record) }
         releaseEarly()
         early = (motion, record)
@@ -100,7 +100,7 @@ package struct ROSImport: RecordSource {
         emit(fix.message, Topics.gnssFix.name, stamp: fix.header.stamp, fix.record)
     }
 
-    /// A velocity whose fix has not come: in the frame of the fixes it has no meaning without one.
+    /// Emits the velocity whose fix has not come, unless it is in the frame of the fixes, where it is meaningless alone.
     private mutating func releaseEarly() {
         guard let held = early else { return }
         early = nil
@@ -142,7 +142,7 @@ extension RecordChannel {
         protobuf(topic, named: type.fullName, metadata: metadata)
     }
 
-    /// A channel of messages of navbus with their schema.
+    /// Returns a channel of messages of navbus with their schema.
     package static func protobuf(
         _ topic: String, named type: String, metadata: [String: String] = [:]
     ) -> RecordChannel {

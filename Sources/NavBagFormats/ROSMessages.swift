@@ -4,7 +4,7 @@ import NavBag
 package enum ROSEncoding: Sendable, Equatable {
     case cdr, ros1
 
-    /// The encoding of a channel's messages; nil for another.
+    /// Creates the encoding from its name; nil when the encoding is not supported.
     package init?(_ name: String) {
         switch name {
         case "cdr": self = .cdr
@@ -14,7 +14,7 @@ package enum ROSEncoding: Sendable, Equatable {
     }
 }
 
-/// Reads the fields of a ROS message; every read is checked against what is left.
+/// A reader of the fields of a ROS message; every read is bounds-checked.
 struct ROSCursor {
     private let bytes: ArraySlice<UInt8>
     private let encoding: ROSEncoding
@@ -67,12 +67,12 @@ struct ROSCursor {
             throw BagError(.malformed, "a message ends before a text of it does")
         }
         defer { position += length }
-        // CDR counts the zero at the end.
+        // In CDR the length includes the terminating zero.
         return String(decoding: bytes[position..<position + length].prefix { $0 != 0 }.prefix(1_024), as: UTF8.self)
     }
 }
 
-/// Writes the fields of a ROS 2 message as little-endian CDR.
+/// A writer of the fields of a ROS 2 message as little-endian CDR.
 struct CDRWriter {
     private(set) var bytes: [UInt8] = [0, 1, 0, 0]
 
@@ -129,8 +129,8 @@ struct ROSNavSatFix: Equatable {
     var covarianceType: UInt8
 }
 
-/// The velocity and rate of turn that several messages share: `TwistStamped`, `Odometry`, `Imu`. A value that the
-/// message does not have, or does not know, is nil.
+/// The velocity and rate of turn that `TwistStamped`, `Odometry` and `Imu` share; a value is nil when the message does not
+/// have it or it is unknown.
 struct ROSMotion: Equatable {
     var header: ROSHeader
     /// m/s, in the frame.
@@ -159,15 +159,15 @@ enum ROSMessage: Equatable {
     /// Motion of the vehicle: odometry or an inertial sensor.
     case motion(ROSMotion)
 
-    /// The types that are read, in the form of ROS 1.
+    /// The supported types, in the form of ROS 1.
     static let types = [
         "sensor_msgs/NavSatFix", "geometry_msgs/TwistStamped", "nav_msgs/Odometry", "sensor_msgs/Imu",
     ]
 
-    /// The name of a type in the form of ROS 1: `sensor_msgs/msg/Imu` is `sensor_msgs/Imu`.
+    /// Returns the name of a type in the form of ROS 1: `sensor_msgs/msg/Imu` is `sensor_msgs/Imu`.
     static func shortName(_ type: String) -> String { type.replacing("/msg/", with: "/") }
 
-    /// Reads a message; nil for one of another type.
+    /// Reads a message; nil when its type is not supported.
     init?(_ bytes: ArraySlice<UInt8>, type: String, _ encoding: ROSEncoding) throws(BagError) {
         guard Self.types.contains(type) else { return nil }
         var cursor = try ROSCursor(bytes, encoding)
@@ -199,7 +199,7 @@ enum ROSMessage: Equatable {
             let turnCovariance = try cursor.doubles(9)
             let acceleration = try cursor.doubles(3)
             let accelerationCovariance = try cursor.doubles(9)
-            // -1 says that there is no such measurement.
+            // -1 marks a missing measurement.
             if turnCovariance[0] != -1, turn[2].isFinite { motion.yawRate = turn[2] }
             motion.yawRateSigma = motion.yawRate == nil ? nil : Self.sigma(turnCovariance[8])
             if accelerationCovariance[0] != -1, acceleration[0].isFinite { motion.acceleration = acceleration[0] }

@@ -3,14 +3,14 @@ package import NavBag
 import NavGNSS
 import NavMessages
 
-/// A recording in any format that is read: a bag of navbus, ROS 1 or ROS 2, or what receivers and loggers write.
+/// A recording in any supported format: a bag of navbus, ROS 1 or ROS 2, or a file of a receiver or logger.
 package enum RecordingFile {
-    /// The largest file that is no bag, which is read as a whole, bytes.
+    /// The largest file that is not a bag, bytes; it is read as a whole.
     private static let largestTrace = 1 << 30
 
-    /// Opens a recording as messages of navbus; of a folder, as ROS 2 makes for a bag, its bags by log time.
+    /// Opens a recording as messages of navbus; a folder, as in ROS 2, yields its bags merged by log time.
     ///
-    /// - Parameter note: is given a line about what of the file cannot be read or used.
+    /// - Parameter note: receives a line about each part of the file that cannot be read or used.
     package static func open(
         _ path: String, topics: ((String) -> Bool)? = nil, note: (String) -> Void = { _ in }
     ) throws(BagError) -> any RecordSource {
@@ -50,7 +50,7 @@ package enum RecordingFile {
         return TraceRecords(trace.fixes)
     }
 
-    /// The bags of a folder by name; nil for what is no folder.
+    /// Returns the bags of a folder, sorted by name; nil when the path is not a folder.
     private static func bags(in path: String) -> [String]? {
         var isFolder = ObjCBool(false)
         let files = FileManager.default
@@ -64,7 +64,7 @@ package enum RecordingFile {
     }
 }
 
-/// Records of some topics.
+/// The records of selected topics.
 private struct ChosenRecords: RecordSource {
     var base: any RecordSource
     let isChosen: (String) -> Bool
@@ -81,7 +81,7 @@ private struct ChosenRecords: RecordSource {
 
 /// The fixes of a trace as records of `/gnss/fix`.
 ///
-/// A fix is recorded when it was received, else at its stamp; one without either comes a second after the one before.
+/// The log time of a fix is its time of reception, else its stamp, else one second after the previous fix.
 struct TraceRecords: RecordSource {
     private let fixes: [GnssFix]
     private var position = 0
@@ -106,7 +106,7 @@ struct TraceRecords: RecordSource {
 }
 
 extension GnssFix {
-    /// Its stamp, ns since the Unix epoch; nil when it has none, or one that does not fit.
+    /// The stamp, ns since the Unix epoch; nil when it is missing or does not fit.
     var utcNanoseconds: Int64? {
         guard let timestamp else { return nil }
         let (whole, overflow) = timestamp.seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import NavBag
 
-/// Reads a ROS 2 bag in SQLite (`.db3`), message by message in the order in which they were recorded.
+/// A reader of a ROS 2 bag in SQLite (`.db3`), message by message in the order of recording.
 package struct SQLiteBag: RecordSource {
     private static let magic = Array("SQLite format 3\0".utf8)
     /// The largest message that is read.
@@ -11,7 +11,7 @@ package struct SQLiteBag: RecordSource {
     private let database: DatabaseQueue
     private let path: String
     private var channels: [Int64: RecordChannel] = [:]
-    /// The row of the message that was handed out last.
+    /// The row of the message returned last.
     private var last = Int64.min
     private let count: Int
     private var done = 0
@@ -23,11 +23,11 @@ package struct SQLiteBag: RecordSource {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.prepareDatabase { database in
-            // The file may come from anybody.
+            // The file is untrusted.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
-        // A log beside the file is of a recorder that was killed. Without one the file is read as it is: otherwise SQLite makes
-        // files of its own beside it.
+        // A write-ahead log beside the file comes from a recorder that was killed. Without one, the file is opened as immutable:
+        // otherwise SQLite creates files beside it.
         let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
         let isWhole = (log?[.size] as? Int ?? 0) == 0
         let address = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
@@ -35,7 +35,7 @@ package struct SQLiteBag: RecordSource {
         do {
             database = try DatabaseQueue(path: isWhole ? address : path, configuration: configuration)
             (channels, count) = try database.read { database in
-                // A view of that name could compute for ever.
+                // Tables only: a view of that name could compute forever.
                 let tables = try String.fetchAll(
                     database,
                     sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
@@ -67,7 +67,7 @@ package struct SQLiteBag: RecordSource {
     /// The share of the messages that has been read.
     package var progress: Double { count > 0 ? Double(done) / Double(count) : 1 }
 
-    /// The next message. Throws once where the database is damaged.
+    /// Returns the next message; throws once where the database is damaged.
     package mutating func next() throws(BagError) -> NavBag.Record? {
         while done < count {
             done += 1
@@ -88,7 +88,7 @@ package struct SQLiteBag: RecordSource {
         return nil
     }
 
-    /// The message in the row behind a row, nil when its topic is not known; nil when there is no such row.
+    /// Returns the row after a row and its message, which is nil when its topic is unknown; nil when there is no such row.
     private static func message(
         _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel]
     ) throws -> (row: Int64, NavBag.Record?)? {

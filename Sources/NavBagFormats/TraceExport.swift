@@ -1,7 +1,7 @@
 package import NavBag
 import NavMessages
 
-/// Writes the fixes of a recording as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
+/// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
 package struct TraceExport {
     /// A format of text.
     package enum Format: String, CaseIterable, Sendable {
@@ -11,7 +11,7 @@ package struct TraceExport {
     package private(set) var count = 0
     private let write: (String) throws(BagError) -> Void
 
-    /// An export whose text is given to `write` piece by piece.
+    /// Creates an export that passes its text to `write` piece by piece.
     package init(_ write: @escaping (String) throws(BagError) -> Void) { self.write = write }
 
     /// Writes a whole document.
@@ -79,7 +79,7 @@ package struct TraceExport {
         try write("</trkseg></trk>\n</gpx>\n")
     }
 
-    /// A line of the fixes, a line of the matched positions, and the routes.
+    /// Writes a line of the fixes, a line of the matched positions, and the routes.
     private mutating func geojson(_ open: () throws(BagError) -> any RecordSource) throws(BagError) {
         try write(GeoJSON.collectionHead)
         var isFirst = true
@@ -112,7 +112,7 @@ package struct TraceExport {
         try write(GeoJSON.collectionEnd + "\n")
     }
 
-    /// A line has two positions at least; without them there is none.
+    /// Writes a line; it needs at least two positions, otherwise nothing is written.
     private mutating func line(
         _ name: String, _ records: any RecordSource, _ isFirst: inout Bool, _ position: (Record) -> (Double, Double)?
     ) throws(BagError) {
@@ -140,7 +140,7 @@ package struct TraceExport {
 
     private static func degrees(_ radians: Double) -> Double { radians * 180 / .pi }
 
-    /// Seconds with as many decimals as there are.
+    /// Returns seconds with as many decimals as needed.
     private static func seconds(_ nanoseconds: Int64) -> String {
         let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         guard rest != 0 else { return "\(whole)" }
@@ -150,7 +150,7 @@ package struct TraceExport {
         return (nanoseconds < 0 && whole == 0 ? "-" : "") + "\(whole).\(decimals[...end])"
     }
 
-    /// A UTC date and time (H. Hinnant's civil-from-days).
+    /// Returns a UTC date and time (H. Hinnant's civil-from-days).
     static func iso8601(_ nanoseconds: Int64) -> String {
         func floored(_ a: Int64, _ b: Int64) -> (Int64, Int64) {
             let (quotient, rest) = a.quotientAndRemainder(dividingBy: b)

@@ -1,54 +1,56 @@
 /// The configuration of a node's part in the bus; the defaults suit a vehicle's computer.
 public struct BusConfiguration: Sendable {
-    /// The largest size limit that can be configured, in bytes: what a frame's length and `Int32` both hold.
+    /// The largest size limit that can be configured, in bytes; it fits both a frame's length and `Int32`.
     public static let maximumMessageSizeLimit = 1 << 30
 
     /// The directory of the domain.
     public var directory: BusDirectory
 
-    /// The most messages that wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`): some
-    /// minutes of a vehicle's bus, so that a recorder that is stopped for half a minute loses nothing.
+    /// The most messages that wait for one slow subscriber before further ones to it are dropped (`ZMQ_SNDHWM`): some
+    /// minutes of a vehicle's bus, so that a recorder that stalls for half a minute loses nothing.
     ///
-    /// Like ``receiveHighWaterMark`` it holds for the node's life: libzmq's credit depends on it.
+    /// Like ``receiveHighWaterMark`` it is fixed for the node's life, because libzmq's flow control depends on it.
     public var sendHighWaterMark: Int32 = 16_384
 
-    /// The most messages of a publisher that wait in this node's memory while its loop does not turn (`ZMQ_RCVHWM`).
+    /// The most messages per publisher that wait in this node's memory while its loop does not run (`ZMQ_RCVHWM`).
     ///
-    /// Not fewer: while as many wait, libzmq stops reading, and the last messages of a publisher that closes are lost.
+    /// Do not lower it: once the queue is full libzmq stops reading, and the last messages of a publisher that closes are lost.
     public var receiveHighWaterMark: Int32 = 1000
 
-    /// The largest frame accepted from a publisher, in bytes; the connection is cut at a larger one and made
-    /// anew after a second (`ZMQ_MAXMSGSIZE`).
+    /// The largest frame accepted from a publisher, in bytes; a larger one cuts the connection, which is re-established
+    /// after a second (`ZMQ_MAXMSGSIZE`).
     public var maximumMessageSize: Int = 64 << 20
 
-    /// The time that ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
+    /// The time that ``BusNode/close()`` allows for sent messages to reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// The most bytes of payloads that wait on either side, beside the high-water marks, which count messages.
+    /// The most payload bytes that wait on either side; the high-water marks additionally limit the number of messages.
     ///
-    /// A publisher sends no further large payload while those that its slowest subscribers have not taken reach this
-    /// size, and ends the connections of subscribers that take nothing for two seconds meanwhile. A subscription's queue
-    /// drops its oldest messages beyond it. What is dropped is counted, and shows as gaps in the sequence.
+    /// When the payloads that its slowest subscribers have not taken reach this size, a publisher sends no further
+    /// large payload, and it ends the connections of subscribers that take nothing for two seconds. A subscription's
+    /// queue drops its oldest messages beyond this size. Drops are counted, and show as gaps in the sequence.
     public var maximumQueuedBytes: Int = 64 << 20
 
-    /// The silence of a publisher after which it is asked for a sign of life, in milliseconds. One that lives
-    /// and is not heard even then is connected to anew.
+    /// The silence after which a publisher is probed, in milliseconds.
+    ///
+    /// A live publisher that does not answer the probe is reconnected to.
     public var silenceMilliseconds: Int = 5_000
 
-    /// The real-time priority (`SCHED_FIFO`) of libzmq's I/O thread, 1 to 99; nil leaves it to the ordinary scheduler.
+    /// The real-time priority (`SCHED_FIFO`) of libzmq's I/O thread, 1 to 99; nil keeps the ordinary scheduler.
     ///
-    /// Each message passes that thread, so where other processes keep the cores busy its turn decides the latency.
-    /// It needs the right to (`CAP_SYS_NICE` or `ulimit -r`); without it the node does not start.
+    /// Every message passes through that thread, so on a busy machine its scheduling determines the latency. It needs
+    /// `CAP_SYS_NICE` or `ulimit -r`; without the right the node does not start.
     public var ioThreadPriority: Int32?
 
-    /// The interval of reading the registry where inotify does not work, in milliseconds. Where it does, changes are seen at
-    /// once and everything is read thirty times less often, as a safety net.
+    /// The interval at which the registry is read where inotify does not work, in milliseconds.
+    ///
+    /// With inotify, changes are seen at once, and a full read happens thirty times less often as a safety net.
     public var rescanMilliseconds: Int = 1000
 
-    /// The heartbeats by which calls give up a silent server, and servers a silent client.
+    /// The heartbeats by which calls give up on a silent server, and servers on a silent client.
     public var heartbeat = HeartbeatConfiguration()
 
-    /// The connections with other hosts; nil when this host is all there is.
+    /// The connections with other hosts; nil when the node uses this host only.
     public var hosts: HostConfiguration?
 
     /// A configuration for `directory`, with every other value at its default.

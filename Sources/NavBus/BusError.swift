@@ -26,7 +26,7 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let serviceConflict = Code(name: "service conflict")
         /// A table of the node is full.
         public static let limitReached = Code(name: "limit reached")
-        /// A publication or subscription handle is not of this node.
+        /// A publication or subscription handle does not belong to this node.
         public static let unknownHandle = Code(name: "unknown handle")
         /// The node was closed.
         public static let closed = Code(name: "closed")

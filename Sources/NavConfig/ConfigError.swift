@@ -1,8 +1,8 @@
 /// An error in a configuration: what is wrong, where, and what to do, in one line.
 public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The line.
+    /// The message.
     public let description: String
 
-    /// An error.
+    /// An error with a message.
     public init(_ description: String) { self.description = description }
 }

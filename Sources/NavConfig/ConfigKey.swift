@@ -7,15 +7,15 @@ public enum ConfigValueKind: Sendable, Hashable {
     case text
 }
 
-/// One key of a node's configuration: its name, unit, default, range, meaning, and where it goes.
+/// A key of a node's configuration: its name, unit, default, range, meaning, and the property that it sets.
 public struct ConfigKey<Root: Sendable>: Sendable {
     /// The dotted name, such as `reroute.cooldown_s`.
     public let name: String
     /// The kind of its values.
     public let kind: ConfigValueKind
-    /// The range of its values, for people.
+    /// The range of its values, in readable form.
     public let range: String
-    /// The meaning of the key, one line.
+    /// The meaning of the key, in one line.
     public let documentation: String
     /// Whether it can be changed while the node runs.
     public private(set) var isLive = false
@@ -35,27 +35,27 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         self.set = set
     }
 
-    /// The value of a configuration as text.
+    /// Returns the value in a configuration as text.
     public func text(of configuration: Root) -> String { get(configuration) }
 
-    /// Gives one configuration the value of another.
+    /// Copies the value from one configuration to another.
     public func copy(from source: Root, to target: inout Root) { _ = set(&target, get(source)) }
 
-    /// The unit that ends the name of a number, `s` of `reroute.cooldown_s`; empty for what has none.
+    /// The unit at the end of a number's name, such as `s` in `reroute.cooldown_s`; empty for none.
     public var unit: String {
         guard kind == .number || kind == .integer, let mark = name.lastIndex(of: "_") else { return "" }
         let unit = String(name[name.index(after: mark)...])
         return ["s", "ms", "m", "hz", "mps", "rad", "deg", "bytes"].contains(unit) ? unit : ""
     }
 
-    /// The same key, which can be changed while the node runs.
+    /// The same key, changeable while the node runs.
     public var live: ConfigKey {
         var key = self
         key.isLive = true
         return key
     }
 
-    /// The key in a configuration that holds this one as a part.
+    /// Returns the key for a configuration that contains this one.
     public func within<Whole: Sendable>(_ path: any WritableKeyPath<Whole, Root> & Sendable) -> ConfigKey<Whole> {
         var key = ConfigKey<Whole>(
             name: name, kind: kind,
@@ -65,7 +65,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         return key
     }
 
-    /// A number in a range, in the unit that ends the name.
+    /// Creates the key of a number within a range, in the unit at the end of its name.
     public static func number(
         _ name: String, _ path: any WritableKeyPath<Root, Double> & Sendable, in range: ClosedRange<Double>,
         _ documentation: String
@@ -80,7 +80,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             })
     }
 
-    /// A whole number in a range.
+    /// Creates the key of a whole number within a range.
     public static func integer(
         _ name: String, _ path: any WritableKeyPath<Root, Int> & Sendable, in range: ClosedRange<Int>,
         _ documentation: String
@@ -95,7 +95,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             })
     }
 
-    /// `true` or `false`.
+    /// Creates the key of a `true` or `false` value.
     public static func flag(
         _ name: String, _ path: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> ConfigKey {
@@ -109,7 +109,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             })
     }
 
-    /// Text that a conversion takes or refuses.
+    /// Creates the key of a text value that a conversion accepts or rejects.
     public static func text<Value>(
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, range: String, _ documentation: String,
         parse: @escaping @Sendable (String) -> Value?, format: @escaping @Sendable (Value) -> String
@@ -123,7 +123,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
             })
     }
 
-    /// Any text.
+    /// Creates the key of an unrestricted text value.
     public static func string(
         _ name: String, _ path: any WritableKeyPath<Root, String> & Sendable, _ documentation: String
     ) -> ConfigKey {
@@ -131,7 +131,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     }
 }
 
-/// The shortest text of a number, without a fraction where there is none.
+/// Returns the shortest text of a number, without a fraction if there is none.
 func shortest(_ value: Double) -> String {
     value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
 }
@@ -139,13 +139,13 @@ func shortest(_ value: Double) -> String {
 /// A configuration that describes its own keys.
 public protocol NodeConfiguration: Sendable {
     init()
-    /// Every key, in the order in which it is shown.
+    /// All keys, in the order of display.
     static var keys: [ConfigKey<Self>] { get }
-    /// The reason why values that are each within their range cannot hold together, naming their keys; nil when they can.
+    /// The reason why values that are each within range cannot be combined, with their keys; nil when they can.
     var conflict: String? { get }
 }
 
 extension NodeConfiguration {
-    /// None: most keys stand for themselves.
+    /// Nil: most keys are independent of each other.
     public var conflict: String? { nil }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import Yams
 
-/// Puts a node's configuration together: defaults, then a YAML file, then the environment, then `--set` on the command line.
+/// Loads a node's configuration: defaults, then a YAML file, then the environment, then `--set` on the command line.
 public enum ConfigLoader {
-    /// A configuration from its sources, the later ones winning.
+    /// Returns a configuration from its sources; later ones win.
     ///
     /// - Parameters:
-    ///   - file: a YAML file of nested or dotted keys; nil for none.
-    ///   - environment: variables of which those count that start with the prefix; what follows is the key, with dots as two
-    ///     underscores, in any case: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
-    ///   - prefix: the start of the variables that are meant for this program, such as `NAVIGATION_NODE_SET_`.
+    ///   - file: A YAML file of nested or dotted keys; nil for none.
+    ///   - environment: The environment. Variables that start with the prefix count; the rest of the name is the key in any case, with two
+    ///     underscores for each dot: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
+    ///   - prefix: The start of this program's variables, such as `NAVIGATION_NODE_SET_`.
     ///   - overrides: `key=value` pairs.
-    ///   - source: where they stand, for errors.
+    ///   - source: The origin of the overrides, for errors.
     public static func load<Configuration: NodeConfiguration>(
         _ type: Configuration.Type, file: String?, environment: [String: String] = [:],
         prefix: String = "", overrides: [String] = [], source: String = "--set"
@@ -37,7 +37,8 @@ public enum ConfigLoader {
         return configuration
     }
 
-    /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:prefix:overrides:)`` reads.
+    /// Returns a configuration as YAML with each key's meaning, range and unit, which ``load(_:file:environment:prefix:overrides:source:)``
+    /// can read.
     public static func describe<Configuration: NodeConfiguration>(_ configuration: Configuration) -> String {
         Configuration.keys.map { key in
             "# \(key.documentation) [\(key.range)]\(key.isLive ? " (live)" : "")\n"
@@ -45,9 +46,9 @@ public enum ConfigLoader {
         }.joined(separator: "\n")
     }
 
-    /// A configuration with some live keys changed: all of them, or none and why.
+    /// Returns a configuration with some live keys changed; applies all changes, or fails with the reason.
     ///
-    /// - Parameter changes: keys with new values; the last one of a key counts.
+    /// - Parameter changes: Keys with new values; the last value of a key counts.
     public static func changed<Configuration: NodeConfiguration>(
         _ configuration: Configuration, _ changes: [(key: String, value: String)]
     ) throws(ConfigError) -> Configuration {
@@ -69,7 +70,7 @@ public enum ConfigLoader {
         if let conflict = configuration.conflict { throw ConfigError(conflict) }
     }
 
-    /// The keys as a table in Markdown.
+    /// Returns the keys as a Markdown table.
     public static func markdownTable<Configuration: NodeConfiguration>(_ type: Configuration.Type) -> String {
         let defaults = Configuration()
         let rows = Configuration.keys.map { key in
@@ -133,13 +134,13 @@ public enum ConfigLoader {
         }
     }
 
-    /// An item of a list: a value, or names and values as ``ConfigRecord`` has them.
+    /// Returns an item of a list: a value, or names and values in the form of ``ConfigRecord``.
     private static func item(_ node: Node) -> String {
         guard case .mapping(let mapping) = node else { return node.scalar?.string ?? "?" }
         return ConfigRecord(mapping.map { ($0.key.scalar?.string ?? "?", $0.value.scalar?.string ?? "?") }).text
     }
 
-    /// A value as YAML: as it is where it can only be read as that text, else in double quotes.
+    /// Returns a value as YAML: unquoted if it can only be read as that text, else in double quotes.
     private static func quoted(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy(isPlainByte) && text.utf8.first != UInt8(ascii: "-")
         if isPlain || Double(text) != nil { return text }

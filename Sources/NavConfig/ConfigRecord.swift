@@ -1,7 +1,8 @@
-/// Names with values as one text, `name=roads,source=https://host/tiles`, as an item of a list in a configuration: in a
-/// YAML file such a list is one of mappings.
+/// Named values as one text, such as `name=roads,source=https://host/tiles`, for an item of a list in a configuration.
 ///
-/// A comma, a semicolon or a backslash in a value stands behind a backslash.
+/// In a YAML file such a list is a sequence of mappings.
+///
+/// A backslash escapes a comma, a semicolon or a backslash in a value.
 public struct ConfigRecord: Sendable, Equatable {
     /// A name with its value.
     public struct Field: Sendable, Equatable {
@@ -11,13 +12,13 @@ public struct ConfigRecord: Sendable, Equatable {
         public var value: String
     }
 
-    /// The names with their values, in their order.
+    /// The names with their values, in order.
     public var fields: [Field]
 
-    /// Names with values.
+    /// A record of names with values.
     public init(_ fields: [(String, String)]) { self.fields = fields.map { Field(name: $0.0, value: $0.1) } }
 
-    /// A record from its text; nil when a part has no `=` or no name.
+    /// Parses a record; nil when a part has no `=` or no name.
     public init?(text: String) {
         fields = []
         for part in Self.split(text, at: ",") {
@@ -28,7 +29,7 @@ public struct ConfigRecord: Sendable, Equatable {
         }
     }
 
-    /// The text.
+    /// The record as text.
     public var text: String {
         fields.map { field in
             field.name + "="
@@ -36,17 +37,17 @@ public struct ConfigRecord: Sendable, Equatable {
         }.joined(separator: ",")
     }
 
-    /// The records of a list, separated by semicolons; nil when one is none.
+    /// Parses a list of records separated by semicolons; nil when one of them is malformed.
     public static func list(_ text: String) -> [ConfigRecord]? {
         guard text.contains(where: { $0 != " " }) else { return [] }
         let records = split(text, at: ";").map { ConfigRecord(text: String($0)) }
         return records.contains { $0 == nil } ? nil : records.compactMap { $0 }
     }
 
-    /// The text of a list.
+    /// Returns a list of records as text.
     public static func text(_ records: [ConfigRecord]) -> String { records.map(\.text).joined(separator: ";") }
 
-    /// Parts between marks that stand behind no backslash; the backslashes stay.
+    /// Splits a text at unescaped marks; backslashes are kept.
     private static func split(_ text: String, at mark: Character) -> [Substring] {
         var parts: [Substring] = []
         var start = text.startIndex

@@ -1,5 +1,6 @@
-/// The nodes of this host that others reach, and the nodes of other hosts that are reached from here, as a file
-/// says it that all nodes of the host read:
+/// The nodes of this host that other hosts can reach, and those of other hosts that this one connects to.
+///
+/// All nodes of the host read them from one file:
 ///
 /// ```yaml
 /// secret_key_file: vehicle.key
@@ -11,30 +12,30 @@
 ///     key_file: desk.pub
 /// ```
 ///
-/// Paths are relative to the file. `allowed_keys: ['…']` and `key: '…'` stand for the files where that is shorter;
-/// `insecure: true` stands for all keys. Values are texts: whoever uses them checks what they mean.
+/// Paths are relative to the file. `allowed_keys: ['…']` and `key: '…'` may replace the key files; `insecure: true` replaces all keys.
+/// Values are plain text, and their users check them.
 public struct HostsFile: Sendable, Equatable {
     /// A node of another host.
     public struct Peer: Sendable, Equatable {
         /// The address that it listens on.
         public var endpoint: String
-        /// Its host's public key.
+        /// Its host's public key; nil when a file holds it.
         public var key: String?
-        /// The path of the file that holds it.
+        /// The path of the file that holds the public key.
         public var keyFile: String?
     }
 
     /// The path of this host's secret key.
     public var secretKeyFile: String?
-    /// The public keys of those who may connect.
+    /// The public keys that may connect.
     public var allowedKeys: [String] = []
-    /// The path of the file that holds them.
+    /// The path of the file that holds the allowed keys.
     public var allowedKeysFile: String?
-    /// The address that each node listens on, by its name.
+    /// The address that each node listens on, by the node's name.
     public var listen: [String: String] = [:]
     /// The nodes of other hosts.
     public var peers: [Peer] = []
-    /// Whether all goes without keys.
+    /// Whether connections use no keys.
     public var insecure = false
 
     private static let keys = [
@@ -43,7 +44,7 @@ public struct HostsFile: Sendable, Equatable {
 
     /// Reads a file.
     ///
-    /// - Throws: ``ConfigError`` when it cannot be read, is not YAML, or has a key or value that is none of the above.
+    /// - Throws: ``ConfigError`` when it cannot be read, is not YAML, or has an unknown key or an invalid value.
     public init(contentsOf path: String) throws(ConfigError) {
         let folder = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) + "/" : ""
         func file(_ name: String) -> String { name.hasPrefix("/") ? name : folder + name }

@@ -1,5 +1,5 @@
-/// The candidate that a mistyped name most likely meant: the least edit distance (insert, delete, replace, swap of
-/// neighbours), at most a third of the longer name and never more than 3; nil when none is near. Ties go to the first.
+/// Returns the candidate that a mistyped name most likely meant; nil when none is near. It has the least edit distance (insert, delete,
+/// replace, swap of neighbours), at most a third of the longer name and never more than 3. The first of equals wins.
 package func nearestName(to name: String, among candidates: [String]) -> String? {
     let typed = Array(name.lowercased().utf8.prefix(64))
     var best: (name: String, distance: Int)?
@@ -14,7 +14,7 @@ package func nearestName(to name: String, among candidates: [String]) -> String?
     return best?.name
 }
 
-/// `; did you mean "x"?)`, or nothing.
+/// Returns `; did you mean "x"?)`, or an empty text.
 package func suggestion(for name: String, among candidates: [String]) -> String {
     nearestName(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A file that is read as a whole, when it is no larger than it may be.
+/// Reads whole files of limited size.
 public enum TextFile {
-    /// The largest file of configuration, bytes.
+    /// The largest configuration file, bytes.
     public static let greatestConfiguration = 1 << 20
 
-    /// The text of a file.
+    /// Returns the text of a file.
     ///
     /// - Throws: ``ConfigError`` when it cannot be read, is larger than `limit` bytes, or is not UTF-8.
     public static func read(_ path: String, limit: Int) throws(ConfigError) -> String {
@@ -15,7 +15,7 @@ public enum TextFile {
         return text
     }
 
-    /// The first bytes of a file.
+    /// Returns the first bytes of a file.
     public static func head(_ path: String, count: Int) throws(ConfigError) -> [UInt8] {
         var file = try OpenFile(path)
         var bytes: [UInt8] = []
@@ -23,7 +23,7 @@ public enum TextFile {
         return Array(bytes.prefix(count))
     }
 
-    /// The bytes of a file or of a pipe.
+    /// Returns the bytes of a file or a pipe.
     ///
     /// - Throws: ``ConfigError`` when it cannot be read or is larger than `limit` bytes.
     public static func bytes(_ path: String, limit: Int) throws(ConfigError) -> [UInt8] {
@@ -44,9 +44,9 @@ public enum TextFile {
     }
 }
 
-/// The lines of a text file, one after the other in bounded memory, without their ends.
+/// The lines of a text file without their line ends, read one by one in bounded memory.
 public struct TextLines: ~Copyable {
-    /// The longest line unless another one is given, bytes.
+    /// The default limit of a line's length, bytes.
     public static let longest = 4_096
 
     private let longest: Int
@@ -56,34 +56,34 @@ public struct TextLines: ~Copyable {
     private var scanned = 0
     private var isAtEnd = false
     private var taken = 0
-    /// The number of the line that was returned last, from 1.
+    /// The number of the last returned line, from 1.
     public private(set) var number = 0
 
     /// Opens a file.
     ///
-    /// - Parameter longest: the most bytes of a line.
+    /// - Parameter longest: The most bytes of a line.
     public init(_ path: String, longest: Int = TextLines.longest) throws(ConfigError) {
         self.longest = longest
         file = try OpenFile(path)
     }
 
-    /// Reads standard input from where it stands.
+    /// Reads standard input from its present position.
     ///
-    /// - Parameter longest: the most bytes of a line.
+    /// - Parameter longest: The most bytes of a line.
     public init(standardInputWithLinesUpTo longest: Int) throws(ConfigError) {
         try self.init(STDIN_FILENO, named: "standard input", longest: longest)
     }
 
-    /// Reads an open descriptor from where it stands; the caller keeps it.
+    /// Reads an open descriptor from its present position; the caller keeps ownership.
     package init(_ descriptor: Int32, named name: String, longest: Int = TextLines.longest) throws(ConfigError) {
         self.longest = longest
         file = try OpenFile(name, fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
     }
 
-    /// The share of the file that has been returned, 0 to 1; 0 where its size is not known.
+    /// The share of the file that has been returned, 0 to 1; 0 when its size is unknown.
     public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
 
-    /// The next line; nil at the end.
+    /// Returns the next line; nil at the end.
     ///
     /// - Throws: ``ConfigError`` when the file cannot be read, or a line is longer than allowed.
     public mutating func next() throws(ConfigError) -> String? {
@@ -113,7 +113,7 @@ private struct OpenFile: ~Copyable {
     private static let piece = 1 << 16
 
     let path: String
-    /// Its size when it was opened; 0 for a pipe.
+    /// The file's size when it was opened; 0 for a pipe.
     let size: Int
     private let descriptor: Int32
 

@@ -1,13 +1,13 @@
 package import Yams
 
-/// YAML as it is read from any file.
+/// Parses YAML with limits that make any input safe.
 package enum YAMLText {
-    /// The most values of a file: more than its greatest size has room for, so that only aliases of aliases come to it.
+    /// The most values of a file: more than fit into the largest file, so that only nested aliases reach it.
     private static let mostValues = TextFile.greatestConfiguration
 
-    /// Returns the root of a text; nil for an empty one.
+    /// Returns the root of a text; nil for an empty text.
     ///
-    /// - Throws: an error of the parser, or ``ConfigError`` when aliases that stand for lists of aliases make too many values.
+    /// - Throws: An error of the parser, or ``ConfigError`` when nested aliases expand to too many values.
     package static func root(of text: String) throws -> Node? {
         guard let root = try Yams.compose(yaml: text) else { return nil }
         var count = 0

@@ -1,6 +1,6 @@
 import Yams
 
-/// A value of a YAML file with its line, for files whose errors name the place.
+/// A value of a YAML file with its line, so that errors can name the place.
 package struct YAMLValue: Sendable {
     package indirect enum Content: Sendable {
         case empty
@@ -19,12 +19,12 @@ package struct YAMLValue: Sendable {
     package let content: Content
     /// The line, from 1.
     package let line: Int
-    /// The name of the file in errors, such as `hosts file 'vehicle.yaml'`.
+    /// The file's name in errors, such as `hosts file 'vehicle.yaml'`.
     private let source: String
 
     /// Reads a file.
     ///
-    /// - Parameter kind: the name of its kind in errors, such as `hosts file`.
+    /// - Parameter kind: The file's kind in errors, such as `hosts file`.
     package init(contentsOf path: String, kind: String) throws(ConfigError) {
         let text: String
         do throws(ConfigError) {
@@ -35,7 +35,7 @@ package struct YAMLValue: Sendable {
         try self.init(yaml: text, source: "\(kind) '\(path)'")
     }
 
-    /// Reads a text; `source` names it in errors.
+    /// Parses a text; `source` names it in errors.
     package init(yaml text: String, source: String) throws(ConfigError) {
         let node: Node?
         do {
@@ -65,14 +65,14 @@ package struct YAMLValue: Sendable {
         }
     }
 
-    /// An error at this value.
+    /// Returns an error at this value.
     package func wrong(_ text: String, line: Int? = nil) -> ConfigError {
         ConfigError("\(source), line \(line ?? self.line): \(text)")
     }
 
-    /// The keys and values of a mapping.
+    /// Returns the keys and values of a mapping.
     ///
-    /// - Parameter known: the keys that it takes; nil for any.
+    /// - Parameter known: The keys that are allowed; nil for any.
     package func pairs(_ what: String, _ known: [String]?) throws(ConfigError) -> [Pair] {
         guard case .mapping(let pairs) = content else { throw wrong("\(what) takes keys and values") }
         var seen = Set<String>()
@@ -93,7 +93,7 @@ package struct YAMLValue: Sendable {
         return list
     }
 
-    /// A list of texts, or one text that stands for a list of one.
+    /// Returns a list of texts; a single text counts as a list of one.
     package func texts(_ what: String) throws(ConfigError) -> [(text: String, line: Int)] {
         if case .text(let text) = content { return [(text, line)] }
         var texts: [(text: String, line: Int)] = []

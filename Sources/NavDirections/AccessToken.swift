@@ -1,13 +1,13 @@
 import Foundation
 
-/// An access token of a provider. Its value is shown to nobody but the provider.
+/// An access token of a provider, whose value is shown to nobody else.
 public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     let value: String
 
     /// The longest token, bytes.
     static let longest = 4_096
 
-    /// A token; spaces and line ends around it do not count.
+    /// A token; surrounding white space is ignored.
     public init(_ text: String) throws(DirectionsError) {
         let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !value.isEmpty, value.utf8.count <= Self.longest, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
@@ -17,7 +17,7 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         self.value = value
     }
 
-    /// The token of a file, else of the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
+    /// Reads the token from a file, else from the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
     ///
     /// - Parameter file: a path; empty for none.
     public static func read(file: String, environment: [String: String]) throws(DirectionsError) -> AccessToken? {
@@ -35,8 +35,8 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         return try AccessToken(text)
     }
 
-    /// Not the token.
+    /// A placeholder instead of the token.
     public var description: String { "(a token)" }
-    /// Not the token.
+    /// A placeholder instead of the token.
     public var debugDescription: String { description }
 }

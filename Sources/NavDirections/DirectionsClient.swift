@@ -1,7 +1,7 @@
 import Foundation
 package import NavHTTP
 
-/// The HTTP client of the provider: it follows no redirect, since the token would go along.
+/// The HTTP client of the provider, which follows no redirect, since the token would be sent along.
 struct DirectionsClient: Sendable {
     private let http: HTTPClient
     private let maximumBytes: Int
@@ -39,7 +39,7 @@ struct DirectionsClient: Sendable {
         }
         request.timeout = timeout
         request.readsFailures = true
-        // The path says where somebody drives.
+        // The path reveals where somebody drives.
         request.hidesPath = true
         do throws(HTTPError) {
             let response = try await http.ask(request)
@@ -54,7 +54,7 @@ struct DirectionsClient: Sendable {
 }
 
 extension DirectionsError {
-    /// The same failure of a provider; a code without a counterpart is a connection that failed.
+    /// The failure of a provider for an HTTP error; a code without a counterpart means a failed connection.
     package init(_ error: HTTPError) {
         let advice = error.code == .tooLarge ? "; directions.max_bytes is the limit" : ""
         self.init(Code(rawValue: error.code.rawValue) ?? .unreachable, "the provider: \(error.message)\(advice)")

@@ -3,7 +3,7 @@ import NavHTTP
 /// The configuration of an online provider: its address, its dialect and the limits of a request.
 public struct DirectionsConfiguration: Sendable, Hashable {
     public enum Dialect: String, Sendable, CaseIterable {
-        /// OSRM's HTTP API v1. It answers with OSM nodes, so its routes are looked up on the map.
+        /// OSRM's HTTP API v1, whose answers contain the OSM nodes by which routes are found on the map.
         case osrm
         /// Mapbox Directions v5: OSRM's shape with traffic.
         case mapbox
@@ -11,52 +11,56 @@ public struct DirectionsConfiguration: Sendable, Hashable {
         case valhalla
     }
 
-    /// The provider's address, up to what the dialect adds: `https://host`, a port and a path if need be. Empty for none.
+    /// The provider's address without the dialect's part: `https://host`, with a port and a path if need be; empty for
+    /// none.
     public var url = ""
     /// The provider's protocol.
     public var dialect = Dialect.osrm
-    /// OSRM's or Mapbox's profile, Valhalla's costing; empty for the usual one of the dialect and the vehicle.
+    /// The profile of OSRM or Mapbox, or the costing of Valhalla; empty for the dialect's default for the vehicle.
     public var profile = ""
-    /// The longest wait for an answer in all, seconds, 0.05 ... 60.
+    /// The longest total wait for an answer, seconds, 0.05 ... 60.
     public var deadline = 3.0
     /// The longest time of one attempt, seconds, 0.05 ... 60.
     public var attemptTimeout = 2.0
-    /// The number of retries after a failure that passes, 0 ... 10.
+    /// The number of retries after a transient failure, 0 ... 10.
     public var retries = 2
-    /// The pause before the first repetition, seconds, 0 ... 60; each further one is twice as long, and every pause is drawn
-    /// from its upper half.
+    /// The pause before the first retry, seconds, 0 ... 60.
+    ///
+    /// Each further pause is twice as long, and every pause is drawn at random from its upper half.
     public var firstPause = 0.2
     /// The longest pause, seconds, 0 ... 60.
     public var longestPause = 2.0
-    /// The largest answer, bytes, 1 KiB ... 256 MiB; none is asked for compressed. A route of 500 km with its annotations takes about 2 MB.
+    /// The largest answer, bytes, 1 KiB ... 256 MiB; compression is not requested.
+    ///
+    /// A route of 500 km with its annotations takes about 2 MB.
     public var maximumBytes = 8 << 20
-    /// The number of alternatives that are asked for, 0 ... 3.
+    /// The number of alternatives to request, 0 ... 3.
     public var alternatives = 0
-    /// Language of names, an IETF tag; empty for the provider's.
+    /// The language of names, an IETF tag; empty for the provider's default.
     public var language = ""
-    /// Whether the provider's steps are asked for; guidance is made on board, so they are only weight.
+    /// Whether the provider's steps are requested; guidance is made on board, so they only enlarge the answer.
     public var includesSteps = false
-    /// Whether the time of departure of a request is sent; without it the provider takes now.
+    /// Whether a request's departure time is sent; without it the provider assumes now.
     public var sendsDeparture = false
-    /// `HOST:PORT` of an HTTP proxy; empty for none. Variables of the environment are not looked at.
+    /// `HOST:PORT` of an HTTP proxy, empty for none; environment variables are not read.
     public var proxy = ""
-    /// A file of certificates (PEM) that alone are trusted; empty for those of the machine.
+    /// A file of the only trusted certificates (PEM); empty to trust those of the machine.
     public var authorities = ""
     /// The number of failures in a row that open the circuit breaker, 1 ... 100.
     public var failuresToRest = 3
-    /// The first time that it stays open, seconds, 0.1 ... 3,600; it doubles after each trial that fails.
+    /// The first rest of the circuit breaker, seconds, 0.1 ... 3,600; it doubles after each failed trial.
     public var firstRest = 5.0
-    /// The longest time that it stays open, seconds.
+    /// The longest rest of the circuit breaker, seconds.
     public var longestRest = 300.0
 
     public init() {}
 
     public var isEnabled: Bool { !url.isEmpty }
 
-    /// The provider's address; nil for what is none.
+    /// The provider's address; nil when it is malformed.
     var address: HTTPAddress? { HTTPAddress(url) }
 
-    /// Returns why it makes no sense; nil when it does.
+    /// Returns the reason why the configuration is invalid; nil when it is valid.
     ///
     /// - Parameter hasToken: whether an access token goes with each request.
     func fault(hasToken: Bool) -> String? {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A Directions answer as JSON: OSRM's shape, which Mapbox and Valhalla share; what is not read is not named.
+/// A Directions answer as JSON, in OSRM's shape, which Mapbox and Valhalla share; fields that are not read are left
+/// out.
 struct DirectionsDocument: Decodable {
     struct Route: Decodable {
         var geometry: String
@@ -33,11 +34,11 @@ struct DirectionsDocument: Decodable {
     var waypoints: [Waypoint?]?
 }
 
-/// The part of an answer without a route that says why, in the shapes of OSRM, Mapbox and Valhalla.
+/// The part of an answer that explains why there is no route, in the shapes of OSRM, Mapbox and Valhalla.
 struct FailureDocument: Decodable {
     var code: String?
     var message: String?
-    /// Valhalla's own number and text.
+    /// Valhalla's own error code and text.
     var number: Int?
     var text: String?
 
@@ -48,7 +49,7 @@ struct FailureDocument: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        // Any part may be missing or of another type: it only explains.
+        // Any part may be missing or of another type, since it only explains.
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try? container.decodeIfPresent(String.self, forKey: .code)
         message = try? container.decodeIfPresent(String.self, forKey: .message)

@@ -3,43 +3,43 @@ public import NavMap
 /// A failure of the provider to give a route.
 public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: String, Sendable, CaseIterable {
-        /// The configuration makes no sense: the message says what to change.
+        /// The configuration is invalid; the message says what to change.
         case configuration
-        /// The provider knows no way between the places.
+        /// The provider knows no route between the places.
         case noRoute
         /// The provider knows no road near one of the places.
         case noSegment
-        /// The provider refuses the request as it is.
+        /// The provider rejects the request.
         case invalidInput
-        /// The token is missing, wrong, or not allowed to ask.
+        /// The token is missing, wrong, or not sufficient.
         case unauthorized
-        /// Too many requests; ``DirectionsError/retryAfter`` says when to come back if the provider does.
+        /// Too many requests; ``DirectionsError/retryAfter`` says when to retry, if the provider does.
         case rateLimited
         /// The provider failed (HTTP 5xx).
         case server
-        /// The provider sends somewhere else: not followed, for the token's sake.
+        /// The provider redirects, which is not followed to protect the token.
         case redirected
-        /// The answer is not what the dialect says.
+        /// The answer does not conform to the dialect.
         case malformed
-        /// The answer is larger than the configured bound.
+        /// The answer is larger than the configured limit.
         case tooLarge
         case timedOut
-        /// No connection, or one that broke.
+        /// No connection, or a broken one.
         case unreachable
-        /// The caller does not want the answer any more.
+        /// The caller has cancelled the request.
         case cancelled
-        /// The provider failed too often and is left alone until ``DirectionsError/retryAfter`` has passed.
+        /// The provider failed too often and is not asked until ``DirectionsError/retryAfter`` has passed.
         case resting
-        /// The answer is a route, but not one of the map on board.
+        /// The answer is a route that is not on the map on board.
         case unmapped
     }
 
     public var code: Code
-    /// A description of what happened and what to do; it never holds the token.
+    /// A description of what happened and what to do; never holds the token.
     public var message: String
-    /// Seconds after which asking again makes sense; nil when nothing is known of it.
+    /// The seconds after which a retry makes sense; nil when unknown.
     public var retryAfter: Double?
-    /// Tiles that following the route needs, by ascending id; with ``Code/unmapped`` only.
+    /// The tiles needed to follow the route, by ascending id; with ``Code/unmapped`` only.
     public var missingTiles: [RoadTileID]
 
     public init(_ code: Code, _ message: String, retryAfter: Double? = nil, missingTiles: [RoadTileID] = []) {
@@ -59,7 +59,7 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         }
     }
 
-    /// Whether it is worth asking again at once, while the caller waits.
+    /// Whether an immediate retry makes sense, while the caller waits.
     package var isTransient: Bool {
         switch code {
         case .rateLimited, .server, .unreachable, .timedOut: true
@@ -67,7 +67,7 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
         }
     }
 
-    /// Whether it speaks against the provider, not against the request.
+    /// Whether the error is the provider's fault rather than the request's.
     var blamesProvider: Bool {
         switch code {
         case .unauthorized, .rateLimited, .server, .redirected, .malformed, .tooLarge, .timedOut, .unreachable: true

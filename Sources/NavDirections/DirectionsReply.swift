@@ -2,18 +2,18 @@ package import Foundation
 
 package struct DirectionsReply: Sendable {
     var status: Int
-    /// Seconds that the provider asks to be left alone; nil when it does not say.
+    /// The seconds for which the provider asks to be left alone; nil when it does not ask.
     var retryAfter: Double?
     var body: Data
 
     package init(status: Int, body: Data, retryAfter: Double? = nil) {
         self.status = status
         self.body = body
-        // A provider is believed up to a day.
+        // The provider's wait is honoured up to a day.
         self.retryAfter = retryAfter.map { min($0, 86_400) }
     }
 
-    /// The reason why there is no route in it; nil when there should be one.
+    /// The reason why the reply has no route; nil when it should have one.
     package var failure: DirectionsError? {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text
@@ -52,7 +52,7 @@ package struct DirectionsReply: Sendable {
 
     // MARK: Codes
 
-    /// Returns the failure that a code of OSRM's interface stands for; nil for `Ok` and for unknown codes.
+    /// Returns the failure for an OSRM code; nil for `Ok` and for unknown codes.
     private static func failure(_ code: String, _ message: String?) -> DirectionsError? {
         switch code {
         case "NoRoute", "NoTrips", "NoMatch":
@@ -68,7 +68,8 @@ package struct DirectionsReply: Sendable {
         }
     }
 
-    /// Returns the failure that a number of Valhalla stands for (its `exception.h`): 171 no road near, 44x no path, 1xx the request.
+    /// Returns the failure for a Valhalla error code (its `exception.h`): 171 no road near, 44x no path, 1xx the
+    /// request.
     private func failure(number: Int?, _ text: String?) -> DirectionsError? {
         guard let number else { return nil }
         switch number {
@@ -81,7 +82,7 @@ package struct DirectionsReply: Sendable {
         }
     }
 
-    /// Quotes a provider: as much as fits a line of a log, without control characters.
+    /// Quotes a provider's text, cut to fit a log line and without control characters.
     private static func quoted(_ text: String?) -> String {
         guard let text, !text.isEmpty else { return "" }
         let scalars = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : $0 }

@@ -3,13 +3,13 @@ import NavGeo
 import NavMap
 package import NavRouting
 
-/// A request for a route as an HTTP request.
+/// A request for a route in the form of an HTTP request.
 package struct DirectionsRequest: Sendable, Equatable {
-    /// GET without a body, POST with one.
+    /// The URL: for a GET without a body, for a POST with one.
     package var url: String
-    /// JSON; nil for none.
+    /// The JSON body; nil for none.
     package var body: String?
-    /// Sent as `Authorization: Bearer`; nil for none.
+    /// The token for `Authorization: Bearer`; nil for none.
     package var bearer: String?
 
     package init(
@@ -39,14 +39,14 @@ package struct DirectionsRequest: Sendable, Equatable {
     }
 }
 
-/// A query string; what OSRM separates by `;` and `,` stays as it is.
+/// Returns a query string; OSRM's separators `;` and `,` are not escaped.
 private func query(_ items: [(String, String)]) -> String {
     let allowed = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~;,:/")
     return items.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")" }
         .joined(separator: "&")
 }
 
-/// The parts of a request in each dialect.
+/// A builder of requests in each dialect.
 private struct QuestionBuilder {
     let request: RouteRequest
     let vehicle: VehicleProfile
@@ -71,7 +71,7 @@ private struct QuestionBuilder {
 
     private func degrees(_ value: Double) -> String { String(format: "%.6f", value) }
 
-    /// Whole degrees clockwise from north.
+    /// Returns the bearing in whole degrees clockwise from north.
     private func bearing(_ waypoint: Waypoint) -> Int? {
         waypoint.bearing.map { Int(Angle.degrees(Angle.normalised($0)).rounded()) % 360 }
     }
@@ -104,7 +104,7 @@ private struct QuestionBuilder {
         if !configuration.language.isEmpty { items.append(("language", configuration.language)) }
         if request.options.waypointTurns == .never { items.append(("continue_straight", "true")) }
         if request.options.initialManeuverAvoidance > 0 {
-            // The interface takes 1 ... 1,000 m.
+            // The API accepts 1 ... 1,000 m.
             let radius = min(max(request.options.initialManeuverAvoidance, 1), 1_000)
             items.append(("avoid_maneuver_radius", String(Int(radius.rounded()))))
         }
@@ -119,7 +119,7 @@ private struct QuestionBuilder {
 
     private var common: [(String, String)] {
         var items = [("overview", "full"), ("geometries", "polyline6")]
-        // Silent points go with steps only in both interfaces' documents.
+        // Both APIs document silent waypoints only together with steps.
         let isSilent = waypoints.dropFirst().dropLast().contains { !$0.isStop }
         items.append(
             ("steps", configuration.includesSteps || isSilent && configuration.dialect == .mapbox ? "true" : "false"))
@@ -143,14 +143,14 @@ private struct QuestionBuilder {
         return items
     }
 
-    /// The road classes to avoid that the dialect can exclude; the rest is up to the provider.
+    /// The road classes to avoid that the dialect can exclude; the others are up to the provider.
     private var excluded: [String] {
         var names: [(Avoidance, String)] = [(.tolls, "toll"), (.motorways, "motorway"), (.ferries, "ferry")]
         if configuration.dialect == .mapbox { names.append((.unpaved, "unpaved")) }
         return names.filter { vehicle.avoid.contains($0.0) }.map(\.1)
     }
 
-    /// `YYYY-MM-DDThh:mm` on the clocks of the place.
+    /// `YYYY-MM-DDThh:mm` in local time at the place.
     private var departure: String? {
         guard configuration.sendsDeparture, let minutes = request.options.departure?.minutes,
             (0...Self.latestMinute).contains(minutes)
@@ -176,7 +176,7 @@ private struct QuestionBuilder {
             "banner_instructions": false, "voice_instructions": false, "units": "kilometers",
             "directions_type": configuration.includesSteps ? "maneuvers" : "none",
             "locations": waypoints.indices.map(location),
-            // Without being named the annotations are not made.
+            // Annotations are returned only when they are named.
             "filters": [
                 "action": "include",
                 "attributes": ["shape_attributes.length", "shape_attributes.time", "shape_attributes.speed"],
@@ -201,7 +201,7 @@ private struct QuestionBuilder {
             "lat": rounded(waypoint.coordinate.latitude), "lon": rounded(waypoint.coordinate.longitude),
             "search_cutoff": Int(request.snapRadius(of: index).rounded()),
         ]
-        // A stop makes a leg; "through" and "break_through" do not turn round.
+        // A stop ends a leg; "through" and "break_through" allow no U-turn.
         let isStop = index == 0 || index == waypoints.count - 1 || waypoint.isStop
         switch request.options.waypointTurns {
         case .atStops: result["type"] = isStop ? "break" : "through"
@@ -217,7 +217,7 @@ private struct QuestionBuilder {
         return result
     }
 
-    /// A size of the vehicle; nil for that of any car, which the provider knows by itself.
+    /// Returns a size of the vehicle; nil when it is that of the default car, which the provider assumes by itself.
     private func size(_ size: KeyPath<VehicleProfile, Float?>) -> Float? {
         let isUsual = vehicle.kind == .car && vehicle[keyPath: size] == VehicleProfile()[keyPath: size]
         return isUsual ? nil : vehicle[keyPath: size]
@@ -237,7 +237,7 @@ private struct QuestionBuilder {
         }
         if vehicle.carriesDangerousGoods { options["hazmat"] = true }
         let top = Double(vehicle.maximumSpeed) * 3.6
-        // The interface takes 10 ... 252 km/h.
+        // The API accepts 10 ... 252 km/h.
         if vehicle.kind == .truck, top.isFinite { options["top_speed"] = Int(min(max(top, 10), 252).rounded()) }
         return options
     }

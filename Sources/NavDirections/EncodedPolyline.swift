@@ -1,8 +1,8 @@
 package import NavGeo
 
-/// Lines as text: Google's encoded polyline algorithm with six decimals.
+/// Google's encoded polyline algorithm with six decimals.
 package enum EncodedPolyline {
-    /// The points of a line; nil when the text is none, leads off the Earth, or has more points than allowed.
+    /// Decodes the points of a line; nil when the text is malformed, leaves the Earth, or has too many points.
     package static func decode(_ text: String, maximumPoints: Int) -> [Coordinate]? {
         var points: [Coordinate] = []
         var bytes = text.utf8.makeIterator()
@@ -28,7 +28,8 @@ package enum EncodedPolyline {
         case malformed
     }
 
-    /// The next number: groups of five bits, the least first, each but the last with a sixth bit; the sign is the lowest.
+    /// Decodes the next number: groups of five bits, least significant first, with a sixth bit on each but the last;
+    /// the lowest bit is the sign.
     private static func number(_ bytes: inout String.UTF8View.Iterator) -> Number {
         var value: UInt64 = 0
         for group in 0..<maximumGroups {
@@ -44,6 +45,6 @@ package enum EncodedPolyline {
         return .malformed
     }
 
-    /// 360 degrees in millionths take 30 bits.
+    /// The most groups: 360 degrees in millionths take 30 bits.
     private static let maximumGroups = 7
 }

@@ -2,9 +2,9 @@ import Dispatch
 public import NavRouting
 import Synchronization
 
-/// A question that is under way, for a thread that waits for it.
+/// A running request, for a thread that waits for it.
 ///
-/// The answer is made on the threads of the runtime: wait on a thread of one's own, never inside a task.
+/// The answer is made on the threads of the runtime, so wait on a thread of your own, never inside a task.
 public final class OnlineCall: Sendable {
     private let answer = Mutex<Result<OnlineRoutes, DirectionsError>?>(nil)
     private let finished = DispatchSemaphore(value: 0)
@@ -25,10 +25,10 @@ public final class OnlineCall: Sendable {
         }
     }
 
-    /// Takes the question back; ``wait()`` then returns soon.
+    /// Cancels the request; ``wait()`` then returns soon.
     public func cancel() { task.withLock { $0 }?.cancel() }
 
-    /// The answer; blocks until it is there.
+    /// Returns the answer; blocks until it has arrived.
     public func wait() -> Result<OnlineRoutes, DirectionsError> {
         finished.wait()
         finished.signal()
@@ -37,7 +37,7 @@ public final class OnlineCall: Sendable {
 }
 
 extension OnlineRouteProvider {
-    /// Begins to ask; what ``routes(_:on:deadline:)`` does, for a thread.
+    /// Starts a request as ``routes(_:on:deadline:)`` does, for a thread that waits for it.
     public func call(_ request: RouteRequest, on router: Router, deadline: Double? = nil) -> OnlineCall {
         OnlineCall(self, request, on: router, deadline: deadline)
     }

@@ -4,22 +4,22 @@ import NavRemote
 public import NavRouting
 import Synchronization
 
-/// Routes from a provider on the network, put on the map on board.
+/// The routes of an online provider, put on the map on board.
 public struct OnlineRoutes: Sendable, Equatable {
-    /// The provider's best route first, then its alternatives as far as they are on the map; at least one.
+    /// The provider's best route, then those alternatives that are on the map; at least one.
     public var routes: [MappedRoute]
-    /// Attempts that it took, at least 1.
+    /// The number of attempts, at least 1.
     public var attempts: Int
-    /// The answer as it came.
+    /// The body of the answer, as received.
     public var body: [UInt8]
 
-    /// Reads an answer that was kept: the same request on an equal router gives the same routes.
+    /// Decodes a recorded answer; the same request on an equal router gives the same routes.
     public init(body: [UInt8], of request: RouteRequest, on router: Router) throws(DirectionsError) {
         let answer = try ProviderAnswer(DirectionsReply(status: 200, body: Data(body)), to: request)
         try self.init(answer, request, router, attempts: 1)
     }
 
-    /// The routes that are on the map; the best one must be.
+    /// The routes that are on the map, which must include the best one.
     fileprivate init(
         _ answer: ProviderAnswer, _ request: RouteRequest, _ router: Router, attempts: Int
     ) throws(DirectionsError) {
@@ -40,7 +40,7 @@ public struct OnlineRoutes: Sendable, Equatable {
     }
 }
 
-/// An answer that could be read.
+/// A successfully decoded answer.
 private struct ProviderAnswer {
     let routes: [ProvidedRoute]
     let body: [UInt8]
@@ -51,11 +51,11 @@ private struct ProviderAnswer {
     }
 }
 
-/// Asks a provider for routes: off unless configured, and never the only source of them.
+/// A source of routes from an online provider, which is off unless configured and never the only source.
 ///
-/// A question ends within the deadline with routes of the map on board or with a typed failure, upon which the caller
-/// routes on board. A provider that fails again and again is left alone for a while, so that nobody waits for it; then one
-/// question is let through, and the first that is answered brings it back.
+/// A request ends within the deadline with routes on the map on board or with a typed failure, upon which the caller
+/// routes on board. A provider that fails repeatedly is left alone for a while, so that nobody waits for it. Then a
+/// single request is let through, and the first answer brings the provider back.
 public struct OnlineRouteProvider: Sendable {
     /// The state that copies share.
     private final class Core: Sendable {
@@ -85,10 +85,10 @@ public struct OnlineRouteProvider: Sendable {
             self.random = Mutex(random)
         }
 
-        /// Since the provider was made.
+        /// The time since the provider was made.
         var now: Duration { ContinuousClock.now - start }
 
-        /// Begins a question; why not, when the provider is left alone.
+        /// Begins a request; returns the error while the provider is left alone.
         func admit() -> DirectionsError? {
             let now = now
             return breaker.withLock { breaker in
@@ -112,11 +112,11 @@ public struct OnlineRouteProvider: Sendable {
 
     private let core: Core
 
-    /// A provider.
+    /// A provider with a configuration.
     ///
     /// - Parameters:
-    ///   - token: goes with each request; nil for a provider that asks for none.
-    ///   - random: draws the pauses between attempts.
+    ///   - token: sent with each request; nil for a provider that needs none.
+    ///   - random: the generator of the random pauses between attempts.
     public init(
         _ configuration: DirectionsConfiguration, token: AccessToken? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -128,15 +128,15 @@ public struct OnlineRouteProvider: Sendable {
         core = Core(configuration, token, try DirectionsClient(configuration, for: address), random)
     }
 
-    /// Seconds until the provider is asked again after failures; nil when it is asked now.
+    /// The seconds until the provider is asked again after failures; nil when it may be asked now.
     public var rest: Double? { core.breaker.withLock { $0.rest(at: core.now) }.map(\.inSeconds) }
 
-    /// The provider's routes for a request, on a router's map.
+    /// Returns the provider's routes for a request, on a router's map.
     ///
     /// - Parameters:
-    ///   - router: its map, vehicle and traffic are those that the routes must be legal on.
-    ///   - deadline: seconds that the caller can wait; no longer than the configured deadline in any case. Putting the
-    ///     route on the map comes on top: milliseconds with nodes, up to a second for 500 km without.
+    ///   - router: the router whose map, vehicle and traffic the routes must be legal on.
+    ///   - deadline: the seconds that the caller can wait, limited by the configured deadline. Putting the route on the
+    ///     map takes extra time: milliseconds with nodes, up to a second for 500 km without.
     public func routes(
         _ request: RouteRequest, on router: Router, deadline: Double? = nil
     ) async throws(DirectionsError) -> OnlineRoutes {
@@ -156,10 +156,10 @@ public struct OnlineRouteProvider: Sendable {
         return try OnlineRoutes(answer, request, router, attempts: attempts)
     }
 
-    /// Ends the provider's connections; requests under way fail.
+    /// Closes the provider's connections; running requests fail.
     public func shutdown() async { await core.client.shutdown() }
 
-    /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
+    /// Sends attempts until an answer comes, a retry makes no sense, or the time is up.
     private func ask(
         _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int
     ) async throws(DirectionsError) -> ProviderAnswer {
@@ -190,7 +190,7 @@ public struct OnlineRouteProvider: Sendable {
         let now = core.now
         core.breaker.withLock { breaker in
             if error.blamesProvider {
-                // A token that is refused is refused until somebody changes it.
+                // A refused token stays refused until somebody changes it.
                 let wait = error.code == .unauthorized ? core.configuration.longestRest : error.retryAfter
                 breaker.noteFailure(error.message, at: now, atLeast: wait.map { .seconds($0) })
             } else if error.code == .cancelled {

@@ -2,7 +2,7 @@ import Foundation
 import NavGeo
 package import NavRouting
 
-/// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
+/// A decoder of routes, which turns any answer into plausible routes or an error.
 package struct ResponseDecoder {
     let request: RouteRequest
 
@@ -12,7 +12,7 @@ package struct ResponseDecoder {
     static let maximumPoints = 1_000_000
     static let maximumRoutes = 8
 
-    /// The provider's routes, its best first.
+    /// Decodes the provider's routes, its best first.
     package func routes(_ reply: DirectionsReply) throws(DirectionsError) -> [ProvidedRoute] {
         if let failure = reply.failure { throw failure }
         let document: DirectionsDocument
@@ -35,7 +35,7 @@ package struct ResponseDecoder {
         DirectionsError(.malformed, "the provider's answer is not of this dialect: \(what)")
     }
 
-    /// Returns the place where decoding failed, without the value that was found there.
+    /// Returns the place where decoding failed, without the value found there.
     private static func place(of error: any Error) -> String {
         func path(_ context: DecodingError.Context) -> String {
             let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
@@ -78,7 +78,7 @@ package struct ResponseDecoder {
         var result = ProvidedRoute.Leg(line: line, duration: leg.duration, length: leg.distance)
         guard let annotation = leg.annotation else { return result }
         let segments = line.count - 1
-        // Lists of another length belong to another line: they tell nothing.
+        // A list of another length belongs to another line and is ignored.
         if let nodes = annotation.nodes, nodes.count == line.count { result.nodeIDs = nodes }
         if let durations = annotation.duration, durations.count == segments {
             let known = durations.compactMap { $0 }
@@ -92,7 +92,7 @@ package struct ResponseDecoder {
 
     // MARK: Legs
 
-    /// The line of each leg: legs are counted by their annotations, else divided at the stops.
+    /// Returns the line of each leg, divided by the lengths of the annotations, or else at the stops.
     private func lines(
         _ points: [Coordinate], _ legs: [DirectionsDocument.Leg], _ waypoints: [DirectionsDocument.Waypoint?]
     ) -> [[Coordinate]] {
@@ -110,7 +110,7 @@ package struct ResponseDecoder {
         return divided(points, at: stops(waypoints).dropLast())
     }
 
-    /// The places of the stops after the start: where the provider put them, else where they were asked for.
+    /// Returns the positions of the stops after the start: where the provider put them, else where they were requested.
     private func stops(_ waypoints: [DirectionsDocument.Waypoint?]) -> [Coordinate] {
         let last = request.waypoints.count - 1
         let stops = request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
@@ -125,7 +125,7 @@ package struct ResponseDecoder {
         }
     }
 
-    /// A line cut where it passes some places, one after another.
+    /// Returns a line cut where it passes some positions, one after another.
     private func divided(_ points: [Coordinate], at places: ArraySlice<Coordinate>) -> [[Coordinate]] {
         let line = Polyline(points)
         var cuts = [0.0]

@@ -1,13 +1,12 @@
 public import NavMessages
 
-/// Reads a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
+/// A parser of a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
 ///
 /// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
 /// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
 /// `h_acc_m` (68 % radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored.
-/// An empty field is unknown, and so is `nan` in any case, as tables of numbers write it; a row with a malformed one is
-/// rejected whole. Times are read as decimals, exact to the
-/// nanosecond.
+/// An empty field is unknown, as is `nan` in any case; a row with a malformed field is rejected as a whole. Times are read as
+/// decimals, exact to the nanosecond.
 public struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
     public static let lineLimit = 64 << 10
@@ -18,9 +17,9 @@ public struct CSVTraceParser: Sendable {
     }
 
     public private(set) var rejections = RejectionCounts()
-    /// Number of the first line that was rejected, from 1.
+    /// The number of the first rejected line, from 1.
     public private(set) var firstBadLine: Int?
-    /// The reason why the header cannot be used, once it has been read and cannot.
+    /// The reason why the header is unusable, once it has been read; nil for a usable header.
     public private(set) var headerProblem: String?
 
     private var framer = LineFramer(limit: Self.lineLimit)
@@ -31,7 +30,7 @@ public struct CSVTraceParser: Sendable {
     /// Whether the header was read and is usable.
     public var hasHeader: Bool { !columns.isEmpty }
 
-    /// Takes the next chunk of the file and returns the fixes of its complete rows; none after a header that is wrong.
+    /// Takes the next chunk of the file and returns the fixes of its complete rows; none after an unusable header.
     public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         var fixes: [GnssFix] = []
         var position = 0
@@ -139,7 +138,7 @@ public struct CSVTraceParser: Sendable {
         }
     }
 
-    /// The fields of a line, trimmed, quotes taken off; `nil` for an unfinished quote or too many.
+    /// Returns the fields of a line, trimmed and unquoted; `nil` for an unclosed quote or too many fields.
     private static func fields(_ line: Bytes) -> [Bytes]? {
         var fields: [Bytes] = []
         var rest = line

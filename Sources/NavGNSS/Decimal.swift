@@ -1,12 +1,12 @@
-// Numbers in ASCII, read without locale, without rounding where a time is meant, and without a trap.
+// Parsers of numbers in ASCII: independent of the locale, exact for times, and without traps.
 
 typealias Bytes = ArraySlice<UInt8>
 
 package enum Decimal {
-    /// A decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, also for
+    /// Parses a decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, and for
     /// a number that no finite double holds.
     package static func double(_ text: ArraySlice<UInt8>) -> Double? {
-        // `Double` reads hexadecimal numbers, infinities and NaN as well.
+        // `Double` also accepts hexadecimal numbers, infinities and NaN.
         let isDecimal = text.allSatisfy { byte in
             byte.decimalDigit != nil || byte == .point || byte == .plus || byte == .minus
                 || byte | 0x20 == UInt8(ascii: "e")
@@ -15,9 +15,9 @@ package enum Decimal {
         return value
     }
 
-    /// A decimal number of seconds as nanoseconds, exact; digits past the ninth decimal are cut off.
+    /// Parses a decimal number of seconds as nanoseconds, exactly; digits past the ninth decimal are truncated.
     ///
-    /// `nil` for anything but `[+-]digits[.digits]`, and where Int64 overflows (about 292 years).
+    /// `nil` for anything but `[+-]digits[.digits]`, and when Int64 overflows (about 292 years).
     package static func nanoseconds(_ text: ArraySlice<UInt8>) -> Int64? {
         var at = text.startIndex
         let end = text.endIndex
@@ -55,7 +55,7 @@ package enum Decimal {
         return negative ? -value : value
     }
 
-    /// A natural number of one to nine digits.
+    /// Parses a natural number of one to nine digits.
     package static func natural(_ text: ArraySlice<UInt8>) -> Int? {
         guard (1...9).contains(text.count) else { return nil }
         var value = 0
@@ -105,7 +105,7 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// An angle in degrees as radians in [0, 2 pi); `nil` outside -360 to 360 degrees.
+/// Returns an angle in degrees as radians in [0, 2 pi); `nil` outside -360 to 360 degrees.
 func bearingRadians(degrees: Double) -> Double? {
     guard (-360...360).contains(degrees) else { return nil }
     let turned = degrees < 0 ? degrees + 360 : degrees

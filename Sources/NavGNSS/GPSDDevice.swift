@@ -2,7 +2,7 @@ internal import NavMessages
 
 /// The reports of one device since its last TPV.
 struct GPSDDevice: Sendable {
-    /// The time that a SKY report serves the TPVs behind it, in ns: gpsd sends one per second, at slow receivers every five.
+    /// The time for which a SKY report applies to later TPVs, in ns: gpsd sends one per second, with slow receivers every five.
     private static let skyLifetime: Int64 = 10 * UTC.nanosecondsPerSecond
 
     let name: String?
@@ -29,7 +29,7 @@ struct GPSDDevice: Sendable {
         sky.pdop = Self.dilution(report, "pdop")
         sky.used = report.natural("uSat").flatMap(UInt32.init(exactly:))
         sky.visible = report.natural("nSat").flatMap(UInt32.init(exactly:))
-        // Before release 3.22 the satellites had to be counted.
+        // Before release 3.22 the satellites must be counted.
         if case .array(let satellites) = report["satellites"] {
             if sky.visible == nil { sky.visible = UInt32(exactly: satellites.count) }
             if sky.used == nil {
@@ -103,7 +103,7 @@ struct GPSDDevice: Sendable {
                 rejections.count(.outOfRange)
             }
         }
-        // "alt" is deprecated since 3.20 and was mean sea level before.
+        // "alt" is deprecated since 3.20; before, it was above mean sea level.
         if let ellipsoid = report.number("altHAE") {
             fix.altitude = ellipsoid
             fix.altitudeDatum = .ellipsoid
@@ -123,9 +123,10 @@ struct GPSDDevice: Sendable {
         fix.velocityUpMps = report.number("velD").map { -$0 } ?? report.number("climb")
     }
 
-    /// Takes the error estimates as standard deviations, and as 68 % in the plane. Since 3.20 gpsd says "certainty
-    /// unknown" of them: what the daemon computes from the dilutions is a 95 % value, what a receiver tells is passed
-    /// through as it is, mostly 68 %. At worst the accuracy is understated 1.6 to 2 times.
+    /// Adds the error estimates, taken as standard deviations, and as 68 % in the plane.
+    ///
+    /// Since 3.20 gpsd declares their certainty unknown: values computed by the daemon from the dilutions are 95 % values, and
+    /// values from a receiver are passed through, usually 68 %. At worst the accuracy is understated 1.6 to 2 times.
     private func addErrors(_ report: JSONValue, to fix: inout GnssFix) {
         fix.horizontalAccuracyM = Self.deviation(report, "eph")
         fix.verticalAccuracyM = Self.deviation(report, "epv")
@@ -138,8 +139,8 @@ struct GPSDDevice: Sendable {
         }
     }
 
-    /// Mode: 0 not seen, 1 none, 2 two dimensions, 3 three. Status: 2 differential, 3 RTK fixed, 4 RTK float, 5 dead
-    /// reckoning, 6 GNSS and dead reckoning, 7 surveyed, 8 simulated.
+    /// Returns the fix type of a mode: 0 not seen, 1 none, 2 two dimensions, 3 three; and a status: 2 differential, 3 RTK
+    /// fixed, 4 RTK float, 5 dead reckoning, 6 GNSS and dead reckoning, 7 surveyed, 8 simulated.
     private static func fixType(mode: Int, status: Int?) -> FixType? {
         guard mode >= 2 else { return mode == 1 ? .noFix : nil }
         switch status {

@@ -1,19 +1,19 @@
 public import NavMessages
 
-/// Reads gpsd's JSON protocol (`gpsd_json`, protocol 3, checked against release 3.22): bytes in, one fix per TPV out.
+/// A parser of gpsd's JSON protocol (`gpsd_json`, protocol 3, checked against release 3.22): bytes in, one fix per TPV out.
 ///
-/// SKY gives satellites and dilutions to the TPVs that follow from the same device, GST the covariance and ATT the
-/// heading of the body to the next one. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are
-/// bounded to 64 KiB; what is not used is counted. How the bytes are cut into chunks makes no difference.
+/// SKY adds satellites and dilutions to later TPVs of the same device; GST adds the covariance and ATT the heading of the
+/// body to the next TPV. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are limited to 64 KiB; unused
+/// input is counted. The result does not depend on how the bytes are split into chunks.
 public struct GPSDParser: Sendable {
-    /// The bytes that a client sends after it has connected, to be sent JSON reports.
+    /// The bytes that a client sends after connecting to request JSON reports.
     public static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
 
     /// Largest line in bytes; gpsd's own limit is 10,240.
     public static let lineLimit = 64 << 10
 
     public private(set) var rejections = RejectionCounts()
-    /// Reports of a known class so far, used or not.
+    /// The number of reports of a known class so far, used or not.
     public private(set) var reports = 0
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?
@@ -65,7 +65,7 @@ public struct GPSDParser: Sendable {
         if firstBadLine == nil { firstBadLine = framer.lineNumber }
     }
 
-    /// Index of the device's state; the oldest of more than 16 is given up.
+    /// Returns the index of a device's state; beyond 16 devices the oldest is dropped.
     private mutating func device(_ name: String?) -> Int {
         if let index = states.firstIndex(where: { $0.name == name }) { return index }
         if states.count == 16 { states.removeFirst() }

@@ -1,20 +1,20 @@
 public import NavMessages
 
-/// Reads the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; way points and routes are
-/// no trace and are left out.
+/// A reader of the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; waypoints and routes are
+/// not a trace and are ignored.
 ///
-/// Of a point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown), `geoidheight`,
-/// `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true north),
-/// of GPX 1.0 or of an extension of any name space. Any encoding that contains ASCII is read, and UTF-16; document
-/// types are skipped.
+/// It reads of each point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown),
+/// `geoidheight`, `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true
+/// north), of GPX 1.0 or of an extension of any namespace. Any encoding that contains ASCII is read, and UTF-16;
+/// document types are skipped.
 public struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     public let fixes: [GnssFix]
     public let rejections: RejectionCounts
-    /// Whether the document has a `gpx` element at all.
+    /// Whether the document has a `gpx` element.
     public let isGPX: Bool
 
-    /// Reads a whole document; of one that ends early, the points that are complete.
+    /// Reads a whole document; if it is truncated, only the complete points.
     public init(_ document: [UInt8]) {
         let text = Self.utf8(document)
         var reading = GPXReading()
@@ -26,7 +26,7 @@ public struct GPXReader: Sendable {
         isGPX = reading.isGPX
     }
 
-    /// UTF-16 with its mark, or without but beginning with `<`, as bytes of ASCII, since only ASCII has a meaning here.
+    /// Returns UTF-16, with a byte-order mark or beginning with `<`, as ASCII bytes, since only ASCII has a meaning here.
     static func utf8(_ bytes: [UInt8]) -> [UInt8] {
         let isLittle = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0x3c, 0x00])
         guard isLittle || bytes.starts(with: [0xfe, 0xff]) || bytes.starts(with: [0x00, 0x3c]) else { return bytes }
@@ -39,7 +39,7 @@ public struct GPXReader: Sendable {
 }
 
 private struct GPXReading {
-    /// Longest text of an element that is looked at, in bytes.
+    /// The longest text of an element that is read, in bytes.
     static let textLimit = 128
 
     var fixes: [GnssFix] = []
@@ -47,7 +47,7 @@ private struct GPXReading {
     var isGPX = false
     var isOpen = false
     private var point: GnssFix?
-    /// Elements open inside the point.
+    /// The number of open elements inside the point.
     private var depth = 0
     private var name: Bytes = []
     private var text: [UInt8] = []

@@ -1,6 +1,6 @@
 import NavMessages
 
-/// A JSON value as far as reports of a few dozen fields need it: numbers are doubles, depth is bounded.
+/// A JSON value, sufficient for reports of a few dozen fields: numbers are doubles, depth is limited.
 enum JSONValue {
     case null
     case bool(Bool)
@@ -9,7 +9,7 @@ enum JSONValue {
     case array([JSONValue])
     case object([(key: String, value: JSONValue)])
 
-    /// Deepest nesting that is read.
+    /// The deepest accepted nesting.
     static let depthLimit = 16
 
     /// Reads a whole text (RFC 8259); `nil` if it is not exactly one value.
@@ -55,7 +55,7 @@ enum JSONValue {
         return members.first { $0.key == key }?.value
     }
 
-    /// The number of a member, of a magnitude below 1e12; anything else is absent.
+    /// Returns the number of a member with a magnitude below 1e12; nil for anything else.
     func number(_ key: String) -> Double? {
         guard case .number(let value) = self[key], abs(value) < 1e12 else { return nil }
         return value

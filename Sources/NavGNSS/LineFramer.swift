@@ -1,17 +1,17 @@
-/// Cuts chunks of bytes into lines of at most `limit` bytes, without their line end; longer lines are skipped whole.
+/// A framer that splits chunks of bytes into lines of at most `limit` bytes, without line ends; longer lines are skipped whole.
 struct LineFramer: Sendable {
     /// Largest line in bytes.
     let limit: Int
-    /// Number of the line handed out last, from 1.
+    /// The number of the line returned last, from 1.
     private(set) var lineNumber = 0
-    /// Lines longer than the limit so far.
+    /// The number of lines longer than the limit so far.
     private(set) var skipped = 0
     private var partial: [UInt8] = []
     private var skipping = false
 
     init(limit: Int) { self.limit = limit }
 
-    /// The next line of the chunk from `position` on; `nil` when the chunk is used up.
+    /// Returns the next line of the chunk from `position` on; `nil` when the chunk is used up.
     mutating func next(_ chunk: [UInt8], _ position: inout Int) -> Bytes? {
         while position < chunk.count {
             let rest = chunk[position...]
@@ -36,7 +36,7 @@ struct LineFramer: Sendable {
         return nil
     }
 
-    /// The last line, when the input ends without a line end.
+    /// Returns the last line if the input ends without a line end.
     mutating func finish() -> Bytes? {
         guard !skipping, !partial.isEmpty else { return nil }
         lineNumber += 1

@@ -1,4 +1,4 @@
-/// The kinds of sentences that are used, by their three letters.
+/// A kind of sentence that is used, by its three letters.
 enum NMEAKind: UInt32 {
     case rmc = 0x52_4d_43
     case gga = 0x47_47_41
@@ -13,7 +13,7 @@ enum NMEAKind: UInt32 {
     case hdt = 0x48_44_54
     case ths = 0x54_48_53
 
-    /// Number of the field with the UTC time, if the kind has one.
+    /// The number of the field with the UTC time, if the kind has one.
     var timeField: Int? {
         switch self {
         case .rmc, .gga, .gns, .gst, .gbs, .zda: 1
@@ -22,7 +22,7 @@ enum NMEAKind: UInt32 {
         }
     }
 
-    /// Whether a second one of the same talker begins another epoch, even at the same or no time.
+    /// Whether a second sentence of the same talker begins another epoch, even with the same time or none.
     var isOncePerEpoch: Bool {
         switch self {
         case .rmc, .gga, .gns, .gll: true
@@ -31,9 +31,9 @@ enum NMEAKind: UInt32 {
     }
 }
 
-/// Learns which sentence ends a receiver's cycle, as a kind and how often the kind came in the cycle.
+/// A learner of the sentence that ends a receiver's cycle, as a kind and its occurrence in the cycle.
 struct NMEACycle: Sendable {
-    /// Epochs that must end alike before the end is trusted.
+    /// The number of epochs that must end alike before the end is trusted.
     static let confirmations = 3
 
     private var kinds: [UInt32: Int] = [:]
@@ -41,7 +41,7 @@ struct NMEACycle: Sendable {
     private var learned: (kind: UInt32, number: Int)?
     private var confirmed = 0
 
-    /// Notes a sentence; whether it is the one that ends the cycle.
+    /// Notes a sentence and returns whether it ends the cycle.
     mutating func heard(_ kind: NMEAKind) -> Bool {
         let number = (kinds[kind.rawValue] ?? 0) &+ 1
         kinds[kind.rawValue] = number
@@ -50,7 +50,7 @@ struct NMEACycle: Sendable {
         return learned == (kind.rawValue, number)
     }
 
-    /// The next epoch began: what was heard last ended this one.
+    /// Notes that the next epoch began, so that the last sentence ended this one.
     mutating func endedByNext() {
         if let last, let learned, last == learned {
             confirmed = min(confirmed + 1, Self.confirmations)
@@ -61,10 +61,10 @@ struct NMEACycle: Sendable {
         restart()
     }
 
-    /// The epoch was handed out at its learned end.
+    /// Notes that the epoch was returned at its learned end.
     mutating func endedEarly() { restart() }
 
-    /// The learned end was wrong.
+    /// Forgets the learned end, which was wrong.
     mutating func unlearn() {
         learned = nil
         confirmed = 0
@@ -76,7 +76,7 @@ struct NMEACycle: Sendable {
     }
 }
 
-/// Keeps the date of a stream whose sentences mostly carry the time of the day alone.
+/// A calendar that keeps the date of a stream whose sentences mostly carry only the time of day.
 struct NMEACalendar: Sendable {
     private static let rolloverDays: Int64 = 7 * 1024
     private static let halfDay = UTC.nanosecondsPerDay / 2
@@ -86,18 +86,18 @@ struct NMEACalendar: Sendable {
 
     init(rolloverPivotNs: Int64?) { pivotDays = rolloverPivotNs.map { $0 / UTC.nanosecondsPerDay } }
 
-    /// A date moved by as many GPS week rollovers as bring it past the pivot.
+    /// Returns a date moved forward by as many GPS week rollovers as bring it past the pivot.
     func corrected(_ days: Int64) -> Int64 {
         guard let pivotDays, days < pivotDays else { return days }
         let missing = pivotDays - days
         return days + (missing + Self.rolloverDays - 1) / Self.rolloverDays * Self.rolloverDays
     }
 
-    /// Notes a date and time that a sentence told.
+    /// Notes the date and time of a sentence.
     mutating func tell(days: Int64, nanosecondOfDay: Int64) { last = (days, nanosecondOfDay) }
 
-    /// Stamp of a time of the day in ns since the Unix epoch, on the day given or on the one that follows from the
-    /// last.
+    /// Returns the stamp of a time of day, ns since the Unix epoch, on the given day or the one that follows from the last
+    /// date.
     mutating func stamp(days: Int64?, nanosecondOfDay: Int64) -> Int64? {
         var day = days
         if day == nil, let last {

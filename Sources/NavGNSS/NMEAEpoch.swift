@@ -1,35 +1,35 @@
 internal import Glibc
 internal import NavMessages
 
-/// The sentences of one measurement time, as far as they have come.
+/// The sentences of one measurement time that have arrived so far.
 struct NMEAEpoch: Sendable {
-    /// Kinds of sentences that say whether there is a solution.
+    /// A kind of sentence that tells whether there is a solution.
     enum Solution: UInt8, Comparable {
         case gll, rmc, gns, gga
 
         static func < (a: Solution, b: Solution) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// UTC time of the day in ns, as the sentences carry it.
+    /// The UTC time of day in ns, as in the sentences.
     var nanosecondOfDay: Int64?
-    /// Days since 1970-01-01, where a sentence carries a date.
+    /// The days since 1970-01-01, if a sentence carries a date.
     var days: Int64?
-    /// Sentences that may occur once in an epoch, by talker and kind.
+    /// The sentences seen that occur only once in an epoch, by talker and kind.
     var seen: [UInt64] = []
     var isValid = false
     var isVoid = false
     private var position: (latitude: Double, longitude: Double, from: Solution)?
     /// Quality indicator of GGA, 0 to 9.
     var quality: Int?
-    /// Mode indicators of RMC, GNS, GLL or VTG, best first in `modeOrder`.
+    /// The best mode indicator of RMC, GNS, GLL or VTG; see ``setMode(_:)``.
     var mode: UInt8?
-    /// Largest navigation mode of GSA: 1 none, 2 two dimensions, 3 three.
+    /// The largest navigation mode of GSA: 1 none, 2 two dimensions, 3 three.
     var dimensions: Int?
     var altitude: Double?
     var geoidSeparation: Double?
     var satellitesUsed: Int?
     var satellitesListed = 0
-    /// Satellites in view by talker; the largest number that a talker told.
+    /// The satellites in view by talker: the largest number that each talker reported.
     private var visible: [(talker: UInt16, count: Int)] = []
     var hdop: Double?
     var vdop: Double?
@@ -38,11 +38,11 @@ struct NMEAEpoch: Sendable {
     var course: Double?
     var heading: Double?
     var differentialAge: Double?
-    /// Standard deviations of latitude, longitude and altitude in m.
+    /// The standard deviations of latitude, longitude and altitude in m.
     var sigma: (north: Double, east: Double, up: Double?)?
     var integrity: IntegrityStatus?
 
-    /// Whether any sentence told if there is a solution.
+    /// Whether any sentence tells if there is a solution.
     var hasSolution: Bool { isValid || isVoid }
 
     mutating func setPosition(_ latitude: Double, _ longitude: Double, from kind: Solution) {
@@ -58,14 +58,14 @@ struct NMEAEpoch: Sendable {
         }
     }
 
-    /// Keeps the mode indicator that says most: a correction over plain autonomous.
+    /// Keeps the most informative mode indicator: a correction rather than plain autonomous.
     mutating func setMode(_ indicator: UInt8) {
         let order = Array("NASMEPDFR".utf8)
         let rank = order.firstIndex(of: indicator) ?? -1
         if rank > (mode.flatMap { order.firstIndex(of: $0) } ?? -1) { mode = indicator }
     }
 
-    /// The fix that the epoch amounts to, without its stamp.
+    /// Returns the fix of the epoch, without its stamp.
     func fix() -> GnssFix {
         var fix = GnssFix()
         let satellites = satellitesUsed ?? (satellitesListed > 0 ? satellitesListed : nil)
@@ -128,13 +128,15 @@ struct NMEAEpoch: Sendable {
 
 /// Conversions between measures of accuracy.
 enum Accuracy {
-    /// Radius that holds 68 % of a two-dimensional normal distribution, exact for equal deviations: a Rayleigh
-    /// quantile, `sqrt(-2 ln 0.32) = 1.51` deviations. For unequal ones their root mean square is taken.
+    /// Returns the radius that holds 68 % of a two-dimensional normal distribution.
+    ///
+    /// It is exact for equal deviations: a Rayleigh quantile, `sqrt(-2 ln 0.32) = 1.51` deviations. Unequal deviations are
+    /// replaced by their root mean square.
     static func radius68(sigmaNorth: Double, sigmaEast: Double) -> Double {
         (-log(0.32) * (sigmaNorth * sigmaNorth + sigmaEast * sigmaEast)).squareRoot()
     }
 
-    /// Nine values, east, north, up, row-major, in m^2.
+    /// Returns a diagonal covariance: nine values, east, north, up, row-major, in m^2.
     static func diagonal(east: Double, north: Double, up: Double) -> [Double] {
         [east * east, 0, 0, 0, north * north, 0, 0, 0, up * up]
     }

@@ -1,6 +1,6 @@
 internal import NavMessages
 
-// What each kind of sentence contributes to an epoch. Field numbers are those of NMEA 0183, from 1.
+// The contribution of each kind of sentence to an epoch. Field numbers are those of NMEA 0183, from 1.
 
 private let metresPerSecondPerKnot = 1852.0 / 3600
 private let north = UInt8(ascii: "N")
@@ -10,7 +10,7 @@ private let west = UInt8(ascii: "W")
 private let void = UInt8(ascii: "V")
 
 extension NMEAEpoch {
-    /// Takes over what the sentence tells; malformed fields are counted and stay unknown.
+    /// Adds the content of a sentence; malformed fields are counted and stay unknown.
     mutating func take(_ sentence: NMEASentence, _ kind: NMEAKind, _ rejections: inout RejectionCounts) {
         var fields = NMEAFields(sentence: sentence, rejections: rejections)
         switch kind {
@@ -74,7 +74,7 @@ extension NMEAEpoch {
             isVoid = true
         }
         if let place { setPosition(place.latitude, place.longitude, from: .gns) }
-        // Besides the combined sentence a receiver may send one per system, without a position and with its own count.
+        // A receiver may also send one sentence per system, without a position and with its own satellite count.
         guard place != nil else { return }
         if let count = f.natural(7) { satellitesUsed = count }
         if let value = f.dilution(8) { hdop = value }
@@ -93,7 +93,7 @@ extension NMEAEpoch {
 
     private mutating func takeVTG(_ f: inout NMEAFields) {
         if let indicator = f.sentence[9].first { setMode(indicator) }
-        // Before version 2 the unit letters were absent: course true, course magnetic, knots, km/h.
+        // Before version 2 there were no unit letters: course true, course magnetic, knots, km/h.
         let hasUnits = f.sentence[2].first == UInt8(ascii: "T")
         if course == nil, let angle = f.bearing(1) { course = angle }
         guard speed == nil else { return }
@@ -125,7 +125,7 @@ struct NMEAFields {
         let text = sentence[field]
         guard !text.isEmpty else { return nil }
         guard let value = counted(Decimal.double(text.trimmed), .malformedField) else { return nil }
-        // Nothing that a receiver measures in m, knots, degrees or s is larger, and squares stay finite.
+        // No measured value in m, knots, degrees or s is larger, and squares stay finite.
         return counted(abs(value) < 1e9 ? value : nil, .outOfRange)
     }
 
@@ -140,19 +140,19 @@ struct NMEAFields {
         return counted(value >= 0 ? value : nil, .outOfRange)
     }
 
-    /// A dilution of precision; receivers write 99.99 or 0 when they know none.
+    /// Reads a dilution of precision; receivers write 99.99 or 0 when it is unknown.
     mutating func dilution(_ field: Int) -> Double? {
         guard let value = nonNegative(field), value > 0, value < 99 else { return nil }
         return value
     }
 
-    /// A bearing in degrees, 0 to 360, as radians.
+    /// Reads a bearing in degrees, 0 to 360, as radians.
     mutating func bearing(_ field: Int) -> Double? {
         guard let degrees = number(field) else { return nil }
         return counted(degrees >= 0 ? bearingRadians(degrees: degrees) : nil, .outOfRange)
     }
 
-    /// Latitude and longitude in four fields from the given one, in degrees.
+    /// Reads latitude and longitude from four fields, starting with the given one, in degrees.
     mutating func position(_ field: Int) -> (latitude: Double, longitude: Double)? {
         let latitude = sentence[field]
         let longitude = sentence[field + 2]
@@ -171,7 +171,7 @@ struct NMEAFields {
         return (ns == south ? -phi : phi, ew == west ? -lambda : lambda)
     }
 
-    /// `dddmm.mmmm` as degrees.
+    /// Parses `dddmm.mmmm` as degrees.
     private static func angle(_ text: Bytes) -> Double? {
         let whole = text.prefix { $0 != .point }
         guard (1...5).contains(whole.count), whole.allSatisfy({ $0.decimalDigit != nil }) else { return nil }

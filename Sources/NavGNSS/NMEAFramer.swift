@@ -1,10 +1,10 @@
-/// Finds NMEA 0183 sentences in a stream of bytes that may hold anything else as well.
+/// A framer that finds NMEA 0183 sentences in a stream of bytes that may also hold anything else.
 ///
-/// A sentence begins with `$` or `!` and ends with CR or LF. One that another sentence or a byte outside printable
-/// ASCII cuts short still counts when its checksum is complete: receivers that mix NMEA with a binary protocol do
-/// that.
+/// A sentence begins with `$` or `!` and ends with CR or LF. A sentence cut short by another sentence or by a byte outside
+/// printable ASCII still counts if its checksum is complete: receivers that mix NMEA with a binary protocol produce
+/// these.
 struct NMEAFramer: Sendable {
-    /// Longest sentence in bytes. The standard says 82; proprietary ones and receivers with many decimals exceed it.
+    /// The longest sentence in bytes: more than the standard's 82, because proprietary sentences and many decimals exceed it.
     static let limit = 512
 
     enum Outcome {
@@ -12,7 +12,7 @@ struct NMEAFramer: Sendable {
         case rejected(Rejection)
     }
 
-    /// The sentence found last, from its `$` to before its line end.
+    /// The sentence found last, from its `$` up to its line end, exclusive.
     private(set) var sentence: [UInt8] = []
     private var next: [UInt8] = []
     private var inSentence = false
@@ -70,9 +70,9 @@ struct NMEAFramer: Sendable {
     }
 }
 
-/// The fields of one sentence whose frame and checksum are right.
+/// The fields of a sentence with a valid frame and checksum.
 struct NMEASentence {
-    /// Most fields of a sentence that are kept.
+    /// The most fields of a sentence that are kept.
     static let fieldLimit = 64
 
     /// Two letters of the talker.
@@ -123,7 +123,7 @@ struct NMEASentence {
         fields = ranges
     }
 
-    /// Field by its number in the standard, from 1; empty when absent.
+    /// Returns a field by its number in the standard, from 1; empty when absent.
     subscript(field: Int) -> Bytes {
         guard field >= 1, field <= fields.count else { return [] }
         return bytes[fields[field - 1]]

@@ -1,29 +1,30 @@
 public import NavMessages
 
-/// Reads NMEA 0183: bytes in, one fix per measurement time out.
+/// A parser of NMEA 0183: bytes in, one fix per measurement time out.
 ///
-/// RMC, GGA, GNS, GLL, GSA, GSV, VTG, GST, GBS, ZDA, HDT and THS of any talker are used; sentences of the same UTC
-/// time make one fix. An epoch that any of them declares void is a fix of type NO_FIX without a position. Whatever
-/// else the stream holds is skipped and counted. How the bytes are cut into chunks makes no difference, and memory
-/// is bounded.
+/// RMC, GGA, GNS, GLL, GSA, GSV, VTG, GST, GBS, ZDA, HDT and THS of any talker are used; sentences with the same UTC time
+/// form one fix. An epoch that any of them declares void is a fix of type NO_FIX without a position. Everything else in the
+/// stream is skipped and counted. The result does not depend on how the bytes are split into chunks, and memory is
+/// bounded.
 ///
-/// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS
-/// time begins in 1980. An epoch without a date continues the last one, across midnight in either direction (a jump
-/// of more than twelve hours changes the day). Before any date was told the fix has no stamp. Old
-/// receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
-/// that. A leap second, 23:59:60, has the stamp of the next midnight.
+/// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS time
+/// begins in 1980. An epoch without a date continues from the last one, across midnight in either direction (a jump of more
+/// than twelve hours changes the day). Before the first date a fix has no stamp. Old receivers count 1024 weeks too few:
+/// `rolloverPivotNs` moves earlier dates forward by multiples of 1024 weeks. A leap second, 23:59:60, has the stamp of the
+/// next midnight.
 public struct NMEAParser: Sendable {
-    /// The rule by which an epoch is complete.
+    /// The rule that decides when an epoch is complete.
     public enum EpochEnd: Sendable {
-        /// A sentence of another time begins the next epoch: nothing is ever missed, one epoch late.
+        /// When a sentence with another time begins the next epoch: nothing is missed, but fixes are one epoch late.
         case nextEpoch
-        /// The sentence arrives that ended the last three epochs: no delay, for live receivers. What arrives
-        /// behind it is counted as `late`, and the order is learned anew.
+        /// When the sentence arrives that ended the last three epochs: no delay, for live receivers.
+        ///
+        /// Later sentences of the epoch are counted as `late`, and the order is learned anew.
         case learned
     }
 
     public private(set) var rejections = RejectionCounts()
-    /// Sentences with a right frame so far, of a kind that is used.
+    /// The number of sentences so far with a valid frame and of a used kind.
     public private(set) var sentencesUsed = 0
 
     private let acceptsMissingChecksum: Bool
@@ -35,8 +36,8 @@ public struct NMEAParser: Sendable {
     private var closedTime: Int64?
 
     /// - Parameters:
-    ///   - acceptsMissingChecksum: whether sentences without a checksum are used; a wrong checksum never is.
-    ///   - rolloverPivotNs: earliest credible date, ns since the Unix epoch; an earlier one is moved by multiples of
+    ///   - acceptsMissingChecksum: whether to use sentences without a checksum; a wrong checksum is never accepted.
+    ///   - rolloverPivotNs: the earliest credible date, ns since the Unix epoch; an earlier one is moved by multiples of
     ///     1024 weeks.
     public init(
         acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, rolloverPivotNs: Int64? = nil
@@ -46,16 +47,16 @@ public struct NMEAParser: Sendable {
         calendar = NMEACalendar(rolloverPivotNs: rolloverPivotNs)
     }
 
-    /// Takes the next chunk of the stream and returns the fixes that it completes, in their order.
+    /// Takes the next chunk of the stream and returns the fixes that it completes, in order.
     public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
         var fixes: [GnssFix] = []
         for byte in bytes { take(framer.push(byte), into: &fixes) }
         return fixes
     }
 
-    /// Hands out the open epoch: at the end of the stream, or when a live receiver has paused.
+    /// Returns the fix of the open epoch: at the end of the stream, or when a live receiver has paused.
     ///
-    /// The stream may go on afterwards.
+    /// The stream may continue afterwards.
     public mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         take(framer.finish(), into: &fixes)
@@ -150,7 +151,7 @@ public struct NMEAParser: Sendable {
         return time
     }
 
-    /// The date of RMC, ddmmyy, or ZDA, day, month and year, in days since 1970-01-01.
+    /// Returns the date of RMC (ddmmyy) or ZDA (day, month and year) in days since 1970-01-01.
     private mutating func date(of sentence: NMEASentence) -> Int64? {
         let parts: (day: Bytes, month: Bytes, year: Bytes)
         if sentence.formatter == NMEAKind.zda.rawValue {

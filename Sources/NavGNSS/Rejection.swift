@@ -1,14 +1,14 @@
 /// A reason for rejecting a piece of input.
 public enum Rejection: String, CaseIterable, Sendable {
-    /// Bytes between two sentences that belong to none, per uninterrupted run.
+    /// Bytes that belong to no sentence, counted per uninterrupted run.
     case garbage
-    /// A line or sentence longer than its bound.
+    /// A line or sentence longer than its limit.
     case tooLong = "too_long"
     /// A sentence that ended before its checksum, because another one began or noise set in.
     case truncated
     /// The checksum does not match the content.
     case checksum
-    /// There is no checksum and the configuration requires one.
+    /// A checksum that the configuration requires is missing.
     case missingChecksum = "missing_checksum"
     /// A proprietary NMEA sentence (`$P…`).
     case proprietary
@@ -18,23 +18,23 @@ public enum Rejection: String, CaseIterable, Sendable {
     case query
     /// A sentence or report that carries nothing for a fix.
     case unusedKind = "unused_kind"
-    /// A field that is not of the form the format asks for; the rest of the sentence is used.
+    /// A malformed field; the rest of the sentence is used.
     case malformedField = "malformed_field"
     /// A latitude, longitude or other value outside its range.
     case outOfRange = "out_of_range"
     /// A date or time that does not exist.
     case badTime = "bad_time"
-    /// A fix whose date nothing told: it has no stamp.
+    /// A fix with an unknown date, so that it has no stamp.
     case unknownDate = "unknown_date"
-    /// A sentence of an epoch that was already handed out.
+    /// A sentence of an epoch that was already returned.
     case late
-    /// An epoch with accuracy or time alone, without a solution.
+    /// An epoch with only accuracy or time, without a solution.
     case noSolution = "no_solution"
     case notJSON = "not_json"
-    /// A JSON line without a class that is known.
+    /// A JSON line without a known class.
     case unknownClass = "unknown_class"
     case serverError = "server_error"
-    /// A row with a number of fields that is not the header's.
+    /// A row whose number of fields differs from the header's.
     case fieldCount = "field_count"
     /// The document ends in the middle of an element.
     case unfinishedDocument = "unfinished_document"
@@ -45,12 +45,12 @@ public struct RejectionCounts: Sendable, Equatable {
 
     public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }
 
-    /// The reasons that occurred with their counts, in the order of `Rejection.allCases`.
+    /// The reasons that occurred, with their counts, in the order of `Rejection.allCases`.
     public var all: [(reason: Rejection, count: Int)] {
         zip(Rejection.allCases, numbers).filter { $0.1 > 0 }.map { (reason: $0.0, count: $0.1) }
     }
 
-    /// Occurrences of all reasons together.
+    /// The total of all counts.
     public var total: Int { numbers.reduce(0, &+) }
 
     mutating func count(_ reason: Rejection) { numbers[Self.index(reason)] &+= 1 }

@@ -1,7 +1,7 @@
 public enum TraceFormat: String, CaseIterable, Sendable {
     /// NMEA 0183 sentences.
     case nmea
-    /// gpsd's JSON, one report a line.
+    /// gpsd's JSON, one report per line.
     case gpsd
     /// u-blox's binary protocol.
     case ubx
@@ -12,10 +12,10 @@ public enum TraceFormat: String, CaseIterable, Sendable {
     /// A bag, which `NavBag` reads.
     case mcap
 
-    /// Number of bytes from the beginning of a file that `detect` looks at.
+    /// The number of bytes at the beginning of a file that `detect` looks at.
     public static let sniffLength = 4096
 
-    /// The format of a file, by its first bytes, or by the end of its name where they say nothing; `nil` if unknown.
+    /// Returns the format of a file from its first bytes, or else from its name's extension; `nil` if unknown.
     public static func detect(_ bytes: [UInt8], name: String = "") -> TraceFormat? {
         let head = GPXReader.utf8(Array(bytes.prefix(sniffLength)))
         if head.starts(with: [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a]) { return .mcap }

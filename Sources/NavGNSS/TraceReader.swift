@@ -3,29 +3,29 @@ public import NavMessages
 /// An error that makes a whole trace unreadable.
 public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
-        /// Neither the content nor the name tells the format.
+        /// Neither the content nor the name indicates the format.
         case unknownFormat = "unknown_format"
         case notThisFormat = "not_this_format"
-        /// The format is not read here, but by `NavBag`.
+        /// The file is a bag, which `NavBag` reads.
         case isBag = "is_bag"
         case empty
     }
 
     public let code: Code
     public let format: TraceFormat?
-    /// Number of the line that shows it, from 1, where there is one.
+    /// The number of the line with the error, from 1, if known.
     public let line: Int?
-    /// A sentence that says what is wrong and what to do.
+    /// A sentence about what is wrong and what to do.
     public let reason: String
 
-    /// One line for people.
+    /// A one-line description.
     public var description: String {
         let place = line.map { "line \($0): " } ?? ""
         return (format.map { "\($0.rawValue): " } ?? "") + place + reason
     }
 }
 
-/// A recorded trace: its fixes in the order of the file, and what was not used.
+/// A recorded trace: its fixes in the order of the file, and the counts of rejected input.
 public struct Trace: Sendable {
     public let format: TraceFormat
     /// The fixes, in the order of the file.
@@ -39,9 +39,9 @@ public enum TraceReader {
     ///
     /// - Parameters:
     ///   - bytes: the file's content.
-    ///   - format: its format, when known; otherwise it is detected.
-    ///   - name: the file's name, which tells the format when the content does not.
-    /// - Throws: `TraceError` when the content is not of the format; single bad lines are counted instead.
+    ///   - format: its format, if known; otherwise it is detected.
+    ///   - name: the file's name, which indicates the format when the content does not.
+    /// - Throws: `TraceError` when the content is not in the format; single bad lines are only counted.
     public static func read(
         _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
@@ -124,7 +124,7 @@ public enum TraceReader {
         return Trace(format: .gpx, fixes: reader.fixes, rejections: reader.rejections)
     }
 
-    /// Number of the first line with anything on it.
+    /// Returns the number of the first line that is not blank.
     private static func firstLine(_ bytes: [UInt8]) -> Int? {
         guard let start = bytes.firstIndex(where: { !$0.isSpace }) else { return nil }
         return 1 + bytes[..<start].count { $0 == .newline }

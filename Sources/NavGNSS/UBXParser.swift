@@ -1,19 +1,20 @@
 import Glibc
 public import NavMessages
 
-/// Reads u-blox's binary protocol (UBX): bytes in, one fix per NAV-PVT message out (u-blox 7 and later, "Interface
-/// Description", UBX-NAV-PVT). Other messages, and NMEA between them, are passed over and counted.
+/// A parser of u-blox's binary protocol (UBX): bytes in, one fix per NAV-PVT message out (u-blox 7 and later, "Interface
+/// Description", UBX-NAV-PVT).
 ///
-/// How the bytes are cut into chunks makes no difference.
+/// Other messages, and NMEA between them, are skipped and counted. The result does not depend on how the bytes are split into
+/// chunks.
 public struct UBXParser: Sendable {
     /// The largest payload in bytes; receivers send less.
     public static let payloadLimit = 8 << 10
     private static let sync: [UInt8] = [0xb5, 0x62]
-    /// Sync, class, id, length, checksum.
+    /// The bytes of sync, class, id, length and checksum.
     private static let overhead = 8
 
     public private(set) var rejections = RejectionCounts()
-    /// Messages with a right checksum so far.
+    /// The number of messages with a valid checksum so far.
     public private(set) var messageCount = 0
 
     private var buffer: [UInt8] = []
@@ -21,7 +22,7 @@ public struct UBXParser: Sendable {
 
     public init() {}
 
-    /// Whether bytes begin with a whole message with a right checksum.
+    /// Whether bytes begin with a whole message with a valid checksum.
     static func isMessage(_ bytes: Bytes) -> Bool {
         guard let size = size(bytes), bytes.count >= size else { return false }
         return isRight(bytes.prefix(size))
@@ -47,7 +48,7 @@ public struct UBXParser: Sendable {
             }
             guard rest.count >= size else { break }
             guard Self.isRight(rest.prefix(size)) else {
-                // What looks like a message may be noise with a message in it.
+                // An apparent message may be noise with a message in it.
                 rejections.count(.checksum)
                 at += 1
                 continue
@@ -65,7 +66,7 @@ public struct UBXParser: Sendable {
     public mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         while !buffer.isEmpty {
-            // What was waited for does not come: there may be messages behind it.
+            // The rest of the open message will not come, but messages may follow in the buffer.
             rejections.count(.truncated)
             buffer.removeFirst()
             fixes += consume([])
@@ -79,7 +80,7 @@ public struct UBXParser: Sendable {
         isInGarbage = true
     }
 
-    /// The size of the message that begins here; nil when it is not known yet or too large.
+    /// Returns the size of the message that begins here; nil when it is not known yet or too large.
     private static func size(_ bytes: Bytes) -> Int? {
         guard bytes.count >= 6, bytes.starts(with: sync) else { return nil }
         let start = bytes.startIndex
@@ -133,7 +134,7 @@ public struct UBXParser: Sendable {
         fix.velocityUpMps = -signed(56) * 1e-3
         fix.speed = max(signed(60) * 1e-3, 0)
         fix.speedAccuracyMps = Double(unsigned(68, 4)) * 1e-3
-        // A receiver at rest, or without a course, says that it may be any: 180° is the end of the scale.
+        // A receiver at rest or without a course reports the maximum, 180°: any course is possible.
         let accuracy = Double(unsigned(72, 4)) * 1e-5
         if accuracy < 180 {
             fix.course = bearingRadians(degrees: signed(64) * 1e-5)

@@ -7,13 +7,13 @@ package enum UTC {
     static let nanosecondsPerSecond: Int64 = 1_000_000_000
     static let nanosecondsPerDay: Int64 = 86_400 * nanosecondsPerSecond
 
-    /// Days since 1970-01-01 of a date of the Gregorian calendar, year 1 to 9999; `nil` for a date that does not exist.
+    /// Returns the days since 1970-01-01 of a Gregorian date, year 1 to 9999; `nil` for a date that does not exist.
     package static func days(year: Int, month: Int, day: Int) -> Int64? {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1 else { return nil }
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let length = month == 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
         guard day <= length else { return nil }
-        // Years from March, so that the leap day is the last of its year (H. Hinnant, chrono-compatible date
+        // Years begin in March, so that the leap day is the last of its year (H. Hinnant, chrono-compatible date
         // algorithms).
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400
@@ -22,21 +22,21 @@ package enum UTC {
         return Int64(era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468)
     }
 
-    /// Nanoseconds since the epoch of a time of a day; `nil` outside 1678 to 2261.
+    /// Returns nanoseconds since the epoch of a time on a day; `nil` outside 1678 to 2261.
     package static func stamp(days: Int64, nanosecondOfDay: Int64) -> Int64? {
         let (start, overflow) = days.multipliedReportingOverflow(by: nanosecondsPerDay)
         let (sum, carry) = start.addingReportingOverflow(nanosecondOfDay)
         return overflow || carry ? nil : sum
     }
 
-    /// Nanosecond of the day; a second of 60 is accepted.
+    /// Returns the nanosecond of the day; a second of 60 is accepted.
     static func nanosecondOfDay(hour: Int, minute: Int, secondNs: Int64) -> Int64? {
         guard (0...23).contains(hour), (0...59).contains(minute), (0..<61 * nanosecondsPerSecond).contains(secondNs)
         else { return nil }
         return Int64(hour * 3600 + minute * 60) * nanosecondsPerSecond + secondNs
     }
 
-    /// An ISO 8601 date and time as nanoseconds since the epoch, exact to the nanosecond.
+    /// Parses an ISO 8601 date and time as nanoseconds since the epoch, exact to the nanosecond.
     ///
     /// `YYYY-MM-DD`, `T` or a space, `hh:mm:ss` with any number of decimals after a point or comma, then `Z`,
     /// `+hh:mm`, `+hhmm`, `+hh` or nothing, which counts as UTC. `nil` for anything else.
@@ -76,7 +76,7 @@ package enum UTC {
         return overflow ? nil : utc
     }
 
-    /// Seconds that a zone is ahead of UTC.
+    /// Returns the seconds that a zone is ahead of UTC.
     private static func zoneOffset(_ zone: Bytes) -> Int64? {
         guard let first = zone.first else { return 0 }
         if first == UInt8(ascii: "Z") || first == UInt8(ascii: "z") { return zone.count == 1 ? 0 : nil }
@@ -98,7 +98,7 @@ extension UInt8 {
 }
 
 extension NavMessages.Timestamp {
-    /// The message for nanoseconds since the Unix epoch.
+    /// Returns the message for nanoseconds since the Unix epoch.
     package static func utc(nanoseconds: Int64) -> NavMessages.Timestamp {
         var (seconds, nanos) = nanoseconds.quotientAndRemainder(dividingBy: UTC.nanosecondsPerSecond)
         if nanos < 0 {

@@ -1,8 +1,7 @@
-/// Walks through XML without building a tree: elements, attributes and text, as far as documents of measurements
-/// need it.
+/// A scanner of XML without a tree: elements, attributes and text, as far as documents of measurements need them.
 ///
-/// Forgiving: end tags need not match, entities of a document type are not expanded, names lose their prefix. Never
-/// recursive, so depth costs nothing.
+/// It is forgiving: end tags need not match, entities of a document type are not expanded, names lose their prefix. It
+/// does not recurse, so depth costs nothing.
 struct XMLScanner {
     enum Event {
         case open(name: Bytes, attributes: Bytes)
@@ -21,7 +20,7 @@ struct XMLScanner {
         at = bytes.startIndex
     }
 
-    /// The next event; `nil` at the end.
+    /// Returns the next event; `nil` at the end.
     mutating func next() -> Event? {
         if let name = pendingClose {
             pendingClose = nil
@@ -50,7 +49,7 @@ struct XMLScanner {
         return nil
     }
 
-    /// The value of an attribute, by its name without prefix.
+    /// Returns the value of an attribute by its name without prefix.
     static func attribute(_ wanted: StaticString, in attributes: Bytes) -> Bytes? {
         var rest = attributes
         while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
@@ -65,7 +64,7 @@ struct XMLScanner {
         return nil
     }
 
-    /// Appends text with its five named and its numeric ASCII entities resolved; `false` for any other entity.
+    /// Appends text with the five named and the numeric ASCII entities resolved; `false` for any other entity.
     static func append(_ text: Bytes, to target: inout [UInt8]) -> Bool {
         var rest = text
         while let ampersand = rest.firstIndex(of: UInt8(ascii: "&")) {

@@ -3,15 +3,15 @@ public enum Angle {
     /// Radians per degree.
     public static let radiansPerDegree = Double.pi / 180
 
-    /// `degrees` in radians.
+    /// Returns `degrees` in radians.
     @inlinable
     public static func radians(_ degrees: Double) -> Double { degrees * radiansPerDegree }
 
-    /// `radians` in degrees.
+    /// Returns `radians` in degrees.
     @inlinable
     public static func degrees(_ radians: Double) -> Double { radians / radiansPerDegree }
 
-    /// The same direction in 0 ..< 2π; a value that is not finite gives 0.
+    /// Returns the same direction in 0 ..< 2π; 0 for a value that is not finite.
     @inlinable
     public static func normalised(_ radians: Double) -> Double {
         guard radians.isFinite else { return 0 }
@@ -21,14 +21,14 @@ public enum Angle {
         return positive >= turn ? 0 : positive
     }
 
-    /// The signed turn from `first` to `second` in −π ... π, clockwise positive.
+    /// Returns the signed turn from `first` to `second` in −π ... π, clockwise positive.
     @inlinable
     public static func difference(from first: Double, to second: Double) -> Double {
         let turn = normalised(second - first)
         return turn > Double.pi ? turn - 2 * Double.pi : turn
     }
 
-    /// The unsigned angle between two directions in 0 ... π.
+    /// Returns the unsigned angle between two directions in 0 ... π.
     @inlinable
     public static func separation(_ first: Double, _ second: Double) -> Double {
         abs(difference(from: first, to: second))

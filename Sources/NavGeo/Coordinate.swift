@@ -5,7 +5,7 @@ public struct Coordinate: Sendable, Hashable {
     /// Longitude in degrees, east positive, −180…180.
     public var longitude: Double
 
-    /// Makes a coordinate from degrees. Values are kept as given; see ``isValid``.
+    /// Creates a coordinate from degrees. Values are kept as given; see ``isValid``.
     @inlinable
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
@@ -24,14 +24,14 @@ public struct FixedCoordinate: Sendable, Hashable {
     /// Longitude in 1e-7 degrees.
     public var longitudeE7: Int32
 
-    /// Makes a position from 1e-7 degrees.
+    /// Creates a position from 1e-7 degrees.
     @inlinable
     public init(latitudeE7: Int32, longitudeE7: Int32) {
         self.latitudeE7 = latitudeE7
         self.longitudeE7 = longitudeE7
     }
 
-    /// The nearest fixed-point position; values that are not finite or out of range are clamped.
+    /// Creates the nearest fixed-point position, clamping values that are not finite or out of range.
     @inlinable
     public init(_ coordinate: Coordinate) {
         latitudeE7 = FixedCoordinate.clamped(coordinate.latitude, limit: 90)

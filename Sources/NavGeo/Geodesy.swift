@@ -7,7 +7,7 @@ public enum Geodesy {
     /// First eccentricity squared (WGS 84).
     public static let eccentricitySquared = 0.006_694_379_990_14
 
-    /// Metres from one position to another.
+    /// Returns the distance between two positions, metres.
     ///
     /// Uses the radii of curvature at the mean latitude (the mid-latitude formula): within 0.1 % of the geodesic up
     /// to 300 km and within millimetres at the length of a road segment.
@@ -19,10 +19,10 @@ public enum Geodesy {
         return (north * north + east * east).squareRoot()
     }
 
-    /// The direction from one position to another, radians clockwise from true north in 0 ..< 2π; 0 when they coincide.
+    /// Returns the direction from one position to another, radians clockwise from true north in 0 ..< 2π; 0 when they coincide.
     ///
-    /// It is the geodesic's direction half-way, which on a road segment is its direction everywhere. Over tens of
-    /// kilometres the directions at the ends differ from it by half the meridians' convergence.
+    /// It is the geodesic's direction at the midpoint, which on a road segment is its direction everywhere. Over tens of kilometres the
+    /// directions at the ends differ from it by half of the meridian convergence.
     @inlinable
     public static func bearing(from first: Coordinate, to second: Coordinate) -> Double {
         let offset = LocalFrame(latitude: (first.latitude + second.latitude) / 2)
@@ -31,14 +31,13 @@ public enum Geodesy {
         return Angle.normalised(atan2(east, north))
     }
 
-    /// The position to which ``distance(_:_:)`` is `distance` metres and ``bearing(from:to:)`` is `bearing` (radians
-    /// clockwise from north), for up to some 100 km.
+    /// Returns the position at a ``distance(_:_:)`` (metres) and ``bearing(from:to:)`` (radians clockwise from north), for up to some 100
+    /// km.
     public static func destination(from start: Coordinate, bearing: Double, distance: Double) -> Coordinate {
         let (east, north) = (sin(bearing) * distance, cos(bearing) * distance)
         var scale = LocalFrame(latitude: start.latitude)
         var latitude = start.latitude
-        // The scale is that of the latitude half-way, which depends on the result: two rounds leave less than a
-        // millimetre.
+        // The scale is that of the mean latitude, which depends on the result: two rounds leave an error below a millimetre.
         for _ in 0..<3 {
             latitude = start.latitude + north / scale.metresPerDegreeLatitude
             scale = LocalFrame(latitude: (start.latitude + latitude) / 2)
@@ -48,7 +47,7 @@ public enum Geodesy {
             longitude: wrappedLongitude(start.longitude + east / max(scale.metresPerDegreeLongitude, 1e-9)))
     }
 
-    /// A difference of longitudes brought into −180 ... 180 degrees.
+    /// Returns a difference of longitudes normalised to −180 ... 180 degrees.
     @inlinable
     public static func wrappedLongitude(_ degrees: Double) -> Double {
         degrees > 180 ? degrees - 360 : (degrees < -180 ? degrees + 360 : degrees)
@@ -62,18 +61,18 @@ public struct LocalPoint: Sendable, Hashable {
     /// Metres north of the frame's origin.
     public var north: Double
 
-    /// Makes a point from metres.
+    /// Creates a point from metres.
     @inlinable
     public init(east: Double, north: Double) {
         self.east = east
         self.north = north
     }
 
-    /// Metres from the origin.
+    /// The distance from the origin, metres.
     @inlinable
     public var length: Double { (east * east + north * north).squareRoot() }
 
-    /// The vector from another point to this one.
+    /// Returns the vector from another point to this one.
     @inlinable
     public static func - (left: LocalPoint, right: LocalPoint) -> LocalPoint {
         LocalPoint(east: left.east - right.east, north: left.north - right.north)
@@ -101,13 +100,13 @@ public struct LocalFrame: Sendable, Hashable {
         metresPerDegreeLongitude = Angle.radians(primeVertical) * cos(Angle.radians(origin.latitude))
     }
 
-    /// The scale factors of a latitude, with the origin on the prime meridian.
+    /// A frame with the scale factors of a latitude, and its origin on the prime meridian.
     @inlinable
     public init(latitude: Double) {
         self.init(origin: Coordinate(latitude: latitude, longitude: 0))
     }
 
-    /// Metres east and north of the origin.
+    /// Returns a position in metres east and north of the origin.
     @inlinable
     public func point(_ coordinate: Coordinate) -> LocalPoint {
         LocalPoint(
@@ -115,7 +114,7 @@ public struct LocalFrame: Sendable, Hashable {
             north: (coordinate.latitude - origin.latitude) * metresPerDegreeLatitude)
     }
 
-    /// The position of a point of the frame.
+    /// Returns the position of a point of the frame.
     @inlinable
     public func coordinate(of point: LocalPoint) -> Coordinate {
         Coordinate(

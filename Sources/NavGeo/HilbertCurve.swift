@@ -1,6 +1,6 @@
-/// An order of places in which neighbours are near: a Hilbert curve over the whole world, a centimetre fine.
+/// A Hilbert curve over the whole world with centimetre resolution, which orders positions so that neighbours are near.
 public enum HilbertCurve {
-    /// The place of a position along the curve: what is near on the curve is near on the ground.
+    /// Returns a position's index on the curve; positions near on the curve are near on the ground.
     ///
     /// Hamilton's bitwise form of Hilbert's construction over the two 32-bit coordinates.
     public static func index(of position: FixedCoordinate) -> UInt64 {

@@ -1,5 +1,5 @@
-/// Returns text as XML and HTML have it, in elements and in attributes: their five special characters are escaped, and characters that XML
-/// forbids are left out.
+/// Returns text escaped for elements and attributes of XML and HTML: escapes the five special characters, and drops characters that XML
+/// forbids.
 package func escapedForMarkup(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

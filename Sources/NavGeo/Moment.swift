@@ -1,29 +1,28 @@
 /// A moment on one clock: whole nanoseconds since that clock's origin.
 ///
-/// Moments of different clocks are different types and do not mix: what lies between two moments of one clock is a
-/// `Duration`, and a moment moved by a duration is one of the same clock. Nothing here traps: sums end at the ends of
-/// the range, about ±292 years.
+/// Moments of different clocks are different types and do not mix. The difference of two moments of one clock is a `Duration`, and a moment
+/// plus a duration is a moment of the same clock. Nothing here traps: sums saturate at the ends of the range, about ±292 years.
 public protocol Moment: Sendable, Hashable, Comparable {
     /// Nanoseconds since the clock's origin.
     var nanoseconds: Int64 { get }
 
-    /// The moment so many nanoseconds after the clock's origin.
+    /// Creates the moment at some nanoseconds after the clock's origin.
     init(nanoseconds: Int64)
 }
 
 extension Moment {
-    /// Earlier is less.
+    /// Whether one moment is earlier than another.
     @inlinable
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The time from `earlier` to this moment, exact; negative when it is later.
+    /// Returns the exact time from `earlier` to this moment; negative when `earlier` is later.
     @inlinable
     public func duration(since earlier: Self) -> Duration {
         // A Duration holds any difference of two Int64 in nanoseconds.
         Duration.nanoseconds(nanoseconds) - Duration.nanoseconds(earlier.nanoseconds)
     }
 
-    /// This moment moved by `duration`; stays at the ends of the range instead of passing them.
+    /// Returns this moment moved by `duration`; saturates at the ends of the range.
     public func advanced(by duration: Duration) -> Self {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.clampedNanoseconds)
         guard overflow else { return Self(nanoseconds: sum) }
@@ -39,9 +38,9 @@ extension Moment {
 }
 
 extension Duration {
-    /// Whole nanoseconds towards zero, limited to what an `Int64` holds.
+    /// Whole nanoseconds, rounded towards zero and clamped to the range of `Int64`.
     public var clampedNanoseconds: Int64 {
-        // Beyond it even the count of seconds may not be an Int64.
+        // For longer durations even the count of seconds may exceed Int64.
         let longest = Duration.nanoseconds(Int64.max)
         if self >= longest { return .max }
         if self <= .nanoseconds(Int64.min) { return .min }
@@ -51,13 +50,13 @@ extension Duration {
         return isTooLong || overflow ? (self < .zero ? .min : .max) : sum
     }
 
-    /// Seconds, rounded as a `Double` is.
+    /// The duration in seconds, rounded to a `Double`.
     public var inSeconds: Double {
         let (seconds, attoseconds) = limited.components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
 
-    /// A duration of so many seconds; nothing for what is not a number, and at most ±292 years.
+    /// Creates a duration from seconds, clamped to ±292 years; zero for a NaN.
     public init(clampingSeconds seconds: Double) {
         if seconds.isNaN {
             self = .zero

@@ -2,10 +2,10 @@
 public struct Polyline: Sendable, Equatable {
     /// The positions, in travel order.
     public let coordinates: [Coordinate]
-    /// Metres from the start to each position; the same count as ``coordinates``, first 0, never falling.
+    /// Metres from the start to each position: as many values as ``coordinates``, from 0, never decreasing.
     public let cumulativeLengths: [Double]
 
-    /// Makes a polyline; consecutive equal positions are kept (their segment has no length).
+    /// Creates a polyline; consecutive equal positions are kept, with a segment of length 0.
     public init(_ coordinates: [Coordinate]) {
         self.coordinates = coordinates
         var lengths: [Double] = []
@@ -18,7 +18,7 @@ public struct Polyline: Sendable, Equatable {
         cumulativeLengths = lengths
     }
 
-    /// Makes a polyline whose running length was summed up with ``Geodesy/distance(_:_:)`` on the way.
+    /// Creates a polyline whose running length the caller summed up with ``Geodesy/distance(_:_:)``.
     package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
         precondition(coordinates.count == cumulativeLengths.count, "one running length for each position")
         self.coordinates = coordinates
@@ -28,7 +28,7 @@ public struct Polyline: Sendable, Equatable {
     /// Total length in metres; 0 for fewer than two positions.
     public var length: Double { cumulativeLengths.last ?? 0 }
 
-    /// The segment that holds the point `distance` metres from the start, as the index of its first position.
+    /// Returns the segment that contains the point `distance` metres from the start, as the index of its first position.
     public func segment(at distance: Double) -> Int {
         guard coordinates.count > 1 else { return 0 }
         var low = 0
@@ -40,7 +40,7 @@ public struct Polyline: Sendable, Equatable {
         return low
     }
 
-    /// The position `distance` metres from the start, clamped to the ends; nil for an empty polyline.
+    /// Returns the position `distance` metres from the start, clamped to the ends; nil for an empty polyline.
     public func coordinate(at distance: Double) -> Coordinate? {
         guard coordinates.count > 1 else { return coordinates.first }
         let index = segment(at: distance)
@@ -49,8 +49,7 @@ public struct Polyline: Sendable, Equatable {
         return Polyline.interpolate(coordinates[index], coordinates[index + 1], fraction)
     }
 
-    /// The direction of travel `distance` metres from the start, radians clockwise from north; nil without a segment of
-    /// any length.
+    /// Returns the direction of travel `distance` metres from the start, radians clockwise from north; nil when all segments have length 0.
     public func bearing(at distance: Double) -> Double? {
         guard coordinates.count > 1 else { return nil }
         let index = segment(at: distance)
@@ -62,7 +61,7 @@ public struct Polyline: Sendable, Equatable {
         return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
     }
 
-    /// A point of a polyline.
+    /// A position projected onto a polyline.
     public struct Projection: Sendable, Equatable {
         /// Metres from the polyline's start.
         public var offset: Double
@@ -74,8 +73,8 @@ public struct Polyline: Sendable, Equatable {
         public var segment: Int
     }
 
-    /// The nearest point within `range` metres from the start (the whole polyline by default); the earliest of equals;
-    /// nil for fewer than two positions or a range beyond the polyline's ends.
+    /// Returns the nearest point within `range` metres from the start (by default on the whole polyline), the first of equals; nil for
+    /// fewer than two positions, or for a range beyond the polyline's ends.
     public func project(_ coordinate: Coordinate, within range: ClosedRange<Double>? = nil) -> Projection? {
         guard coordinates.count > 1 else { return nil }
         if let range, range.lowerBound > length || range.upperBound < 0 { return nil }
@@ -108,7 +107,7 @@ public struct Polyline: Sendable, Equatable {
         return best
     }
 
-    /// The part between two distances from the start, with interpolated ends; empty when the range lies outside.
+    /// Returns the part between two distances from the start, with interpolated ends; empty when the range lies outside.
     public func slice(from start: Double, to end: Double) -> [Coordinate] {
         let (start, end) = (max(start, 0), min(end, length))
         guard end > start, let first = coordinate(at: start), let last = coordinate(at: end) else { return [] }
@@ -123,7 +122,7 @@ public struct Polyline: Sendable, Equatable {
     }
 
     static func interpolate(_ first: Coordinate, _ second: Coordinate, _ fraction: Double) -> Coordinate {
-        // Ends are met exactly: a + (b - a) need not be b.
+        // Return the ends exactly: a + (b - a) may differ from b.
         if fraction >= 1 { return second }
         let eastward = Geodesy.wrappedLongitude(second.longitude - first.longitude)
         return Coordinate(

@@ -1,6 +1,6 @@
-/// Returns the quantile of some values by linear interpolation between those next to it; 0 without values.
+/// Returns a quantile of values by linear interpolation; 0 without values.
 ///
-/// - Parameter share: 0 for the least value to 1 for the greatest.
+/// - Parameter share: The quantile, from 0 for the least value to 1 for the greatest.
 package func quantile(_ values: [Double], _ share: Double) -> Double {
     guard !values.isEmpty else { return 0 }
     let sorted = values.sorted()

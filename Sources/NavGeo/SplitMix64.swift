@@ -1,5 +1,4 @@
-/// A generator of numbers that depend on its seed alone (SplitMix64; Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
+/// A seeded random number generator (SplitMix64; Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,7 +12,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     /// Draws a number in 0 ..< 1 with 53 random bits.
     package mutating func uniform() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    /// Returns a number in which each bit depends on all bits of another one; different numbers give different ones.
+    /// Returns a number of which each bit depends on all bits of the input; different inputs give different results.
     package static func mixed(_ bits: UInt64) -> UInt64 {
         var bits = bits
         bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9

@@ -12,7 +12,7 @@ public struct TileID: Sendable, Hashable, Comparable {
     /// The highest zoom level.
     public static let maximumZoom: UInt8 = 22
 
-    /// A tile; nil when a number lies outside the pyramid.
+    /// Creates a tile; nil when a number lies outside the pyramid.
     public init?(zoom: UInt8, x: UInt32, y: UInt32) {
         guard zoom <= TileID.maximumZoom, x < 1 << zoom, y < 1 << zoom else { return nil }
         self.zoom = zoom
@@ -20,7 +20,7 @@ public struct TileID: Sendable, Hashable, Comparable {
         self.y = y
     }
 
-    /// The tile that holds a position; latitudes beyond the projection's ±85.05° belong to the outermost row.
+    /// Creates the tile that contains a position; latitudes beyond the projection's ±85.05° belong to the outermost row.
     public init(containing coordinate: Coordinate, zoom: UInt8) {
         let level = min(zoom, TileID.maximumZoom)
         let count = Double(1 << level)
@@ -48,7 +48,7 @@ public struct TileID: Sendable, Hashable, Comparable {
             north: northWest.latitude, east: Double(x + 1) / count * 360 - 180)
     }
 
-    /// By zoom, then row, then column.
+    /// Orders tiles by zoom, then row, then column.
     public static func < (left: TileID, right: TileID) -> Bool {
         (left.zoom, left.y, left.x) < (right.zoom, right.y, right.x)
     }

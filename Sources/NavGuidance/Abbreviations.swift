@@ -1,6 +1,7 @@
-/// Shorter forms of road and place names, as street signs have them.
+/// Abbreviated road and place names, as on street signs.
 ///
-/// The words are those of OpenStreetMap's "Name finder: Abbreviations" for the languages of the signs; a name without one of them has none.
+/// The words are those of OpenStreetMap's "Name finder: Abbreviations" for the languages of the signs; a name without any of them is not
+/// shortened.
 public enum Abbreviations {
     private static let words: [String: String] = [
         "Street": "St", "Road": "Rd", "Avenue": "Ave", "Boulevard": "Blvd", "Drive": "Dr", "Lane": "Ln", "Square": "Sq",
@@ -14,7 +15,7 @@ public enum Abbreviations {
         ("straße", "str."), ("strasse", "str."), ("platz", "pl."), ("katu", "k."), ("gatan", "g."), ("vägen", "v."),
     ]
 
-    /// The shorter form of a text; nil when it has none.
+    /// Returns the abbreviated form of a text; nil when it has none.
     public static func shorter(_ text: String) -> String? {
         var isShorter = false
         let parts = text.split(separator: " ", omittingEmptySubsequences: false).map { word -> String in

@@ -1,6 +1,6 @@
 /// Systems of units for distances.
 public enum DistanceUnits: String, Sendable, Hashable, CaseIterable {
-    /// Those of the country's roads; where it is unknown, those of ``GuidanceOptions/text``.
+    /// Those of the country's roads; for an unknown country, those of ``GuidanceOptions/text``.
     case ofCountry = "country"
     /// Metres and kilometres.
     case metric
@@ -8,17 +8,17 @@ public enum DistanceUnits: String, Sendable, Hashable, CaseIterable {
     case imperial
 }
 
-/// A table for rounding distances and naming their units: data, so that another system of units is another table.
+/// A table of units and rounding for distances: another system of units needs only another table.
 public struct DistanceScale: Sendable, Hashable, Codable {
-    /// A range of distances that are given alike.
+    /// A range of distances that share a unit and rounding.
     public struct Band: Sendable, Hashable, Codable {
-        /// The band ends below this, metres.
+        /// The band's upper end, metres, itself excluded.
         public var below: Double
-        /// The unit's name in the phrase table's keys.
+        /// The unit's name in the keys of the phrase table.
         public var unit: String
         /// Metres per unit.
         public var metres: Double
-        /// Rounding, in units; its decimals, at most one, are given.
+        /// The rounding step, in units; at most one decimal is given.
         public var step: Double
 
         /// A band.
@@ -30,9 +30,9 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         }
     }
 
-    /// As people speak, ascending; the last band holds all that is longer.
+    /// The bands for speech, ascending; the last one also covers all longer distances.
     public var spoken: [Band]
-    /// As shown on a display, ascending; the last band holds all that is longer.
+    /// The bands for a display, ascending; the last one also covers all longer distances.
     public var displayed: [Band]
 
     /// A scale.
@@ -46,7 +46,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         spoken: [
             Band(below: 95, unit: "metre", metres: 1, step: 10), Band(below: 475, unit: "metre", metres: 1, step: 50),
             Band(below: 950, unit: "metre", metres: 1, step: 100),
-            // Coarser, "1 kilometre" would be said at 1.2.
+            // A coarser step would say "1 kilometre" at 1.2 km.
             Band(below: 2_950, unit: "kilometre", metres: 1_000, step: 0.1),
             Band(below: 9_750, unit: "kilometre", metres: 1_000, step: 0.5),
             Band(below: .greatestFiniteMagnitude, unit: "kilometre", metres: 1_000, step: 1),
@@ -90,8 +90,8 @@ public struct DistanceScale: Sendable, Hashable, Codable {
             displayed: displayed + [Band(below: 9.95 * mile, unit: "mile", metres: mile, step: 0.1), long])
     }
 
-    /// The units of a country's roads, after CLDR's usage "road": miles in the United States, in the United Kingdom and in what belongs to
-    /// them, kilometres elsewhere. Nil for an unknown country, which is an empty code.
+    /// Returns the units of a country's roads after CLDR's usage "road"; nil for an unknown country, which is an empty code. They are miles
+    /// in the United States, the United Kingdom and their territories, and kilometres elsewhere.
     public static func ofRoads(in country: String) -> DistanceScale? {
         switch country {
         case "": nil
@@ -111,7 +111,7 @@ public struct DistanceScale: Sendable, Hashable, Codable {
         var plainNumber: String
     }
 
-    /// `metres` (not finite or negative: 0) rounded in the band that holds it; at least one step of that band.
+    /// Returns `metres` (0 if negative or not finite) rounded by its band, to at least one step of the band.
     static func round(_ metres: Double, _ bands: [Band], decimalSeparator: String) -> Rounded {
         let distance = metres.isFinite ? min(max(metres, 0), 1e9) : 0
         guard let band = bands.first(where: { distance < $0.below }) ?? bands.last, band.step > 0, band.metres > 0

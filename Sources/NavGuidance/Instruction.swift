@@ -107,7 +107,7 @@ public struct SpokenInstruction: Sendable, Equatable {
     public var id: InstructionID
     /// Metres from where it is said to the maneuver.
     public var distance: Double
-    /// Metres to the maneuver at which it is due at the speed that is driven: it is said at the first position that is nearer.
+    /// Metres to the maneuver at which it is due at the driven speed, at least ``distance``.
     public var triggerDistance: Double
     /// Plain text.
     public var text: String

@@ -4,25 +4,25 @@ internal import NavRouting
 struct StepAnnouncements: Sendable, Equatable {
     /// Metres from the route's start to the maneuver at the step's end.
     var maneuverOffset: Double
-    /// Metres from the route's start where the maneuver at the step's beginning is over.
+    /// Metres from the route's start to the end of the maneuver at the step's beginning.
     var start: Double
     /// The speed expected before the maneuver, m/s.
     var expectedSpeed: Double
     /// The first announcement; nil for none.
     var far: InstructionTiming.Lead?
-    /// Nil for a maneuver that is only told when it is there.
+    /// Nil for a maneuver that is only announced on reaching it.
     var prepare: InstructionTiming.Lead?
-    /// Nil for a maneuver that is only told when it is there.
+    /// Nil for a maneuver that is only announced on reaching it.
     var near: InstructionTiming.Lead?
-    /// Nil for none.
+    /// The announcement at the maneuver; nil for none.
     var now: InstructionTiming.Lead?
-    /// The announcement at the maneuver is never earlier than this, metres before it: behind the last road it could be taken for.
+    /// The earliest point for the announcement at the maneuver, metres before it: past the last road that could be mistaken for it.
     var unambiguousDistance: Double
-    /// Whether the maneuver after the next follows so closely that both are told together.
+    /// Whether the maneuver after the next follows so closely that both are announced together.
     var isChained: Bool
-    /// Seconds from the end of the maneuver at the step's beginning to that at its end.
+    /// Seconds from the end of the maneuver at the step's beginning to the maneuver at the step's end.
     var seconds: Double
-    /// Units and rounding, by the options and the country that the step begins in.
+    /// Units and rounding, by the options and by the country where the step begins.
     var scale: DistanceScale
 }
 
@@ -33,7 +33,7 @@ struct InstructionPlanner {
     let legs: [Range<Int>]
     let options: GuidanceOptions
 
-    /// Whether a maneuver is at the end of a step, that of the next: after an arrival there is none.
+    /// Whether a step ends with the next step's maneuver: nothing follows an arrival.
     private func hasNext(_ step: Int) -> Bool { step + 1 < legs[steps[step].leg].upperBound }
 
     // MARK: Speech
@@ -80,7 +80,7 @@ struct InstructionPlanner {
         return min(max(route.edges[index].length / route.edges[index].duration, 3), 50)
     }
 
-    /// Whether the maneuver at the end of `step` follows that at its beginning within `seconds`.
+    /// Whether the maneuver at the end of `step` follows the one at its beginning within `seconds`.
     private func isChained(_ step: Int, _ seconds: Double) -> Bool {
         guard hasNext(step) else { return false }
         let following = steps[step + 1].maneuver.type
@@ -90,7 +90,7 @@ struct InstructionPlanner {
         return self.seconds(step) <= seconds
     }
 
-    /// The time from the maneuver at the beginning of `step` to that at its end: behind the former's own end, in proportion to the way.
+    /// Returns the time from the end of the maneuver at the beginning of `step` to the maneuver at its end, in proportion to the distance.
     private func seconds(_ step: Int) -> Double {
         let length = max(steps[step + 1].maneuver.routeOffset - steps[step].maneuver.endOffset, 0)
         return steps[step].length > 0 ? steps[step].duration * length / steps[step].length : 0
@@ -110,7 +110,7 @@ struct InstructionPlanner {
             drivingSide: shown.drivingSide)
     }
 
-    /// The road's own words on the first line: a sign's exit and places, a name, or the instruction itself where the map has no words.
+    /// Returns the first line in the road's own words: a sign's exit and places, a name, or the instruction itself if the map has none.
     private func primary(_ maneuver: Maneuver, isThere: Bool) -> Banner {
         let road = maneuver.road
         let isRamp = maneuver.type == .offRamp || maneuver.type == .onRamp
@@ -166,7 +166,7 @@ struct InstructionPlanner {
         return banner(maneuver, [.text(text)])
     }
 
-    /// The name in the language; behind it, where it is another, that on the signs.
+    /// Adds the road's name in the language, followed by the name on the signs if that differs.
     private func addName(of road: RoadLabel, to line: inout [BannerComponent]) {
         guard !road.name.isEmpty else { return }
         let own = options.text.phrases.name(of: road)
@@ -174,7 +174,7 @@ struct InstructionPlanner {
         line.append(.text(road.name))
     }
 
-    /// The first three numbers, but none that is the road's name too.
+    /// Adds the first three road numbers, without one that is also the road's name.
     private func addShields(_ references: [String], except name: String? = nil, to line: inout [BannerComponent]) {
         var count = 0
         for reference in references where reference != name && count < 3 {
@@ -184,7 +184,7 @@ struct InstructionPlanner {
         }
     }
 
-    /// The first two places.
+    /// Adds the first two places.
     private func addPlaces(_ places: [String], to line: inout [BannerComponent]) {
         for (index, place) in places.prefix(2).enumerated() {
             if index > 0 { line.append(.delimiter(" / ")) }

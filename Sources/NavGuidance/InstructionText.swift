@@ -1,23 +1,23 @@
 internal import NavGeo
 internal import NavMap
 
-/// Words for maneuvers: one language, one system of units.
+/// The wording of maneuvers in one language and one system of units.
 public struct InstructionText: Sendable, Hashable {
     /// The language.
     public var phrases: PhraseTable
     /// Units and rounding.
     public var scale: DistanceScale
 
-    /// English and metric unless told otherwise.
+    /// A text in English and metric units by default.
     public init(phrases: PhraseTable = .english, scale: DistanceScale = .metric) {
         self.phrases = phrases
         self.scale = scale
     }
 
-    /// The instruction of a maneuver as a sentence of its own, such as "Turn left onto Mannerheimintie".
+    /// Returns a maneuver's instruction as a complete sentence, such as "Turn left onto Mannerheimintie".
     public func instruction(_ maneuver: Maneuver) -> String { finished(body(maneuver, atHand: true)).text }
 
-    /// A distance for a display, such as "1.5 km". Distances that are negative or not finite count as 0.
+    /// Returns a distance for a display, such as "1.5 km"; 0 if negative or not finite.
     public func displayed(metres: Double) -> String {
         let rounded = DistanceScale.round(metres, scale.displayed, decimalSeparator: phrases.decimalSeparator)
         return Sentence(
@@ -25,10 +25,10 @@ public struct InstructionText: Sendable, Hashable {
         ) { $0 == "number" ? Sentence(words: rounded.number) : Sentence() }.text
     }
 
-    /// A distance as one says it, such as "1.5 kilometres".
+    /// Returns a distance in spoken words, such as "1.5 kilometres".
     public func spoken(metres: Double) -> String { distance(metres, in: "").text }
 
-    /// A road as one names it: its name, else its first number; empty when unnamed. Motorways go by their number where they have one.
+    /// Returns a road's spoken name: its name, else its first number; empty when unnamed. Motorways go by their number if they have one.
     func name(_ road: RoadLabel) -> String {
         guard goesByNumber(road), let reference = road.references.first else { return phrases.name(of: road) }
         return reference
@@ -38,7 +38,7 @@ public struct InstructionText: Sendable, Hashable {
         !road.references.isEmpty && (road.name.isEmpty || road.prefersReference)
     }
 
-    /// The same as a part of a sentence, in a case of the language.
+    /// Returns a road's name as a part of a sentence, in a grammatical case.
     private func name(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
         let isReference = goesByNumber(road)
         let name = name(road)
@@ -50,7 +50,7 @@ public struct InstructionText: Sendable, Hashable {
         return sentence
     }
 
-    /// The name of a placeholder, and the case that it asks for; empty for none.
+    /// Splits a placeholder into its name and its grammatical case; the case is empty for none.
     private func parts(_ placeholder: Substring) -> (key: Substring, grammaticalCase: Substring) {
         guard let colon = placeholder.firstIndex(of: ":") else { return (placeholder, "") }
         return (placeholder[..<colon], placeholder[placeholder.index(after: colon)...])
@@ -65,7 +65,7 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
-    /// "In 300 metres, …".
+    /// Returns "In 300 metres, …".
     func inDistance(_ metres: Double, _ instruction: Sentence) -> Sentence {
         Sentence(phrases.phrase(["sentence.distance"])) { placeholder in
             let (key, grammaticalCase) = parts(placeholder)
@@ -77,7 +77,7 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
-    /// "…, then …".
+    /// Returns "…, then …".
     func chained(_ instruction: Sentence, _ next: Sentence) -> Sentence {
         Sentence(phrases.phrase(["sentence.then"])) { key in
             switch key {
@@ -88,7 +88,7 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
-    /// "Continue on … for 5 kilometres".
+    /// Returns "Continue on … for 5 kilometres".
     func continuing(on road: RoadLabel, metres: Double) -> Sentence {
         Sentence(phrases.phrase(road.isUnnamed ? ["sentence.continue"] : ["sentence.continue.name"])) { placeholder in
             let (key, grammaticalCase) = parts(placeholder)
@@ -106,7 +106,7 @@ public struct InstructionText: Sendable, Hashable {
 
     /// Returns the action as a part of a sentence.
     ///
-    /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
+    /// - Parameter atHand: Whether the maneuver is reached; an arrival is then worded as having happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
         Sentence(phrase(maneuver, atHand: atHand)) { placeholder in
             let (key, grammaticalCase) = parts(placeholder)
@@ -126,10 +126,10 @@ public struct InstructionText: Sendable, Hashable {
         }
     }
 
-    /// The first two of some places.
+    /// Returns the first two of some places as a list.
     private func list(_ places: [String]) -> String { places.prefix(2).joined(separator: phrases.listSeparator) }
 
-    /// The phrase that fits a maneuver best; empty when there is none.
+    /// Returns the phrase that fits a maneuver best; empty when there is none.
     private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
         let kind = maneuver.endsRoad ? ManeuverType.endOfRoad : maneuver.type
         let type = maneuver.type == .arrive && atHand ? "arrived" : kind.rawValue
@@ -145,14 +145,15 @@ public struct InstructionText: Sendable, Hashable {
         return ""
     }
 
-    /// Returns descriptions of the way after a maneuver, the most telling first; the last is always empty.
+    /// Returns variants of a maneuver's phrase by what is known of the road after it, the most specific first; the last one is always
+    /// empty.
     private func variants(_ maneuver: Maneuver) -> [String] {
         let road = maneuver.road
         var signs: [String] = []
         let prefersSigns = maneuver.type == .offRamp || maneuver.type == .onRamp
         if !road.destinations.isEmpty { signs.append("destination") }
         if !road.isUnnamed { signs.insert("name", at: prefersSigns ? signs.count : 0) }
-        // An exit goes by its signs' destinations where they are known, else by its own name.
+        // An exit is named after the destinations on its signs if they are known, else by its own name.
         if maneuver.type == .offRamp, road.destinations.isEmpty, !maneuver.exitName.isEmpty {
             signs.insert("named", at: 0)
         }

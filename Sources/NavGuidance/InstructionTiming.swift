@@ -1,15 +1,15 @@
-/// When instructions are due: so many seconds before the maneuver at the speed driven, within bounds in metres.
+/// The timing of instructions: a lead in seconds at the present speed, within bounds in metres.
 ///
-/// The times are those of the Mapbox SDKs (125 s, 70 s, 15 s, and "continue" above 2,000 m). The bounds are judgement: a slow vehicle
-/// is told in time to see the junction, a fast one not before it can be understood.
+/// The times are those of the Mapbox SDKs (125 s, 70 s, 15 s, and "continue" above 2,000 m). The bounds are judgement: a slow vehicle is
+/// told no later than it sees the junction, a fast one not too early to understand.
 public struct InstructionTiming: Sendable, Hashable {
-    /// One announcement's lead.
+    /// The lead of one announcement.
     public struct Lead: Sendable, Hashable {
         /// Seconds before the maneuver.
         public var seconds: Double
-        /// Never later than this, metres.
+        /// The shortest lead, metres.
         public var minimum: Double
-        /// Never earlier than this, metres.
+        /// The longest lead, metres.
         public var maximum: Double
 
         /// A lead.
@@ -19,19 +19,19 @@ public struct InstructionTiming: Sendable, Hashable {
             self.maximum = maximum
         }
 
-        /// Metres before the maneuver at a speed in m/s.
+        /// Returns the lead in metres at a speed in m/s.
         func distance(speed: Double) -> Double { min(max(seconds * speed, minimum), maximum) }
     }
 
-    /// The leads of one kind of road.
+    /// The leads for one kind of road.
     public struct Leads: Sendable, Hashable {
         /// The first announcement; nil for none.
         public var far: Lead?
-        /// In time to change lanes.
+        /// The announcement in time to change lanes.
         public var prepare: Lead
-        /// Shortly before.
+        /// The announcement shortly before the maneuver.
         public var near: Lead
-        /// At the maneuver: long enough before it that the words end there.
+        /// The announcement at the maneuver: early enough for the words to end there.
         public var now: Lead
 
         /// Leads.
@@ -43,38 +43,38 @@ public struct InstructionTiming: Sendable, Hashable {
         }
     }
 
-    /// On roads with an expected speed below ``fastSpeed``.
+    /// The leads on roads with an expected speed below ``fastSpeed``.
     public var ordinary = Leads(
         far: nil, prepare: Lead(seconds: 70, minimum: 150, maximum: 1_000),
         near: Lead(seconds: 15, minimum: 60, maximum: 400), now: Lead(seconds: 4, minimum: 15, maximum: 80))
-    /// On faster roads.
+    /// The leads on faster roads.
     public var fast = Leads(
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
         prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
         near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
-    /// At a waypoint.
+    /// The lead at a waypoint.
     public var arrival = Lead(seconds: 3, minimum: 20, maximum: 40)
-    /// The announcement at a maneuver comes no later than this before it, whatever it could be mistaken for, seconds: 2 s to act, and
-    /// half a second for a vehicle that gathers speed.
+    /// The latest time before a maneuver for the announcement at it, however ambiguous, seconds: 2 s to act, and half a second for an
+    /// accelerating vehicle.
     public var latest = 2.5
-    /// A maneuver is not told in the same words again within this time, seconds.
+    /// The time within which a maneuver is not announced again in the same words, seconds.
     public var repeatGap = 8.0
-    /// The least speed of ``fast``, m/s (72 km/h).
+    /// The least speed for ``fast``, m/s (72 km/h).
     public var fastSpeed = 20.0
-    /// "Continue on …" is said when the next maneuver is further than this, metres.
+    /// The distance to the next maneuver from which "Continue on …" is spoken, metres.
     public var continueDistance = 2_000.0
-    /// "…, then …" joins two maneuvers that are no further apart than this, seconds.
+    /// The largest time between two maneuvers that "…, then …" joins, seconds.
     public var chainSeconds = 8.0
-    /// A banner has the maneuver after the next below it when the two are no further apart than this, seconds.
+    /// The largest time between the next two maneuvers for the banner to show the second below the first, seconds.
     public var subBannerSeconds = 10.0
-    /// Silence between the announcement shortly before a maneuver and that at the maneuver, at least, seconds. They begin
-    /// ``repeatGap`` and two seconds apart too, for a vehicle that gathers speed.
+    /// The least silence between the announcement shortly before a maneuver and the one at it, seconds. They also begin at least
+    /// ``repeatGap`` plus two seconds apart, for an accelerating vehicle.
     public var pause = 3.0
-    /// Silence after an earlier announcement, at least, seconds; where there is less room it is left out.
+    /// The least silence after an earlier announcement, seconds; an announcement with less room is left out.
     public var longPause = 10.0
-    /// The announcement shortly before a maneuver names the one after it too unless saying both takes longer than this, seconds.
+    /// The longest announcement shortly before a maneuver that may also name the maneuver after it, seconds.
     public var longestAnnouncement = 6.5
-    /// Speech before any announcement but the last waits until the vehicle is this far past the maneuver before, metres.
+    /// The distance past the previous maneuver from which announcements other than the last may be spoken, metres.
     public var settleDistance = 15.0
 
     /// The defaults.

@@ -99,7 +99,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// Returns the words of the next maneuver for somebody who asks to hear them, with the distance that is left; nil where none follows
     /// on the leg.
     ///
-    /// An announcement that would say the same within a few seconds is then left out.
+    /// Announcements that would say the same within a few seconds are then left out, also those of maneuvers that are told along with it.
     ///
     /// - Parameters:
     ///   - offset: metres from the route's start.

@@ -1,58 +1,58 @@
 internal import NavGeo
 internal import NavMap
 
-/// A road at a node, both of its directions together.
+/// A road at a node, both directions together.
 struct JunctionArm {
-    /// The edge that is drawn: the one that leaves where there is one.
+    /// The edge that is drawn: the leaving one if there is one.
     var edge: EdgeIndex
-    /// The edge by which vehicles leave the node; nil where they only arrive.
+    /// The edge by which vehicles leave the node; nil when they only arrive.
     var leaving: EdgeIndex?
-    /// The edge by which vehicles arrive; nil where they only leave.
+    /// The edge by which vehicles arrive; nil when they only leave.
     var arriving: EdgeIndex?
     var road: RoadProfile
     /// The direction of its first metres outwards, degrees clockwise from north.
     var initialBearing: Double
-    /// The direction in which a driver sees it leave.
+    /// The perceived direction in which it leaves, degrees clockwise from north.
     var bearing: Double
     /// Metres to the next node.
     var length: Double
     /// The node at its other end.
     var end: NodeIndex
-    /// Whether it is the arriving half of a road whose directions part here, and so no road of its own.
+    /// Whether it is the arriving half of a road whose carriageways split here, and so not a road of its own.
     var isMerged = false
 }
 
-/// A junction as a driver sees it who arrives by one of its roads.
+/// A junction as seen by a driver who arrives by one of its roads.
 struct Intersection {
     /// A road of the junction.
     struct Road {
-        /// The edge by which it is entered; nil where it only leads here.
+        /// The edge by which it is entered; nil when traffic only arrives by it.
         var leaving: EdgeIndex?
         var arriving: EdgeIndex?
         var road: RoadProfile
         var bearing: Double
         var initialBearing: Double
         var end: NodeIndex
-        /// Degrees counterclockwise from the road by which one arrives: 0 is back, 90 right, 180 straight on, 270 left.
+        /// Degrees counterclockwise from the approach: 0 is back, 90 right, 180 straight on, 270 left.
         var angle: Double
-        /// Whether it may be entered, by law and by the ways that are open.
+        /// Whether it may be entered, legally and as an open road.
         var isEntry: Bool
-        /// What a driver who takes it is told.
+        /// The turn announced to a driver who takes it.
         var turn = Turn(.none, .straight)
 
-        /// Degrees off straight ahead.
+        /// Degrees from straight ahead.
         var deviation: Double { abs(angle - 180) }
     }
 
     var node: NodeIndex
-    /// The road by which one arrives.
+    /// The road by which the driver arrives.
     var approach: RoadProfile
-    /// All roads in the order of their angles; the first is the way back.
+    /// All roads by ascending angle; the first is the way back.
     var roads: [Road]
 
     var entries: Int { roads.count { $0.isEntry } }
 
-    /// The road whose angle is nearest to one, of those that `isWanted`.
+    /// Returns the road whose angle is nearest to the given one, of those that `isWanted`.
     func nearest(to angle: Double, where isWanted: (Road) -> Bool = { _ in true }) -> Int? {
         var best: Int?
         for index in roads.indices where isWanted(roads[index]) {
@@ -66,7 +66,7 @@ struct Intersection {
         roads.indices.min { angularGap(roads[$0].bearing, bearing) < angularGap(roads[$1].bearing, bearing) }
     }
 
-    /// Whether a road goes straight through the junction from another arm than the approach.
+    /// Whether a road continues straight from an arm other than the approach.
     func isThroughStreet(_ index: Int) -> Bool {
         guard !roads[index].road.isUnlabelled else { return false }
         return roads.indices.dropFirst().contains { other in
@@ -77,33 +77,33 @@ struct Intersection {
     }
 }
 
-/// Angles that guidance compares with, degrees; the values are OSRM's, which were tuned on the maps of many countries.
+/// Angle thresholds of guidance, degrees; the values are OSRM's, which were tuned on the maps of many countries.
 enum TurnAngles {
-    /// Roads this far off straight look straight where no other comes near.
+    /// A road within this of straight looks straight when no other comes near.
     static let fuzzy = 25.0
-    /// Turns up to this are narrow.
+    /// The largest narrow turn.
     static let narrow = 40.0
-    /// Roads no further apart than this belong together.
+    /// Roads within this of each other belong together.
     static let group = 60.0
-    /// A road this straight is no turn at all.
+    /// A road within this of straight is no turn at all.
     static let straight = 3.0
-    /// Two halves of one road lie within this.
+    /// The halves of one divided road lie within this.
     static let mergeable = 95.0
 }
 
-/// The smaller angle between two directions, degrees.
+/// Returns the smaller angle between two directions, degrees.
 func angularGap(_ first: Double, _ second: Double) -> Double {
     let gap = abs(first - second).truncatingRemainder(dividingBy: 360)
     return gap > 180 ? 360 - gap : gap
 }
 
-/// Degrees counterclockwise from the way back, for somebody who arrives in one direction and leaves in another.
+/// Returns the degrees counterclockwise from the way back, for a driver who arrives in one direction and leaves in another.
 func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle(180 - difference(arriving, leaving)) }
 
-/// Joins the nodes of a graph into junctions as drivers see them: the halves of a parted road are one road, and each road has the direction in
-/// which it is seen to leave.
+/// Builds junctions as drivers see them from the nodes of a graph: the halves of a divided road are one road, and each road has its
+/// perceived direction.
 ///
-/// Junctions are made when they are asked for and kept until too many are. Equal graphs give equal junctions.
+/// Junctions are made on demand and kept until there are too many. Equal graphs give equal junctions.
 final class JunctionModel {
     let graph: RoadGraph
     let access: VehicleAccess
@@ -111,11 +111,11 @@ final class JunctionModel {
     private var junctions: [NodeIndex: [JunctionArm]] = [:]
     private var unmerged: [NodeIndex: [JunctionArm]] = [:]
 
-    /// Junctions that are kept at a time.
+    /// The most junctions that are kept.
     private static let capacity = 8_192
-    /// Directions of roads that differ by less do not tell their order, degrees.
+    /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
-    /// Nodes of the same road that a walk along it passes at most.
+    /// The most nodes along a road that a walk passes.
     private static let hops = 10
 
     init(_ graph: RoadGraph, for access: VehicleAccess) {
@@ -140,7 +140,7 @@ final class JunctionModel {
 
     // MARK: Arms
 
-    /// The roads at a node, clockwise from north, the halves of parted roads marked and their directions joined.
+    /// Returns the roads at a node clockwise from north, with the halves of divided roads marked and their directions joined.
     func junction(at node: NodeIndex) -> [JunctionArm] {
         if let known = junctions[node] { return known }
         if junctions.count > Self.capacity { junctions.removeAll(keepingCapacity: true) }
@@ -153,7 +153,7 @@ final class JunctionModel {
         return arms
     }
 
-    /// The roads at a node as they are drawn.
+    /// Returns the roads at a node as they are drawn.
     func arms(at node: NodeIndex) -> [JunctionArm] {
         if let known = unmerged[node] { return known }
         if unmerged.count > Self.capacity { unmerged.removeAll(keepingCapacity: true) }
@@ -188,7 +188,7 @@ final class JunctionModel {
         return arms
     }
 
-    /// The line of a road from its node on, as far as it matters.
+    /// Returns the line of a road from its node on, as far as it matters.
     private func outline(_ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []
@@ -203,7 +203,7 @@ final class JunctionModel {
         return RoadOutline(points)
     }
 
-    // MARK: Parted roads
+    // MARK: Divided roads
 
     private func mergeHalves(_ arms: inout [JunctionArm], at node: NodeIndex) {
         var merged = Array(repeating: false, count: arms.count)
@@ -235,10 +235,10 @@ final class JunctionModel {
             least = angularGap(arm.bearing, entry.bearing + 180)
             opposite = arm.bearing
         }
-        // Towards the junction from over there.
+        // The heading of a driver who comes from the opposite arm.
         let through = circle(opposite + 180)
         let middle = circle(one.bearing + difference(one.bearing, other.bearing) / 2)
-        // Where the road goes on straight it stays so.
+        // A road that continues straight stays so.
         if angularGap(through, entry.bearing) < TurnAngles.straight { return (false, entry.bearing) }
         if isNeighbour {
             let now = angularGap(through, middle)
@@ -249,7 +249,7 @@ final class JunctionModel {
         return (true, middle)
     }
 
-    /// Roads of some metres that lead to a place where their halves part seem to lead where both together do.
+    /// Redirects a road of a few metres whose far end splits into two halves towards the middle of both.
     private func adjustToNeighbours(_ arms: inout [JunctionArm], at node: NodeIndex) {
         let merged = mergedAt[node] ?? []
         for index in arms.indices {
@@ -275,7 +275,7 @@ final class JunctionModel {
         }
     }
 
-    /// Whether an arm and the next one clockwise are the halves of one road, and their neighbours are others.
+    /// Whether an arm and the next one clockwise are the halves of one road, distinct from their neighbours.
     private func arePair(_ arms: [JunctionArm], _ index: Int, at node: NodeIndex) -> Bool {
         let count = arms.count
         let (before, one) = (arms[(index + count - 1) % count], arms[index])
@@ -298,7 +298,7 @@ final class JunctionModel {
         return runParallel(one, other, from: node)
     }
 
-    /// Follows a road over nodes where nothing else meets it.
+    /// Follows a road past nodes where nothing else meets it.
     func farEnd(of arm: JunctionArm, from node: NodeIndex) -> (node: NodeIndex, arm: JunctionArm, from: NodeIndex) {
         var (current, start) = (arm, node)
         for _ in 0..<Self.hops {
@@ -318,7 +318,7 @@ final class JunctionModel {
         one.leaving.map { $0 == other.arriving } ?? false || one.arriving.map { $0 == other.leaving } ?? false
     }
 
-    /// Whether the halves go round an island and join at once.
+    /// Whether the halves go round an island and rejoin at once.
     private func isIsland(_ node: NodeIndex, _ end: NodeIndex, _ other: NodeIndex) -> Bool {
         guard end == other, end != node else { return false }
         func isSplit(_ node: NodeIndex) -> Bool {
@@ -335,7 +335,7 @@ final class JunctionModel {
         return gap < (here && there ? 30 : 15)
     }
 
-    /// Whether a road only leads to another one of the same name that passes at its end.
+    /// Whether a road only leads to another road of the same name that passes its end.
     private func isConnection(_ arm: JunctionArm, from node: NodeIndex) -> Bool {
         let end = farEnd(of: arm, from: node)
         let there = arms(at: end.node)
@@ -359,7 +359,7 @@ final class JunctionModel {
             && there[next].road.hasSameClass(as: there[opposite].road)
     }
 
-    /// Whether the halves part shortly before a crossing road that joins them.
+    /// Whether the halves split shortly before a crossing road that joins them.
     private func isNarrowTriangle(_ left: JunctionArm, _ right: JunctionArm, at node: NodeIndex) -> Bool {
         // Clockwise order: `left` comes before `right`, so from the junction it is on the left.
         guard let one = crossing(of: left, from: node, at: 90), let other = crossing(of: right, from: node, at: 270)
@@ -376,7 +376,7 @@ final class JunctionModel {
         return farEnd(of: one.arm, from: one.node).node == other.node
     }
 
-    /// The road that crosses at the end of an arm or of the next piece of it, nearest to an angle.
+    /// Returns the road that crosses at the end of an arm or of the edge after it, nearest to an angle.
     private func crossing(
         of arm: JunctionArm, from node: NodeIndex, at wanted: Double
     ) -> (node: NodeIndex, arm: JunctionArm)? {
@@ -397,7 +397,7 @@ final class JunctionModel {
         return nil
     }
 
-    /// Whether both halves run beside each other for a while.
+    /// Whether the halves run side by side for a while.
     private func runParallel(_ one: JunctionArm, _ other: JunctionArm, from node: NodeIndex) -> Bool {
         let frame = LocalFrame(origin: graph.nodePositions[node.index].coordinate)
         let reach = 120.0
@@ -427,7 +427,7 @@ final class JunctionModel {
         return apart <= 0.5 * lanes * RoadOutline.laneWidth + 12
     }
 
-    /// The line of a road and of those of its name that continue it.
+    /// Returns the line of a road and of the roads of its name that continue it.
     private func course(
         _ arm: JunctionArm, from node: NodeIndex, _ reach: Double, _ frame: LocalFrame
     ) -> RoadOutline {
@@ -454,7 +454,7 @@ final class JunctionModel {
 
     // MARK: Views
 
-    /// The junction at the end of an edge as its driver sees it; nil where the edge is not open.
+    /// Returns the junction at the end of an edge as its driver sees it; nil when the edge is not open.
     func intersection(after edge: EdgeIndex) -> Intersection? {
         let node = graph.edgeHeads[edge.index]
         let arms = junction(at: node)
@@ -498,8 +498,8 @@ final class JunctionModel {
         return Intersection(node: node, approach: arms[own].road, roads: roads)
     }
 
-    /// Exchanges roads that are seen to leave in nearly the same direction and whose first metres lie the other way round:
-    /// roads do not cross where they part, so these tell which is on the left.
+    /// Swaps roads with nearly the same perceived direction whose first metres are in the opposite order: roads do not cross where they
+    /// split, so the first metres tell which one is on the left.
     private func restoreOrder(_ roads: inout [Intersection.Road], _ initialArrival: Double) {
         for index in roads.indices.dropFirst() {
             let (one, other) = (roads[index - 1], roads[index])
@@ -513,13 +513,13 @@ final class JunctionModel {
         }
     }
 
-    /// Where a roundabout passes a node, seen by somebody who comes from outside.
+    /// The directions of a roundabout at a node, as seen from an approach outside it.
     private struct Ring {
         var arrival: Double
         var turn: Double
         var approach: Double
 
-        /// Whether leaving by a road means to go round against the traffic.
+        /// Whether leaving by a road means driving round against the traffic.
         func isAgainstFlow(_ bearing: Double) -> Bool {
             let angle = intersectionAngle(arrival, bearing)
             return approach < turn ? angle < approach : approach > turn && angle > approach
@@ -538,6 +538,6 @@ final class JunctionModel {
 }
 
 extension RoadOutline {
-    /// The direction from its first point to its last along the line that fits best.
+    /// The direction from the first point to the last, along the best-fitting line.
     var direction: Double { RoadOutline.bearing(points[0], points[points.count - 1]) }
 }

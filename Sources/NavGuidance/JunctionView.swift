@@ -1,10 +1,10 @@
 package import NavGeo
 package import NavMap
 
-/// A junction of the model that guidance, lanes and turns share, in full: its roads in order, and what drivers who arrive by each of them may
-/// do and are told; `navbus map junction` draws it.
+/// A junction of the model that guidance, lanes and turns share, with its roads and each approach's turns and maneuvers; `navbus map
+/// junction` draws it.
 package struct JunctionView: Sendable, Equatable {
-    /// A road of the junction; both of its directions are one.
+    /// A road of the junction, with both directions together.
     package struct Arm: Sendable, Equatable {
         package var wayID: Int64
         package var name: String
@@ -14,34 +14,34 @@ package struct JunctionView: Sendable, Equatable {
         package var roadClass: RoadClass
         package var isLink: Bool
         package var isRoundabout: Bool
-        /// The direction in which a driver sees it leave, degrees clockwise from north.
+        /// The perceived direction in which it leaves, degrees clockwise from north.
         package var bearing: Double
         /// The direction of its first metres, degrees clockwise from north.
         package var drawnBearing: Double
         /// Metres to the next node of the road graph.
         package var length: Double
-        /// Whether the vehicle may leave the junction by it, where its traffic alone decides.
+        /// Whether the vehicle may leave the junction by it, regardless of turn restrictions.
         package var canLeave: Bool
         /// Whether the vehicle may arrive by it.
         package var canArrive: Bool
-        /// Whether it is the arriving half of a road whose directions part here, and so no road of its own.
+        /// Whether it is the arriving half of a road whose carriageways split here, and so not a road of its own.
         package var isHalf: Bool
         /// Its line from the junction on.
         package var line: [Coordinate]
     }
 
-    /// A way on from an approach.
+    /// A way through the junction from an approach.
     package struct Way: Sendable, Equatable {
         /// The arm, as an index in ``JunctionView/arms``.
         package var arm: Int
         /// Degrees that a driver turns, clockwise, −180 ... 180.
         package var turn: Double
-        /// The reason why it may not be driven; nil where it may.
+        /// The reason why it may not be driven; nil when it may.
         package var obstacle: Obstacle?
-        /// The maneuver told to a driver who takes it; nil where nothing is told.
+        /// The maneuver announced to a driver who takes it; nil when nothing is announced.
         package var maneuver: ManeuverType?
         package var modifier: ManeuverModifier
-        /// The lanes of the approach that lead there, from 0 at the left; none where they are not known.
+        /// The lanes of the approach that lead there, from 0 at the left; empty when unknown.
         package var lanes: [Int]
     }
 
@@ -58,7 +58,7 @@ package struct JunctionView: Sendable, Equatable {
     package struct Approach: Sendable, Equatable {
         package var arm: Int
         package var lanes: [Lane]
-        /// From the right to the left as the driver sees them.
+        /// The ways, from right to left as the driver sees them.
         package var ways: [Way]
     }
 
@@ -68,13 +68,13 @@ package struct JunctionView: Sendable, Equatable {
     package var exitReference: String
     package var junctionName: String
     package var flags: NodeFlags
-    /// Metres from the place that was asked for.
+    /// Metres from the requested place.
     package var distance: Double
-    /// Clockwise from north.
+    /// The arms, clockwise from north.
     package var arms: [Arm]
     package var approaches: [Approach]
 
-    /// The nearest place to a position where three roads or more meet that the vehicle may use; nil when there is none within `radius` metres.
+    /// Finds the nearest junction of three or more roads open to the vehicle; nil when there is none within `radius` metres.
     package init?(near place: Coordinate, radius: Double, in graph: RoadGraph, for access: VehicleAccess) {
         let model = JunctionModel(graph, for: access)
         var nodes: Set<NodeIndex> = []
@@ -162,7 +162,7 @@ package struct JunctionView: Sendable, Equatable {
 }
 
 extension EdgeReading {
-    /// The direction of the first metres away from one end of the edge, radians.
+    /// Returns the direction of the first metres away from one end of the edge, radians.
     fileprivate func outwardBearing(_ isFromStart: Bool) -> Double {
         let shape = shape
         let last = shape.count - 1

@@ -1,10 +1,10 @@
-/// A language as it is written down in `Languages`: lines `key = value` below `[sections]`, and comments that begin with `#`.
+/// A language as a file in `Languages`: lines `key = value` below `[sections]`, and comments that begin with `#`.
 ///
-/// `[language]` has the tag and how numbers and sentences are written, `[names]` the classes of names, `[forms]` the names' forms by case and
-/// class, `[numbers]` what people say for the beginnings of road numbers, `[phrases]` the rest. A language with a `base` has all that it does
-/// not say itself from there.
+/// `[language]` has the tag and the notation of numbers and sentences, `[names]` the classes of names, `[forms]` the names' forms by case
+/// and class, `[numbers]` the spoken prefixes of road numbers, `[phrases]` the rest. A language with a `base` inherits everything that it
+/// does not define.
 package struct LanguageFile {
-    /// A defect of a line, with what has to change.
+    /// A defect of a line and how to mend it.
     package struct Defect: Error, CustomStringConvertible {
         var line: Int
         var message: String
@@ -12,13 +12,13 @@ package struct LanguageFile {
     }
 
     package private(set) var table = PhraseTable(language: "")
-    /// Whether it says only where it differs from another one.
+    /// Whether it only defines its differences from another language.
     private(set) var isVariant = false
     private var rules: [NameGrammar.Rule] = []
 
-    /// Reads a language.
+    /// Parses a language.
     ///
-    /// - Parameter base: a language that was read before, by its tag.
+    /// - Parameter base: Returns a previously parsed language by its tag.
     package init(_ text: String, base: (String) -> PhraseTable?) throws(Defect) {
         var section = Substring()
         var number = 0
@@ -40,7 +40,7 @@ package struct LanguageFile {
             }
         }
         guard !table.language.isEmpty else { throw Defect(line: number, message: "no language") }
-        // Those of the language itself come before those of its base.
+        // The language's own rules come before those of its base.
         table.names.rules = rules + table.names.rules
     }
 
@@ -74,7 +74,7 @@ package struct LanguageFile {
         case "tag": table.language = value
         case "base":
             isVariant = true
-            // A base that is not read yet leaves the language without words; `PhraseTable.all` reads it again later.
+            // A base that is not parsed yet leaves the language without words; `PhraseTable.all` parses it again later.
             let tag = table.language
             table = base(value) ?? table
             table.language = tag

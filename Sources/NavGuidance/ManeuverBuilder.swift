@@ -2,15 +2,15 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// Finds the maneuvers of a route: what a driver must be told, and nothing else.
+/// Finds the maneuvers of a route: exactly what a driver must be told.
 struct ManeuverBuilder {
     /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
-    /// The greatest distance before a maneuver at which a side road can be taken for it, metres.
+    /// The greatest distance before a maneuver at which a side road can be mistaken for it, metres.
     static let ambiguityReach = 150.0
-    /// A piece of a route up to this long at a waypoint is no road to turn into, metres.
+    /// The greatest length of a route edge at a waypoint that is no road to turn into, metres.
     static let pointLength = 2.0
-    /// A waypoint nearer to the road than this lies on it, metres.
+    /// The distance from the road within which a waypoint lies on it, metres.
     static let sideDistance = 4.0
 
     private let roads: RouteRoads
@@ -21,7 +21,7 @@ struct ManeuverBuilder {
     private var turns: [RouteTurn] = []
     private var passages: [Int: RoundaboutPassage] = [:]
     private var sideRoads: [SideRoad] = []
-    /// The lanes before the pieces of the route that begin at junctions.
+    /// The lanes before the route edges that begin at junctions.
     private var lanes: [Int: [Lane]] = [:]
     private var leg = 0
 
@@ -31,20 +31,20 @@ struct ManeuverBuilder {
         var side: RoadSide
     }
 
-    /// The maneuvers of a route, and what is known of the junctions that it passes.
+    /// The maneuvers of a route, and the lanes at its junctions.
     struct Result {
         /// The maneuvers of each leg, in order: the first is a departure, the last an arrival.
         var maneuvers: [[Maneuver]] = []
-        /// The lanes before the pieces of the route that begin at junctions, from left to right.
+        /// The lanes before the route edges that begin at junctions, from left to right.
         var lanes: [Int: [Lane]] = [:]
     }
 
     /// Finds the maneuvers of a route, and the lanes at the junctions without one.
     ///
     /// - Parameters:
-    ///   - graph: the roads of the same map version. Without the tiles of a part of the route there are no other roads to compare with, and
-    ///     only what the route itself shows is told.
-    ///   - announcesNameChanges: whether a road that merely goes on under another name and number is a maneuver.
+    ///   - graph: The roads of the same map version. Where tiles are missing, there are no other roads to compare with, and the maneuvers
+    ///     follow from the route alone.
+    ///   - announcesNameChanges: Whether a mere change of a road's name and number is a maneuver.
     static func build(_ route: Route, in graph: RoadGraph, announcesNameChanges: Bool) -> Result {
         let roads = RouteRoads(route, graph)
         let model = JunctionModel(graph, for: route.vehicle.access)
@@ -103,7 +103,8 @@ struct ManeuverBuilder {
         }
     }
 
-    /// The pieces of a leg without those at its ends that are a point: a waypoint at a junction is on all its roads. Nil for no pieces.
+    /// Returns the edges of a leg without point-like ones at its ends, as a waypoint at a junction is on all its roads; nil when none are
+    /// left.
     private func drivenEdges(_ all: Range<Int>) -> Range<Int>? {
         guard !all.isEmpty, all.lowerBound >= 0, all.upperBound <= roads.route.edges.count else { return nil }
         let isDriven = { (index: Int) in roads.route.edges[index].length > ManeuverBuilder.pointLength }
@@ -151,7 +152,7 @@ struct ManeuverBuilder {
             if waypoint.snapDistance >= ManeuverBuilder.sideDistance {
                 let target = Geodesy.bearing(from: waypoint.snapped, to: waypoint.waypoint.coordinate)
                 let side = degrees(from: maneuver.bearingBefore, to: target)
-                // Nearly ahead or behind, as at the end of a cul-de-sac, is on no side.
+                // A waypoint nearly ahead or behind, as at the end of a cul-de-sac, is on no side.
                 if abs(side) > 20, abs(side) < 160 { maneuver.modifier = side > 0 ? .right : .left }
             }
         }
@@ -165,7 +166,7 @@ struct ManeuverBuilder {
         return RoadSign(name: attributes.name, reference: attributes.reference)
     }
 
-    /// A junction with nothing known of its roads.
+    /// Returns a turn at a junction whose roads are unknown.
     private func blankTurn(_ turn: Turn, piece: Int, offset: Double) -> RouteTurn {
         RouteTurn(
             piece: piece, lastPiece: piece, turn: turn, offset: offset, roads: 1, entries: 1,
@@ -194,7 +195,7 @@ struct ManeuverBuilder {
             var taken = junction.roads.firstIndex(where: { $0.leaving == next })
         else { return }
         junction.roads[taken].isEntry = true
-        // The same road drawn twice is no choice.
+        // The same road drawn twice is not a choice.
         let own = junction.roads[taken]
         junction.roads.removeAll {
             $0.end == own.end && $0.leaving != own.leaving && angularGap($0.bearing, own.bearing) < 3 && $0.angle > 0
@@ -219,7 +220,7 @@ struct ManeuverBuilder {
         turns.append(turn)
     }
 
-    /// Whether nothing else meets the route between two pieces of one road.
+    /// Whether nothing else meets the route between two edges of one road.
     private func isPlain(_ index: Int, _ node: NodeIndex) -> Bool {
         guard let previous = roads.resolved[index - 1], let next = roads.resolved[index],
             roads.isLabelledAlike(index), roads.kinds[index - 1].roadClass == roads.kinds[index].roadClass,
@@ -298,7 +299,7 @@ struct ManeuverBuilder {
                 maneuver.road = RoadLabel()
             }
         } else if type == .roundabout {
-            // It is left where it is entered.
+            // The roundabout is left where it is entered.
             maneuver.roundaboutExit = 1
             maneuver.exitModifier = turn.turn.modifier
         }
@@ -327,7 +328,7 @@ struct ManeuverBuilder {
 
     // MARK: Signs
 
-    /// A ramp is known by its signs, which may only be tagged further on, and by the road that it leads to.
+    /// Names a ramp by its signs, which may only be tagged further on, and by the road that it leads to.
     private mutating func nameRamp(_ maneuver: Int, from index: Int, end: Int) {
         var next = index
         while next < end, roads.kinds[next].flags.contains(.link) {
@@ -339,7 +340,7 @@ struct ManeuverBuilder {
                 maneuvers[maneuver].road.destinationReferences = label.destinationReferences
             }
             next += 1
-            // Beyond a fork of ramps the signs are those of one arm.
+            // Beyond a fork of ramps, the signs belong to one arm only.
             if next < end, let node = roads.node(before: next), roads.graph.outgoing(node).count > 1 { break }
         }
         guard maneuvers[maneuver].road.isUnnamed, next < end,
@@ -352,7 +353,7 @@ struct ManeuverBuilder {
         maneuvers[maneuver].road.prefersReference = label.prefersReference
     }
 
-    /// Adds the place from which the maneuver cannot be mistaken for another.
+    /// Adds a maneuver, with the place from which it cannot be mistaken for another.
     private mutating func finish(_ maneuver: inout Maneuver, edge: Int) {
         let earliest = max(
             maneuver.routeOffset - ManeuverBuilder.ambiguityReach, maneuvers.last?.endOffset ?? 0)
@@ -382,8 +383,8 @@ struct ManeuverBuilder {
             distance: 0, duration: 0)
     }
 
-    /// The lanes tagged on the approach, or up to `reach` metres before it where the last metres of a junction carry no tag. A tag that an
-    /// earlier junction had is not of this one.
+    /// Returns the lanes tagged on the approach, or up to `reach` metres before it when the last metres of a junction carry no tag. A tag
+    /// of an earlier junction does not apply to this one.
     private func laneTag(before edge: Int, reach: Double) -> String {
         let used = turns.last { !$0.lanes.isEmpty }?.piece ?? 0
         let start = max(used, roads.route.legs[leg].edges.lowerBound)
@@ -413,7 +414,7 @@ struct ManeuverBuilder {
         return notes
     }
 
-    /// Fills in distances and times to the next maneuver.
+    /// Fills in the distances and times to the next maneuver.
     private mutating func measure() {
         guard maneuvers.count > 1 else { return }
         for index in 0..<maneuvers.count - 1 {

@@ -1,12 +1,13 @@
-/// Rules that make the name of a road a part of a sentence: article, preposition and case by the class of the name.
+/// Rules that fit a road's name into a sentence: article, preposition and case by the class of the name.
 ///
-/// A name belongs to the class of the first rule that it fits, or to none. The form of a case and a class is a template: `{}` is the name,
-/// `{stem}` the name without the matched ending, `{lower}` the name with its first letter in lower case, `{adjective:en}` the name with the
-/// ending of an adjective at its start replaced. A case without a form for the class has one for all, or the name stays as it is.
+/// A name belongs to the class of the first rule that it matches, or to none. The form of a case and a class is a template: `{}` is the
+/// name, `{stem}` the name without the matched ending, `{lower}` the name with its first letter in lower case, `{adjective:en}` the name
+/// with the ending of its first adjective replaced. A case without a form for the class uses the form for all classes, or the name as it
+/// is.
 struct NameGrammar: Sendable, Hashable {
-    /// A test of a name, and the class of the names that pass.
+    /// A test of a name, with the class of the names that match.
     struct Rule: Sendable, Hashable {
-        /// The part of a name that is looked at.
+        /// The part of a name that is tested.
         enum Test: String, Sendable {
             /// The first letters of a road number; empty for all numbers.
             case reference
@@ -17,21 +18,21 @@ struct NameGrammar: Sendable, Hashable {
         }
 
         var test: Test
-        /// In lower case, but for road numbers.
+        /// The text to match, in lower case except for road numbers.
         var text: String
         var kind: String
     }
 
     var rules: [Rule] = []
-    /// Templates by case and class, `onto.street`, or by case alone.
+    /// Templates by case and class, such as `onto.street`, or by case alone.
     var forms: [String: String] = [:]
-    /// Stems of adjectives at the start of names, in lower case, and the endings that they have there.
+    /// Stems of adjectives at the start of names, in lower case, with their endings.
     var adjectives: Set<String> = []
     var adjectiveEndings: [String] = []
-    /// Beginnings of road numbers up to their first space, and what people say instead.
+    /// Prefixes of road numbers up to their first space, with their spoken forms.
     var references: [String: String] = [:]
 
-    /// A road number as people say it: `SR 12` is "State Route 12".
+    /// Returns the spoken form of a road number: `SR 12` is "State Route 12".
     func spoken(reference: String) -> String {
         guard !references.isEmpty, let space = reference.firstIndex(of: " "),
             let words = references[String(reference[..<space])]
@@ -39,7 +40,7 @@ struct NameGrammar: Sendable, Hashable {
         return words + reference[space...]
     }
 
-    /// A name in a case.
+    /// Returns a name in a grammatical case.
     func sentence(_ name: String, isReference: Bool, in grammaticalCase: Substring) -> Sentence {
         guard !grammaticalCase.isEmpty, !name.isEmpty else { return Sentence(name: name) }
         let rule = rule(of: name, isReference)
@@ -68,7 +69,7 @@ struct NameGrammar: Sendable, Hashable {
         }
     }
 
-    /// The name with another ending of the adjective that it begins with: "Alter Markt" is "Alten Markt" in most cases.
+    /// Returns the name with another ending of its first adjective: "Alter Markt" becomes "Alten Markt" in most cases.
     private func declined(_ name: String, _ ending: String) -> String {
         let first = name.prefix { $0 != " " }
         guard first.count < name.count, let old = adjectiveEndings.first(where: { first.hasSuffix($0) }),

@@ -2,24 +2,24 @@ import Glibc
 internal import NavGeo
 internal import NavMap
 
-/// The direction in which a driver sees a road leave a junction.
+/// The perceived direction of a road that leaves a junction.
 ///
-/// The first metres of a drawn road model the junction, not the road: a road is drawn from the middle of the one it leaves. Its direction is
-/// that of the part behind, as far as that can be told. The distances are those of OSRM's guidance.
+/// The first metres of a drawn road model the junction, not the road, since a road is drawn from the middle of the one that it leaves. The
+/// direction is taken from the part beyond, as far as that can be told. The distances are those of OSRM's guidance.
 struct RoadOutline {
     /// The width of a lane, metres.
     static let laneWidth = 3.25
-    /// Drawings are not more exact than this, metres.
+    /// The inaccuracy of drawn lines, metres.
     private static let inaccuracy = 2.0
     private static let nearReach = 10.0
     private static let farReach = 40.0
 
-    /// The line from the junction on, in metres around it.
+    /// The line from the junction on, in metres relative to it.
     private(set) var points: [LocalPoint]
 
     init(_ points: [LocalPoint]) { self.points = points }
 
-    /// Outwards, degrees clockwise from north.
+    /// Returns the direction from one point to another, degrees clockwise from north.
     static func bearing(_ start: LocalPoint, _ end: LocalPoint) -> Double {
         degreesFromNorth(end.east - start.east, end.north - start.north)
     }
@@ -29,7 +29,7 @@ struct RoadOutline {
         return (east * east + north * north).squareRoot()
     }
 
-    /// The place at a distance along the line, its end when that is nearer.
+    /// Returns the place at a distance along the line, or its end if that is nearer.
     func point(at distance: Double) -> LocalPoint {
         var rest = distance
         for index in 1..<points.count {
@@ -48,7 +48,7 @@ struct RoadOutline {
     /// The direction of the very first metres.
     var initialBearing: Double { Self.bearing(points[0], point(at: Self.inaccuracy)) }
 
-    /// - Parameter lanes: the most that a road of the junction has; 0 when unknown.
+    /// - Parameter lanes: The largest number of lanes of the junction's roads; 0 when unknown.
     func bearing(of road: RoadProfile, lanes: Int) -> Double {
         let start = points[0]
         func towards(_ point: LocalPoint) -> Double { Self.bearing(start, point) }
@@ -84,7 +84,7 @@ struct RoadOutline {
         return towards(near.point(at: Self.nearReach))
     }
 
-    /// The direction between two places behind the junction, moved most of the way to where the road begins.
+    /// Returns the direction between two places past the junction, with the line shifted most of the way to the road's beginning.
     private func corrected(_ base: LocalPoint, _ head: LocalPoint) -> Double {
         if Self.distance(base, head) < Self.inaccuracy { return Self.bearing(points[0], head) }
         let shift = LocalPoint(
@@ -92,7 +92,7 @@ struct RoadOutline {
         return Self.bearing(points[0], head - shift)
     }
 
-    /// Exits of wide roads begin with a slant over all lanes.
+    /// Returns a factor for the junction's width: exits of wide roads begin with a slant across all lanes.
     private func widthFactor(_ road: RoadProfile) -> Double {
         if road.isMotorway || road.isRamp { return 2.5 }
         return road.roadClass == .primary && !road.isLink ? 1.5 : 1
@@ -129,7 +129,7 @@ struct RoadOutline {
         return RoadOutline([points[points.count - 1]])
     }
 
-    /// The greatest distance of points from a segment.
+    /// Returns the greatest distance of points from a segment.
     private func deviation(_ range: ClosedRange<Int>, from start: LocalPoint, to end: LocalPoint) -> Double {
         var greatest = 0.0
         let (east, north) = (end.east - start.east, end.north - start.north)
@@ -143,7 +143,7 @@ struct RoadOutline {
         return greatest
     }
 
-    /// How far the line is straight at its start: the last point of that part, and its length.
+    /// Returns the straight part at the line's start: its last point and its length.
     private func straightStart() -> (index: Int, length: Double) {
         var length = Self.distance(points[0], points[1])
         var index = 2
@@ -155,7 +155,7 @@ struct RoadOutline {
         return (index - 1, length)
     }
 
-    /// Whether the line up to a point only crosses half the junction, and is straight behind.
+    /// Whether the line up to a point only crosses half of the junction, and is straight beyond it.
     private func isOffset(at index: Int, width: Double) -> Bool {
         guard index + 1 < points.count, length >= 0.4 * Self.farReach else { return false }
         let crossed = RoadOutline(Array(points[...index])).length
@@ -164,7 +164,7 @@ struct RoadOutline {
             < 0.5 * Self.laneWidth
     }
 
-    /// Whether it turns to one side all along.
+    /// Whether the line turns to one side throughout.
     private var isCurve: Bool {
         let last = points.count - 1
         let turned = difference(Self.bearing(points[0], points[1]), Self.bearing(points[last - 1], points[last]))
@@ -176,7 +176,8 @@ struct RoadOutline {
         return (1..<last).allSatisfy { side($0) == side(1) }
     }
 
-    /// The line that fits best through points 1 m apart, from beside the first to beside the last, and how far the points are from it.
+    /// Returns the best-fitting line through points 1 m apart, from beside the first to beside the last, with the points' deviation from
+    /// it.
     private func regression() -> (start: LocalPoint, end: LocalPoint, deviation: Double)? {
         guard points.count > 1 else { return nil }
         let last = points.count - 1
@@ -194,7 +195,7 @@ struct RoadOutline {
         let count = Double(samples)
         let (e, n) = (sumE / count, sumN / count)
         let (ve, vn, c) = (see / count - e * e, snn / count - n * n, sen / count - e * n)
-        // The main axis of the points.
+        // The principal axis of the points.
         let trace = ve + vn
         let root = max(0, (ve - vn) * (ve - vn) + 4 * c * c).squareRoot()
         let big = (trace + root) / 2
@@ -216,19 +217,19 @@ struct RoadOutline {
     }
 }
 
-/// The direction of a vector, degrees clockwise from north, 0 ..< 360.
+/// Returns the direction of a vector, degrees clockwise from north, 0 ..< 360.
 func degreesFromNorth(_ east: Double, _ north: Double) -> Double {
     let radians = atan2(east, north)
     return circle(Angle.degrees(radians))
 }
 
-/// An angle in 0 ..< 360.
+/// Returns an angle normalised to 0 ..< 360.
 func circle(_ degrees: Double) -> Double {
     let rest = degrees.truncatingRemainder(dividingBy: 360)
     return rest < 0 ? rest + 360 : rest
 }
 
-/// The turn from one direction to another, degrees, clockwise positive, −180 ... 180.
+/// Returns the turn from one direction to another, degrees, clockwise positive, −180 ... 180.
 func difference(_ first: Double, _ second: Double) -> Double {
     let turn = circle(second - first)
     return turn > 180 ? turn - 360 : turn

@@ -1,29 +1,29 @@
 internal import NavMap
 
-/// The words and rules of one language: all that makes an instruction a sentence in it.
+/// The words and rules of one language for instructions.
 ///
 /// A language is a file in `Languages`, read by ``LanguageFile``. Its phrases are looked up by keys built from the maneuver, the most
 /// specific first: `<type>.<modifier>.<variant>`, `<type>.<variant>`, then the same with a plainer variant, then without one, then those of
-/// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``; variants say what is known of the road after
-/// it. A phrase is plain text with `{placeholders}`; what is put in is never read for placeholders again. A placeholder may name a case of
-/// the language, as in `{name:onto}` or `{distance:dative}`. Phrases begin as they do inside a sentence.
+/// `turn`. Types and modifiers are the raw values of ``ManeuverType`` and ``ManeuverModifier``; variants say what is known of the road
+/// after the maneuver. A phrase is plain text with `{placeholders}`; inserted text is never searched for placeholders. A placeholder may
+/// name a case of the language, as in `{name:onto}` or `{distance:dative}`. Phrases are capitalised as inside a sentence.
 public struct PhraseTable: Sendable, Hashable {
-    /// Which numbers take the singular.
+    /// The numbers that take the singular.
     public enum Singular: String, Sendable {
         /// 1 alone, as in English.
         case one
         /// 0 up to but not including 2, as in French.
         case belowTwo = "below-two"
-        /// None, as in Chinese.
+        /// No number, as in Chinese.
         case never
     }
 
-    /// A script that the readers of a language read besides Latin.
+    /// A script that the language's speakers read besides Latin.
     enum Script: String, Sendable {
         case latin = "Latin"
         case han = "Han"
 
-        /// Whether its readers can read some of a text, or it has no letters.
+        /// Whether speakers can read some of a text, or it has no letters.
         func isRead(in text: String) -> Bool {
             let letters = text.unicodeScalars.filter(\.properties.isAlphabetic).map(\.value)
             return letters.isEmpty
@@ -40,28 +40,28 @@ public struct PhraseTable: Sendable, Hashable {
 
     /// The language, as a BCP 47 tag.
     public var language: String
-    /// The tags of names in the language on a map, the best first; the language's own without.
+    /// The map's tags for names in the language, the best first, besides the language's own.
     var nameTags: [String] = []
-    /// What its readers read.
+    /// The script that its speakers read.
     var script = Script.latin
-    /// Further tags that the table serves, and those below them that it does not, in lower case.
+    /// Further tags that the table covers, and exceptions below them, in lower case.
     var covers: [String] = []
     var excepts: [String] = []
     /// Phrases by key.
     public var phrases: [String: String]
-    /// First, second, … as used with exits of a roundabout.
+    /// "First", "second", … for the exits of a roundabout.
     public var ordinals: [String]
-    /// North, north-east, … clockwise, eight of them.
+    /// "North", "north-east", … clockwise, eight directions.
     public var compass: [String]
     /// The decimal separator in numbers.
     public var decimalSeparator: String
     /// The separator of places in a list.
     public var listSeparator: String
-    /// Which numbers take the singular.
+    /// The numbers that take the singular.
     public var singular: Singular
     /// Whether a sentence begins with a capital letter.
     public var capitalisesSentences: Bool
-    /// Characters that are spoken in a second. 15: an ordinary rate of synthesised English.
+    /// Characters spoken per second. 15: an ordinary rate of synthesised English.
     public var charactersPerSecond = 15.0
     /// The rules for names in sentences.
     var names = NameGrammar()
@@ -82,7 +82,7 @@ public struct PhraseTable: Sendable, Hashable {
         self.capitalisesSentences = capitalisesSentences
     }
 
-    /// The first phrase that one of the keys names; empty when there is none.
+    /// Returns the phrase of the first key that has one; empty when there is none.
     func phrase(_ keys: [String]) -> String {
         for key in keys {
             if let phrase = phrases[key] { return phrase }
@@ -90,7 +90,8 @@ public struct PhraseTable: Sendable, Hashable {
         return ""
     }
 
-    /// The phrase of a distance: that of the very number, such as "half a mile", before that of its plural; in the case before without.
+    /// Returns the phrase of a distance: the number's own, such as "half a mile", before the plural; with the grammatical case before
+    /// without.
     func distancePhrase(_ rounded: DistanceScale.Rounded, _ grammaticalCase: String) -> String {
         let isSingular =
             switch singular {
@@ -104,7 +105,7 @@ public struct PhraseTable: Sendable, Hashable {
         return phrase(cases.flatMap { start in endings.map { "\(start).\($0)" } })
     }
 
-    /// A road's name in the language, else in letters that its readers know, else as on the signs.
+    /// Returns a road's name in the language, else in a script that its speakers read, else as on the signs.
     func name(of road: RoadLabel) -> String {
         guard !road.localNames.isEmpty else { return road.name }
         let tags = nameTags.isEmpty ? [String(language.prefix { $0 != "-" })] : nameTags
@@ -112,7 +113,7 @@ public struct PhraseTable: Sendable, Hashable {
         return script.isRead(in: road.name) ? road.name : road.localNames[LocalNames.international] ?? road.name
     }
 
-    /// Seconds that saying a text takes, and a moment to begin.
+    /// Returns the seconds that speaking a text takes, including a moment to begin.
     func speechSeconds(_ text: String) -> Double { 0.5 + Double(text.count) / charactersPerSecond }
 }
 
@@ -120,7 +121,7 @@ extension PhraseTable {
     /// All languages, in the order of their tags.
     public static let all: [PhraseTable] = {
         var tables: [PhraseTable] = []
-        // A language that differs from another is read after it.
+        // Variants are read after the languages that they differ from.
         for isVariant in [false, true] {
             for text in LanguageFiles.texts {
                 let read = try? LanguageFile(text) { tag in tables.first { $0.language == tag } }
@@ -130,15 +131,15 @@ extension PhraseTable {
         return tables.sorted { $0.language < $1.language }
     }()
 
-    /// The longest tag that is looked up, bytes; those of the registry have at most 35 characters (RFC 5646, 4.4.1).
+    /// The longest tag that is looked up, bytes; registered tags have at most 35 characters (RFC 5646, 4.4.1).
     private static let longestTag = 100
 
-    /// English of no country.
+    /// English without a country.
     public static let english = all.first { $0.language == "en" } ?? PhraseTable(language: "en")
 
-    /// Returns the language that fits a BCP 47 tag best, by shortening the tag from its end (RFC 4647, lookup); nil when there is none.
+    /// Returns the language that best fits a BCP 47 tag, by shortening the tag from its end (RFC 4647, lookup); nil when there is none.
     public static func named(_ tag: String) -> PhraseTable? {
-        // A tag comes from a caller: a long one would be shortened for hours.
+        // Callers supply the tag, and shortening a very long one would take hours.
         guard tag.utf8.count <= longestTag else { return nil }
         var parts = tag.lowercased().split(separator: "-", omittingEmptySubsequences: false)
         while !parts.isEmpty {

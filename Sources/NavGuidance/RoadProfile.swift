@@ -1,6 +1,6 @@
 internal import NavMap
 
-/// The name and number of a road, as signs along it show them.
+/// The name and number of a road, as on the signs along it.
 struct RoadSign: Equatable {
     var name = ""
     var reference = ""
@@ -9,8 +9,8 @@ struct RoadSign: Equatable {
 
     /// Whether a driver who goes from this road onto `other` must be told of its name.
     ///
-    /// No news are: a name that is lost, that only gains or loses an affix such as `North`, or a number that is among the others. Losing the
-    /// name for a number, or the number for a name, is.
+    /// It is no change when a name ends, when a name only gains or loses an affix such as `North`, or when the number is among the others.
+    /// Losing the name for a number, or the number for a name, is a change.
     func changes(to other: RoadSign) -> Bool {
         if self == other { return false }
         if isEmpty { return !other.isEmpty }
@@ -29,25 +29,25 @@ struct RoadSign: Equatable {
         return !(other.name.isEmpty && sharesNumber)
     }
 
-    /// Whether both are named and going from either to the other is no change.
+    /// Whether both are named and neither direction is a change.
     func isSame(as other: RoadSign) -> Bool {
         !isEmpty && !other.isEmpty && (self == other || !changes(to: other) && !other.changes(to: self))
     }
 
-    /// Whether both are named and going from this to the other is no change.
+    /// Whether both are named and going from this one to the other is no change.
     func continues(as other: RoadSign) -> Bool { !isEmpty && !other.isEmpty && !changes(to: other) }
 }
 
-/// Words before or after a street's name that tell parts of one street from each other.
+/// Words before or after a street's name that distinguish parts of the street.
 enum NameAffixes {
-    /// Points of the compass, as OSRM's car profile lists them.
+    /// Compass directions, as listed in OSRM's car profile.
     private static let words: Set<String> = [
         "n", "ne", "e", "se", "s", "sw", "w", "nw", "north", "south", "west", "east", "nor", "sou", "we", "ea",
         "northeast",
         "northwest", "southeast", "southwest",
     ]
 
-    /// Whether two names differ in such words only.
+    /// Whether two names differ only in such words.
     static func areOnlyDifference(_ first: String, _ second: String) -> Bool {
         if first == second { return true }
         if first.isEmpty || second.isEmpty { return false }
@@ -59,17 +59,17 @@ enum NameAffixes {
     }
 }
 
-/// The properties of a road by which junctions compare it with others.
+/// The properties of a road that junctions compare.
 struct RoadProfile {
     let roadClass: RoadClass
     let flags: RoadFlags
-    /// Lanes of both directions; 0 when unknown.
+    /// Lanes of both directions together; 0 when unknown.
     let lanes: Int
-    /// Name and number.
+    /// The name and number.
     let sign: RoadSign
     /// Whether it has neither a name, a number nor a destination.
     let isUnlabelled: Bool
-    /// The order of importance: the lower the more important. A link comes behind its own class.
+    /// The rank of importance, the most important lowest. A link ranks below its own class.
     let priority: Int
 
     init(_ attributes: RoadAttributes, lanes: Int) {
@@ -95,18 +95,18 @@ struct RoadProfile {
     }
 
     var isLink: Bool { flags.contains(.link) }
-    /// A motorway or trunk road, which parts its directions.
+    /// Whether it is a motorway or trunk road, not a link; such roads separate their directions.
     var isMotorway: Bool { roadClass <= .trunk && !isLink }
-    /// A link of a motorway or trunk road.
+    /// Whether it is a link of a motorway or trunk road.
     var isRamp: Bool { roadClass <= .trunk && isLink }
     var isRoundabout: Bool { flags.contains(.roundabout) }
     var isFerry: Bool { roadClass == .ferry }
-    /// Whether it only gives access: drivers on a street pass it without a thought.
+    /// Whether it only gives access, so that drivers on a street disregard it.
     var isMinor: Bool { roadClass == .service || roadClass == .track || roadClass == .ferry }
-    /// Whether not everybody may drive through.
+    /// Whether access is restricted, so that not everybody may drive through.
     var isRestricted: Bool { !flags.isDisjoint(with: [.destinationOnly, .privateAccess]) }
 
-    /// A coarse class: of one group are the roads that drivers hold for equal.
+    /// A coarse class: drivers perceive roads of one group as equal.
     var group: Int {
         switch priority {
         case 0, 1: 0
@@ -128,10 +128,10 @@ struct RoadProfile {
         isMinor == other.isMinor ? group > other.group : isMinor
     }
 
-    /// Whether it is the kind of link that joins such roads.
+    /// Whether it is the kind of link that joins roads like `other`.
     func isLink(to other: RoadProfile) -> Bool { isLink && !other.isLink && roadClass == other.roadClass }
 
-    /// Whether a driver on this road follows `road` for its class alone where the choice is between it and `other`.
+    /// Whether a driver on this road follows `road` rather than `other` because of its class alone.
     func leads(onto road: RoadProfile, beside other: RoadProfile) -> Bool {
         1.75 * Double(road.priority) < Double(other.priority) && hasSameClass(as: road)
             || !road.isMinor && !isMinor && other.isMinor

@@ -10,9 +10,9 @@ public struct RouteStep: Sendable, Equatable {
     public var index: Int
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres; 0 for the last of a leg, the arrival.
+    /// Length in metres; 0 for the last step of a leg, the arrival.
     public var length: Double
-    /// Seconds, turns included.
+    /// Duration in seconds, including turns.
     public var duration: Double
     /// The road's name, or its first number when it has no name; empty when it has neither.
     public var name: String
@@ -24,12 +24,12 @@ public struct RouteStep: Sendable, Equatable {
 
 /// The language and the distance units of instructions.
 public struct Wording: Sendable, Hashable {
-    /// The language, as a BCP 47 tag; English where it is none of ``PhraseTable/all``.
+    /// The language, as a BCP 47 tag; English when it is not in ``PhraseTable/all``.
     public var language: String
     /// The units of distances.
     public var units: DistanceUnits
 
-    /// English and the units of the country unless told otherwise.
+    /// Wording in English and the country's units by default.
     public init(language: String = "en", units: DistanceUnits = .ofCountry) {
         self.language = language
         self.units = units
@@ -38,16 +38,16 @@ public struct Wording: Sendable, Hashable {
 
 /// The options of a route's announcements.
 public struct GuidanceOptions: Sendable, Hashable {
-    /// The words of the language, and the units of roads whose country is not known.
+    /// The words of the language, and the units of roads in an unknown country.
     public let text: InstructionText
-    /// The units in which distances are given.
+    /// The units of distances.
     public let units: DistanceUnits
-    /// When announcements are due.
+    /// The timing of announcements.
     public var timing = InstructionTiming()
-    /// Whether a road that merely goes on under another name and number is a maneuver.
+    /// Whether a mere change of a road's name and number is a maneuver.
     public let announcesNameChanges: Bool
 
-    /// Quiet about changing names unless told otherwise.
+    /// Options that do not announce name changes by default.
     public init(_ wording: Wording = Wording(), announcesNameChanges: Bool = false) {
         text = InstructionText(phrases: PhraseTable.named(wording.language) ?? .english)
         units = wording.units
@@ -55,17 +55,17 @@ public struct GuidanceOptions: Sendable, Hashable {
     }
 }
 
-/// All that is told on a route: its steps, each beginning with a maneuver, and its banners. It needs the graph to be made and not to be used.
+/// The guidance of a route: its steps, each beginning with a maneuver, and its banners. It needs the graph only while being made.
 ///
 /// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` gives them.
 public struct RouteGuidance: Sendable, Equatable {
     /// The options that it was made with.
     public let options: GuidanceOptions
-    /// The steps of all legs in travel order; each leg's last is its arrival.
+    /// The steps of all legs in travel order; each leg's last step is its arrival.
     public let steps: [RouteStep]
-    /// The steps of each leg.
+    /// The indices of each leg's steps.
     public let legs: [Range<Int>]
-    /// A banner for each step, of the maneuver at its end; an arrival's own says that one is there.
+    /// A banner for each step, showing the maneuver at its end; an arrival's banner says that the waypoint is reached.
     public let visuals: [VisualInstruction]
     /// The announcements of each step.
     let announcements: [StepAnnouncements]
@@ -78,9 +78,9 @@ public struct RouteGuidance: Sendable, Equatable {
         var lanes: [Lane]
     }
 
-    /// The guidance of a route.
+    /// Creates the guidance of a route.
     ///
-    /// - Parameter graph: the roads of the same map version. Where its tiles are missing, only what the route itself shows is told.
+    /// - Parameter graph: The roads of the same map version. Where tiles are missing, the guidance follows from the route alone.
     public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
         let built = ManeuverBuilder.build(route, in: graph, announcesNameChanges: options.announcesNameChanges)
         var steps: [RouteStep] = []
@@ -116,7 +116,7 @@ public struct RouteGuidance: Sendable, Equatable {
         }
     }
 
-    /// Returns the lanes before the first junction that has any in a part of the route, with its distance from the route's start.
+    /// Returns the first known lanes in a part of the route, with their junction's distance from the route's start.
     public func lanes(in part: ClosedRange<Double>) -> (routeOffset: Double, lanes: [Lane])? {
         var (low, high) = (0, approaches.count)
         while low < high {
@@ -132,10 +132,10 @@ public struct RouteGuidance: Sendable, Equatable {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
     }
 
-    /// Returns the length of a step for a display, in the units of its country or those that were asked for.
+    /// Returns the length of a step for a display, in the requested units or those of its country.
     public func displayedLength(ofStep step: Int) -> String { text(step).displayed(metres: steps[step].length) }
 
-    /// The units of all announcements; nil where they change on the way.
+    /// The units of all announcements; nil when they change on the way.
     public var units: DistanceUnits? {
         let isMetric = announcements.map { $0.scale == .metric }
         if !isMetric.contains(false) { return .metric }
@@ -145,10 +145,10 @@ public struct RouteGuidance: Sendable, Equatable {
     /// The maneuvers of all legs in travel order, one per step.
     public var maneuvers: [Maneuver] { steps.map(\.maneuver) }
 
-    /// The step at a distance from the route's start, as an index in ``steps``; nil for a route without steps.
+    /// Returns the step at a distance from the route's start, as an index in ``steps``; nil for a route without steps.
     ///
-    /// - Parameter leg: the leg that the vehicle is on, which settles where one ends and the next begins; nil goes by distance alone, and
-    ///   then a stop belongs to the leg that starts there.
+    /// - Parameter leg: The vehicle's leg, which decides between the end of one leg and the start of the next; nil to go by distance alone,
+    ///   so that a stop belongs to the leg that starts there.
     public func step(at routeOffset: Double, leg: Int? = nil) -> Int? {
         let range = leg.flatMap { legs.indices.contains($0) ? legs[$0] : nil } ?? steps.indices
         guard !range.isEmpty else { return nil }
@@ -161,13 +161,13 @@ public struct RouteGuidance: Sendable, Equatable {
         return low
     }
 
-    /// The banner to show at a distance from the route's start; nil for a route without steps.
+    /// Returns the banner to show at a distance from the route's start; nil for a route without steps.
     public func visual(at routeOffset: Double, leg: Int? = nil) -> VisualInstruction? {
         guard let step = step(at: routeOffset, leg: leg) else { return nil }
         return visuals[bannerStep(step, at: routeOffset)]
     }
 
-    /// The step whose banner is shown: that of the step before while its maneuver, such as a roundabout, is still being driven.
+    /// Returns the step whose banner is shown: the previous one while its maneuver, such as a roundabout, is still being driven.
     func bannerStep(_ step: Int, at routeOffset: Double) -> Int {
         steps[step].index > 0 && steps[step].maneuver.type != .arrive && routeOffset < steps[step].maneuver.endOffset
             ? step - 1 : step

@@ -8,17 +8,17 @@ public struct RouteJunction: Sendable, Equatable {
     public var point: Int
     /// Directions of the roads that meet there, outwards, ascending, radians clockwise from north in [0, 2π).
     public var bearings: [Double]
-    /// Whether the vehicle may enter each of them; turning back is no entry.
+    /// Whether the vehicle may enter each road; turning back does not count.
     public var entries: [Bool]
-    /// Index in ``bearings`` of the road by which the vehicle comes; nil where a leg starts.
+    /// Index in ``bearings`` of the road by which the vehicle arrives; nil at the start of a leg.
     public var incoming: Int?
-    /// Index in ``bearings`` of the road by which the vehicle leaves; nil where a leg ends.
+    /// Index in ``bearings`` of the road by which the vehicle leaves; nil at the end of a leg.
     public var outgoing: Int?
-    /// Whether a traffic signal stands there.
+    /// Whether it has a traffic signal.
     public var hasSignal = false
-    /// Whether a stop sign stands there.
+    /// Whether it has a stop sign.
     public var hasStop = false
-    /// The lanes of the approach, from left to right; empty when unknown. A lane is valid when the route can be followed from it.
+    /// The lanes of the approach, from left to right; empty when unknown. A lane is valid when it allows following the route.
     public var lanes: [Lane] = []
 }
 
@@ -34,18 +34,18 @@ struct JunctionFinder {
     private let access: VehicleAccess
     private let lanes: [Int: [Lane]]
 
-    /// - Parameter lanes: the lanes before pieces of the route.
+    /// - Parameter lanes: The lanes before route edges.
     init(_ route: Route, _ graph: RoadGraph, lanes: [Int: [Lane]]) {
         self.lanes = lanes
         roads = RouteRoads(route, graph)
         access = route.vehicle.kind == .truck ? .truck : .car
     }
 
-    /// The junctions of a step: that of its maneuver first, then those at which three roads or more meet.
+    /// Returns the junctions of a step: the maneuver's first, then those where three or more roads meet.
     ///
     /// - Parameters:
-    ///   - pieces: the step's pieces of the route; empty for an arrival.
-    ///   - leg: the leg's pieces.
+    ///   - pieces: The step's edges of the route; empty for an arrival.
+    ///   - leg: The leg's edges.
     func junctions(_ pieces: Range<Int>, of leg: Range<Int>) -> [RouteJunction] {
         guard !leg.isEmpty else { return [] }
         guard !pieces.isEmpty else {
@@ -69,7 +69,7 @@ struct JunctionFinder {
         let previous = roads.resolved[index - 1]
         let next = roads.resolved[index]
         var arms = arms(before: index)
-        // Where the map does not tell, there are the roads that are driven.
+        // Without map data, only the driven roads are listed.
         if !arms.contains(where: { $0.edge != nil && $0.edge == next }) {
             arms.append(Arm(bearing: Angle.normalised(roads.startBearing(index)), isEntry: true, edge: next))
         }
@@ -86,7 +86,7 @@ struct JunctionFinder {
             hasStop: flags.contains(.stop), lanes: lanes[index] ?? [])
     }
 
-    /// The roads at the start of a piece: those that lead away, and those that only lead there.
+    /// Returns the roads at the start of a route edge, including those that only arrive there.
     private func arms(before index: Int) -> [Arm] {
         guard let node = roads.node(before: index), let previous = roads.resolved[index - 1],
             let next = roads.resolved[index]

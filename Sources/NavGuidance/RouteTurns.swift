@@ -2,40 +2,40 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A junction of a route that means something to the driver, or may do so together with its neighbours.
+/// A junction of a route that may matter to the driver, alone or together with its neighbours.
 struct RouteTurn {
-    /// The first piece of the route behind it.
+    /// The first route edge after it.
     var piece: Int
-    /// The piece behind the last junction that belongs to it.
+    /// The route edge after the last junction that belongs to it.
     var lastPiece: Int
     var turn: Turn
     /// Metres from the route's start.
     var offset: Double
     /// Metres to the next one.
     var distance = 0.0
-    /// Roads of the junction, and how many of them may be entered.
+    /// The number of roads at the junction, and how many of them may be entered.
     var roads: Int
     var entries: Int
-    /// The same of those further on that belong to it or are passed after it.
+    /// The same counts of later junctions that belong to it or are passed after it.
     var passed: [(roads: Int, entries: Int)] = []
     /// Direction of travel before and after, degrees clockwise from north, as ``JunctionArm/bearing``.
     var bearingIn: Double
     var bearingOut: Double
-    /// Name and number of the road behind it.
+    /// Name and number of the road after it.
     var sign: RoadSign
     var isOnFerry: Bool
     /// Whether a leg starts or ends there.
     var isStop = false
-    /// Whether a roundabout is entered or left.
+    /// Whether the route enters or leaves a roundabout there.
     var isRoundabout = false
     /// Whether a long road without other junctions ends there.
     var endsLongRoad = false
-    /// Whether it has been joined to another one.
+    /// Whether it has been joined to another turn.
     var isGone = false
     /// The lanes before it, from left to right.
     var lanes: [Lane] = []
 
-    /// The lanes that serve it, from the first to the last; nil when none are known.
+    /// The lanes that serve it, from the first to the last; nil when unknown.
     var servedLanes: Range<Int>? {
         guard let first = lanes.firstIndex(where: \.isValid), let last = lanes.lastIndex(where: \.isValid) else {
             return nil
@@ -48,34 +48,34 @@ struct RouteTurn {
 
     func isType(_ type: ManeuverType) -> Bool { turn.type == type }
     var isSilent: Bool { turn.kind == .silent }
-    /// A turn that is none: the road goes on under another name, or straight on.
+    /// Whether the road simply continues: under another name, or straight on.
     var goesOn: Bool { isType(.newName) || isTurnAhead }
     var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
     /// Whether the driver has something to do there.
     var isManeuver: Bool { turn.kind != .none && turn.kind != .silent }
 }
 
-/// Joins turns that are one to a driver: over the halves of a parted road, over short connections, and names that change for some metres.
+/// Joins turns that are one to a driver: across the halves of a divided road, over short connections, and past short-lived names.
 ///
-/// What is joined, and up to which lengths, are findings of OSRM's guidance.
+/// The rules and lengths for joining are those of OSRM's guidance.
 struct TurnJoiner {
-    /// Pieces up to this length belong to a junction, metres.
+    /// The length up to which route edges belong to a junction, metres.
     static let reach = 30.5
-    /// A name that lasts no longer is not told, metres.
+    /// The length up to which a road's name is not announced, metres.
     static let shortName = 105.0
-    /// A road of at least this length ends where a driver can be told so although no junction is passed on it, metres.
+    /// The least length of a road whose end is announced although no junction is passed on it, metres.
     static let longRoad = 150.0
-    /// A crossing that is offset by less is driven straight over, metres. 7: the road behind it begins within the width of two lanes.
+    /// The largest offset of a crossing that is driven straight over, metres. 7: the opposite road begins within the width of two lanes.
     static let offsetCrossing = 7.0
-    /// One that is offset by less looks as if it were not, metres.
+    /// The largest offset that looks like none, metres.
     static let hiddenOffset = 3.0
 
     private(set) var turns: [RouteTurn]
 
-    /// - Parameter turns: of a leg, its start and end included.
+    /// - Parameter turns: The turns of a leg, including its start and end.
     init(_ turns: [RouteTurn]) { self.turns = turns }
 
-    /// Returns the turns that need an instruction, and the lanes of every turn, by the index of the piece that follows it.
+    /// Returns the turns that need an instruction, and the lanes of every turn by the index of the route edge after it.
     static func joined(_ turns: [RouteTurn]) -> (turns: [RouteTurn], lanes: [Int: [Lane]]) {
         guard turns.count > 2 else { return (turns, [:]) }
         var joiner = TurnJoiner(turns)
@@ -152,9 +152,9 @@ struct TurnJoiner {
         }
     }
 
-    // MARK: What is done
+    // MARK: Joining
 
-    /// Lengthens a turn by the one after it.
+    /// Extends a turn by the one after it.
     private mutating func append(_ next: Int, to index: Int, signs: Bool = false) {
         turns[index].distance += turns[next].distance
         turns[index].passed.append((turns[next].roads, turns[next].entries))
@@ -180,12 +180,12 @@ struct TurnJoiner {
     /// Gives a turn the meaning that it has together with another one.
     ///
     /// - Parameters:
-    ///   - first: the one that is driven first.
-    ///   - previous: the one before both.
+    ///   - first: The turn that is driven first.
+    ///   - previous: The turn before both.
     private mutating func combine(_ index: Int, with other: Int, first: Int, from previous: Int) {
         let angle = first == index ? totalAngle(index, other) : totalAngle(other, index)
         let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
-        // Where a driver sees the road go straight on twice, there is a bend and no turn.
+        // Two turns that both look straight on are a bend, not a turn.
         let goesAhead = turns[index].turn.modifier == .straight && turns[other].turn.modifier == .straight
         let modifier = keeps || goesAhead ? turns[index].turn.modifier : ManeuverModifier(angle: angle)
         let isSame = isSame(previous, other)
@@ -219,7 +219,7 @@ struct TurnJoiner {
         append(next, to: index, signs: true)
     }
 
-    /// The angle of two turns together; of a corner to either side that of the first.
+    /// Returns the angle of two turns together; for turns to opposite sides the angle of the first.
     private func totalAngle(_ entry: Int, _ exit: Int) -> Double {
         let total = intersectionAngle(turns[entry].bearingIn, turns[exit].bearingOut)
         guard abs(total - 180) >= 0.5 * TurnAngles.narrow else { return turns[entry].angle }
@@ -228,9 +228,9 @@ struct TurnJoiner {
         return first <= 185 && second <= 185 || first >= 175 && second >= 175 ? total : first
     }
 
-    // MARK: What belongs together
+    // MARK: Conditions for joining
 
-    /// Whether both roads have a name or number, and going on is no change.
+    /// Whether both roads have a name or number, and going from one to the other is no change.
     private func isSame(_ one: Int, _ other: Int) -> Bool { turns[one].sign.continues(as: turns[other].sign) }
 
     private func isUndisturbed(_ index: Int) -> Bool { turns[index].passed.allSatisfy { $0.roads == 2 } }
@@ -252,7 +252,7 @@ struct TurnJoiner {
         return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
     }
 
-    /// Right and left, or left and right, within a road's width.
+    /// Whether the route turns right then left, or left then right, within a road's width.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
             turns[previous].isOnFerry == turns[current].isOnFerry
@@ -275,7 +275,7 @@ struct TurnJoiner {
         return isShort(current) || isLink || turns[next].entries == 1 && isUndisturbed(current)
     }
 
-    /// A road that has another name, or none, for a while.
+    /// Whether a road has another name, or none, only for a while.
     private func isPassingName(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         func isAhead(_ index: Int) -> Bool {
             turns[index].isType(.newName) || turns[index].isType(.turn) && turns[index].turn.modifier == .straight
@@ -348,10 +348,10 @@ struct TurnJoiner {
 
     // MARK: Lanes
 
-    /// Metres that changing over one lane takes: OSRM's 200 m, so that turns drawn 200 m apart are not close.
+    /// Distance needed to change one lane, metres: just below OSRM's 200 m, so that turns drawn 200 m apart are not close.
     private static let laneChange = 199.99
 
-    /// Narrows the lanes before turns that follow each other closely to those from which the later ones can be driven too.
+    /// Narrows the lanes before closely following turns to those that also serve the later turns.
     private mutating func anticipateLanes() {
         let kept = turns.indices.filter { !turns[$0].isGone }
         var run: [Int] = []
@@ -366,7 +366,7 @@ struct TurnJoiner {
         narrowLanes(run)
     }
 
-    /// The more lanes a turn leaves unused, the more may have to be crossed on the way to it.
+    /// Whether the next turn is too near for changing lanes freely: each unused lane may have to be crossed.
     private func isShortWithLanes(_ index: Int) -> Bool {
         guard let served = turns[index].servedLanes else { return false }
         let unused = max(served.lowerBound, turns[index].lanes.count - served.upperBound)
@@ -390,7 +390,7 @@ struct TurnJoiner {
             let beside =
                 side == .left ? wanted.lowerBound : turns[next].lanes.count - wanted.upperBound
             let shift = min(beside, wanted.count)
-            // Where the road widens between the two, any of the lanes leads to those that are wanted.
+            // If the road widens in between, any of the lanes leads to the wanted ones.
             if shift > 0, turns[next].lanes.count > turns[index].lanes.count { continue }
             let first = side == .left ? own.lowerBound + shift : own.upperBound - wanted.count - shift
             let kept = max(0, first)..<min(turns[index].lanes.count, max(0, first) + wanted.count)
@@ -401,9 +401,9 @@ struct TurnJoiner {
         }
     }
 
-    // MARK: What is left to tell
+    // MARK: Selection
 
-    /// Takes out what is passed in silence. As in OSRM, the end of a road is a type of maneuver only behind another junction.
+    /// Removes turns that are passed in silence. As in OSRM, the end of a road is its own type of maneuver only after another junction.
     private mutating func passSilentOnes() {
         var last = 0
         for index in turns.indices.dropFirst() where !turns[index].isGone {
@@ -421,12 +421,12 @@ struct TurnJoiner {
         }
     }
 
-    /// Whether the route bends at a junction that is not the last before a stop.
+    /// Whether the route bends at a junction other than the last before a stop.
     private func isBend(_ index: Int) -> Bool {
         turns[index].turn.modifier != .straight && turns[index].roads > 2 && !turns[next(index)].isStop
     }
 
-    /// Takes out names that are known already or last for some metres only, unless they begin at a junction where the road bends.
+    /// Removes names that are already known or last only some metres, unless they begin at a junction where the road bends.
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {

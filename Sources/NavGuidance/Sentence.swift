@@ -1,13 +1,13 @@
 internal import NavGeo
 
-/// A sentence in pieces, so that one text serves the eye and the voice.
+/// A sentence in pieces, from which both plain text and speech markup are made.
 struct Sentence: Sendable, Hashable {
     /// A stretch of text.
     struct Piece: Sendable, Hashable {
         var text: String
-        /// Whether it is a name or number from the map, not words of the language.
+        /// Whether it is a name or number from the map, rather than words of the language.
         var isName: Bool
-        /// How a name is said, in the International Phonetic Alphabet; nil as it is written.
+        /// The pronunciation of a name in the International Phonetic Alphabet; nil to read it as written.
         var pronunciation: String?
     }
 
@@ -15,15 +15,15 @@ struct Sentence: Sendable, Hashable {
 
     init() {}
 
-    /// Words of the language.
+    /// A sentence of words in the language.
     init(words: String) { pieces = words.isEmpty ? [] : [Piece(text: words, isName: false)] }
 
-    /// A name or number from the map.
+    /// A sentence of a name or number from the map.
     init(name: String) { pieces = name.isEmpty ? [] : [Piece(text: name, isName: true)] }
 
-    /// A phrase with its placeholders filled; one without a value stays empty.
+    /// A phrase with its placeholders filled; a placeholder without a value becomes empty.
     ///
-    /// - Parameter value: what a placeholder stands for; asked only for those that the phrase has.
+    /// - Parameter value: Returns the value of a placeholder; called only for those in the phrase.
     init(_ phrase: String, _ value: (Substring) -> Sentence) {
         var rest = phrase[...]
         while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
@@ -36,14 +36,14 @@ struct Sentence: Sendable, Hashable {
         if !rest.isEmpty { pieces.append(Piece(text: String(rest), isName: false)) }
     }
 
-    /// Says how a name is pronounced, wherever it stands as it is.
+    /// Sets the pronunciation of a name wherever it occurs as a piece.
     mutating func pronounce(_ name: String, as pronunciation: String) {
         for index in pieces.indices where pieces[index].isName && pieces[index].text == name {
             pieces[index].pronunciation = pronunciation
         }
     }
 
-    /// The sentence with a capital letter at its start, unless it starts with a name.
+    /// Returns the sentence with an initial capital letter, unless it starts with a name.
     func capitalised() -> Sentence {
         guard let first = pieces.first, !first.isName, let letter = first.text.first else { return self }
         var result = self
@@ -56,8 +56,8 @@ struct Sentence: Sendable, Hashable {
         pieces.count == 1 ? pieces[0].text : pieces.reduce(into: "") { $0 += $1.text }
     }
 
-    /// Speech Synthesis Markup Language 1.1 (W3C, 2010). Names with digits are marked as parts of an address, so that they are not read as
-    /// quantities; those whose pronunciation the map knows have it.
+    /// Returns Speech Synthesis Markup Language 1.1 (W3C, 2010). Names with digits are marked as parts of an address, so that they are not
+    /// read as quantities; known pronunciations are included.
     func ssml(language: String) -> String {
         var result = "<speak version=\"1.1\" xmlns=\"http://www.w3.org/2001/10/synthesis\" xml:lang=\""
         result += escapedForMarkup(language) + "\">"

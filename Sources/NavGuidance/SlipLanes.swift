@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// Finds slip lanes: roads that leave shortly before a crossing and join the crossing road behind it.
+/// Finds slip lanes: roads that leave shortly before a crossing and join the crossing road beyond it.
 ///
 ///     a --- b ----- c ---
 ///            \      |
@@ -9,7 +9,7 @@ internal import NavMap
 ///                \  |
 ///                   d
 ///
-/// `bd` is the turn from `ab` into `cd`, however long it is; a triangle of roads with names of their own is none.
+/// `bd` is the turn from `ab` into `cd`, however long it is; a triangle of roads with their own names is not a slip lane.
 struct SlipLanes {
     let classifier: TurnClassifier
     private var model: JunctionModel { classifier.model }
@@ -33,7 +33,7 @@ struct SlipLanes {
             isFound = true
         }
         guard isFound, road.turn.type == .fork else { return }
-        // Beside a slip lane the main road is no arm of a fork.
+        // Beside a slip lane, the main road is not an arm of a fork.
         intersection.roads[main].turn = Turn(
             road.deviation < 5 ? .silent : .maneuver(.continue), ManeuverModifier(angle: road.angle))
     }
@@ -57,7 +57,7 @@ struct SlipLanes {
             && !road.road.isMinor
     }
 
-    /// The next junction of a road, over nodes where nothing else meets it.
+    /// Returns the next junction of a road, past nodes where nothing else meets it.
     private func next(_ edge: EdgeIndex) -> (intersection: Intersection, edge: EdgeIndex, length: Double)? {
         var current = edge
         var length = Double(model.graph.edgeLengths[edge.index])
@@ -72,7 +72,7 @@ struct SlipLanes {
         return nil
     }
 
-    /// How far from its crossing a slip lane of a road may leave, metres.
+    /// Returns how far before its crossing a slip lane of a road may leave, metres.
     private func reach(_ road: RoadProfile) -> Double {
         if road.isLink { return 75 }
         switch road.roadClass {
@@ -127,7 +127,7 @@ struct SlipLanes {
         return direction == .sharpLeft || direction == .sharpRight
     }
 
-    /// Whether a road at the end of the lane is the one that crosses.
+    /// Whether a road at the end of the lane is the crossing one.
     private func joins(
         _ road: Intersection.Road, _ lane: Intersection.Road, _ cross: Intersection.Road, _ crossing: Intersection,
         _ main: Intersection.Road

@@ -1,13 +1,13 @@
 import CCurl
 import Glibc
 
-/// An easy handle of libcurl, for one exchange after the other.
+/// An easy handle of libcurl, used for one exchange after the other.
 ///
-/// libcurl calls back with its address, only while its owner lets libcurl work on it.
+/// libcurl calls back with the handle's address, but only while its owner runs libcurl.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     private(set) var exchange: HTTPExchange?
-    /// The buffer for libcurl's texts of errors.
+    /// The buffer for libcurl's error texts.
     private let reason: UnsafeMutablePointer<CChar>
     private var list: UnsafeMutablePointer<curl_slist>?
     private var lines: [String] = []
@@ -38,9 +38,9 @@ final class CurlHandle {
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
             // The client decides about redirects.
             (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            // The path is requested as messages show it.
+            // The path is requested exactly as messages show it.
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 32_768), (CURLOPT_NETRC, 0),
-            // The response of a proxy to CONNECT is not the server's.
+            // A proxy's response to CONNECT is not the server's.
             (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
         ]
         let secure: [(CURLoption, Int)] = [
@@ -48,7 +48,7 @@ final class CurlHandle {
             (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
         var texts: [(CURLoption, String?)] = [
-            // Else the environment could send everything through another server.
+            // Otherwise the environment could send all requests through a proxy.
             (CURLOPT_PROXY, configuration.proxy ?? ""), (CURLOPT_NOPROXY, configuration.proxy == nil ? "*" : ""),
             (CURLOPT_USERAGENT, "navbus"),
         ]
@@ -87,7 +87,7 @@ final class CurlHandle {
         context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Passes bytes from libcurl to a handle; returns all of their count, a pause, or any other number to break off.
+    /// Passes bytes from libcurl to a handle; returns their count to go on, a pause, or any other number to break off.
     private static func take(
         _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?,
         _ give: (CurlHandle, UnsafeBufferPointer<UInt8>) -> Int
@@ -107,7 +107,7 @@ final class CurlHandle {
 
     private func takePart(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard let exchange else { return -1 }
-        // libcurl delivers them again when the pause ends.
+        // libcurl delivers the bytes again when the pause ends.
         if exchange.ticket != nil { return Int(CURL_WRITEFUNC_PAUSE) }
         return exchange.takePart(bytes, at: Monotonic.now()) ? bytes.count : -1
     }
@@ -137,7 +137,7 @@ final class CurlHandle {
         case .get: return navbus_curl_set_number(easy, CURLOPT_HTTPGET, 1) == CURLE_OK
         case .head: return navbus_curl_set_number(easy, CURLOPT_NOBODY, 1) == CURLE_OK
         case .post(var body):
-            // libcurl copies as many bytes as it was told before.
+            // libcurl copies the body, with the size that was set before.
             return navbus_curl_set_number(easy, CURLOPT_POST, 1) == CURLE_OK
                 && navbus_curl_set_number(easy, CURLOPT_POSTFIELDSIZE, body.count) == CURLE_OK
                 && body.withUnsafeMutableBytes {
@@ -148,10 +148,10 @@ final class CurlHandle {
 
     func leave() -> HTTPExchange? { exchange.take() }
 
-    /// Continues after a pause; returns an error when what was paused is not taken.
+    /// Continues after a pause; returns an error when the paused bytes are not accepted.
     func goOn() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
 
-    /// Returns libcurl's text of an error.
+    /// Returns libcurl's text for an error.
     func reason(of code: CURLcode) -> String {
         String(cString: reason[0] == 0 ? curl_easy_strerror(code) : UnsafePointer(reason))
     }

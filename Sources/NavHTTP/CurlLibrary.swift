@@ -1,7 +1,9 @@
 import CCurl
 import Glibc
 
-/// The capabilities of a libcurl. A client that needs more fails when it is made, since no later attempt would succeed.
+/// The capabilities of a libcurl.
+///
+/// A client that needs more fails when it is made, since no later attempt would succeed.
 package struct CurlLibrary: Sendable {
     package var version: String
     package var hasTLS: Bool
@@ -11,7 +13,8 @@ package struct CurlLibrary: Sendable {
         self.hasTLS = hasTLS
     }
 
-    /// Whether libcurl's global state is set up, which happens once in a process, before anything else of libcurl is called.
+    /// Whether libcurl's global state is initialised, which happens once in a process, before any other call of
+    /// libcurl.
     static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// The library that this program runs with.
@@ -24,7 +27,7 @@ package struct CurlLibrary: Sendable {
             hasTLS: Int(info.features) & Int(CURL_VERSION_SSL) != 0)
     }()
 
-    /// Returns why a server cannot be asked with it; nil when it can.
+    /// Returns the error for a server that this libcurl cannot reach; nil when it can.
     func fault(_ address: HTTPAddress) -> HTTPError? {
         guard address.origin.isSecure, !hasTLS else { return nil }
         return HTTPError(
@@ -47,7 +50,7 @@ package struct CurlLibrary: Sendable {
                     : "install another libcurl, one with HTTP and TLS"))
     }
 
-    /// Returns the error of a libcurl that has no memory, or no open files, to begin with.
+    /// Returns the error of a libcurl that lacks memory or open files to start with.
     static func exhausted(_ what: String) -> HTTPError {
         let reason = errno == 0 ? "no memory, or no more open files (ulimit -n)" : String(cString: strerror(errno))
         return HTTPError(.system, "libcurl cannot \(what): \(reason); look at what this machine's processes use")

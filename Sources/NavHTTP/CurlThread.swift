@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// The thread that runs the exchanges of one client. It starts with the first exchange and ends when told to.
+/// The thread that runs the exchanges of one client, from the first exchange until it is told to end.
 ///
-/// Connections end with their client, and no client waits for another. Tasks may run on the thread: from an answer to the
-/// next request they then change threads nowhere, which takes the processor longer than a small answer does.
+/// Connections end with their client, and no client waits for another. Tasks may run on the thread, so that they change
+/// no threads between an answer and the next request; a change costs more processor time than a small answer.
 final class CurlThread: TaskExecutor {
     private struct State {
-        /// The handle for the loop, until the thread starts.
+        /// The multi handle for the loop, until the thread starts.
         var multi: CurlMulti?
         var arrived: [HTTPExchange] = []
         var jobs: [UnownedJob] = []
         var hasCancelled = false
-        /// The handle of a loop that sleeps, to be woken once.
+        /// The multi handle of a sleeping loop, to be woken once.
         var sleeper: CurlMulti?
         var isStarted = false
         var isEnding = false
@@ -23,21 +23,21 @@ final class CurlThread: TaskExecutor {
     private let configuration: HTTPConfiguration
     private let state: Mutex<State>
 
-    /// Fails with ``HTTPError/Code/configuration`` where libcurl refuses an option, and with ``HTTPError/Code/system`` where
-    /// this machine has no memory or open files left.
+    /// Fails with ``HTTPError/Code/configuration`` where libcurl refuses an option, and with ``HTTPError/Code/system``
+    /// where this machine lacks memory or open files.
     init(_ configuration: HTTPConfiguration) throws(HTTPError) {
         var configuration = configuration
         configuration.concurrency = min(max(configuration.concurrency, 1), 64)
-        // An option that is refused now would be refused to every exchange.
+        // An option that is refused here would be refused for every exchange.
         _ = try CurlHandle(configuration)
-        // There are never more handles than that, but their connections may lead to several servers.
+        // Limit the kept connections: there are never more handles, but idle connections may lead to several servers.
         state = Mutex(State(multi: try CurlMulti(connections: configuration.concurrency)))
         self.configuration = configuration
     }
 
     // Wake after releasing the lock: a woken thread would otherwise wait for it.
 
-    /// Takes an exchange over, and ends it in any case.
+    /// Takes over an exchange and guarantees that it ends.
     func submit(_ exchange: HTTPExchange) {
         let (isTaken, sleeper) = state.withLock { state -> (Bool, CurlMulti?) in
             guard !state.isEnding else { return (false, nil) }
@@ -49,7 +49,7 @@ final class CurlThread: TaskExecutor {
         if !isTaken { exchange.end(.closed) }
     }
 
-    /// Runs a part of a task on the thread, or anywhere when that has ended.
+    /// Runs a job on the thread, or on the global executor when the thread has ended.
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let (isTaken, sleeper) = state.withLock { state -> (Bool, CurlMulti?) in
@@ -68,7 +68,7 @@ final class CurlThread: TaskExecutor {
         Thread { [self] in run() }.start()
     }
 
-    /// Ends an exchange that is under way or will be.
+    /// Cancels an exchange, whether or not it has begun.
     func cancel(_ exchange: HTTPExchange) {
         exchange.cancel()
         let sleeper = state.withLock { state in
@@ -78,7 +78,7 @@ final class CurlThread: TaskExecutor {
         sleeper?.wake()
     }
 
-    /// Ends everything, without waiting for it.
+    /// Ends all exchanges, without waiting.
     func end() {
         let sleeper = state.withLock { state in
             state.isEnding = true
@@ -88,7 +88,7 @@ final class CurlThread: TaskExecutor {
         sleeper?.wake()
     }
 
-    /// Ends everything: all connections are closed when it returns.
+    /// Ends all exchanges and waits until all connections are closed.
     func ended() async {
         end()
         await withCheckedContinuation { continuation in
@@ -102,10 +102,11 @@ final class CurlThread: TaskExecutor {
 
     private func run() {
         Thread.current.name = "navbus.http"
-        // Signals are for the threads of the program; a server that leaves in the middle of TLS must not cause one either.
+        // Signals belong to the program's threads, and a server that leaves in the middle of TLS must not raise
+        // SIGPIPE.
         var blocked = sigset_t()
         sigfillset(&blocked)
-        // Those of a fault belong to the thread that causes it: the crash report needs them.
+        // Signals of a fault belong to the thread that causes it, as the crash report needs.
         for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
         if let multi = state.withLock({ $0.multi.take() }) {
@@ -147,7 +148,7 @@ final class CurlThread: TaskExecutor {
             for job in jobs { job.runSynchronously(on: executor) }
             if !jobs.isEmpty {
                 jobs.removeAll(keepingCapacity: true)
-                // Their requests begin with this turn.
+                // Requests of these jobs begin in this turn.
                 state.withLock { swap(&arrived, &$0.arrived) }
                 loop.add(arrived)
                 arrived.removeAll(keepingCapacity: true)

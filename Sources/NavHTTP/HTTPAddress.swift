@@ -1,13 +1,13 @@
 import Foundation
 
-/// A URL of HTTP in parts: the server, what is requested of it, and what messages may show.
+/// An HTTP URL in parts: the server, the request target, and the text for messages.
 package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// The identity of a server: nothing that is meant for one goes to another.
+    /// The identity of a server; data for one server never goes to another.
     package struct Origin: Sendable, Hashable {
         package let isSecure: Bool
         package let host: String
         package let port: Int
-        /// The beginning of all its addresses, such as `https://host:8443`.
+        /// The common beginning of its addresses, such as `https://host:8443`.
         package let text: String
 
         init(isSecure: Bool, host: String, port: Int) {
@@ -18,7 +18,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
             text = (isSecure ? "https://" : "http://") + host + (isUsual ? "" : ":\(port)")
         }
 
-        /// Whether what is sent there stays on this machine.
+        /// Whether requests to it stay on this machine.
         package var isLoopback: Bool {
             let isIPv4 = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
             return isIPv4 || host == "localhost" || host == "[::1]"
@@ -28,13 +28,13 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     package var origin: Origin
     /// Path and query, beginning with `/`.
     package var target: String
-    /// The user and password of the address as an `Authorization` header holds them; nil without.
+    /// The user and password of the address as the value of an `Authorization` header; nil without.
     package var basic: String?
 
-    /// Most bytes of an address.
+    /// The most bytes of an address.
     private static let longest = 65_536
 
-    /// Parses an `http:` or `https:` URL; nil for anything else, and for what could be read in two ways.
+    /// Parses an `http:` or `https:` URL; nil for anything else, and for an ambiguous one.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.longest,
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
@@ -55,7 +55,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
 
-    /// Makes the address of another target at the same server; nil for what cannot be a target.
+    /// The address of another target at the same server; nil when the target is malformed.
     package init?(_ server: HTTPAddress, target: String) {
         guard target.utf8.count <= Self.longest, target.utf8.first == UInt8(ascii: "/"),
             target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
@@ -65,7 +65,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         self.target = target
     }
 
-    /// Whether two ASCII letters differ in their case at most.
+    /// Whether two ASCII letters differ at most in their case.
     private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool { left == right || left | 0x20 == right }
 
     private static func place(_ authority: Substring, isSecure: Bool) -> (host: String, port: Int)? {
@@ -85,7 +85,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         return (host.lowercased(), port)
     }
 
-    /// Resolves a reference in a document at this address; nil for what leads out of HTTP.
+    /// Resolves a reference in a document at this address; nil when it does not lead to an HTTP address.
     package func resolving(_ reference: String) -> HTTPAddress? {
         let text: String
         if reference.hasPrefix("//") {
@@ -102,7 +102,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         return HTTPAddress(text)
     }
 
-    /// Returns the address with more at the end of its path, in place of any query.
+    /// Returns the address with `path` appended to its path and without its query.
     package func appending(_ path: String) -> HTTPAddress {
         var address = self
         let folder = target.prefix { $0 != "?" }
@@ -110,21 +110,21 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         return address
     }
 
-    /// The address as it is requested: without user and password.
+    /// The address as requested, without user and password.
     package var text: String { origin.text + target }
 
-    /// The address as messages show it: without user, password and query.
+    /// The address as shown in messages, without user, password and query.
     package var description: String { origin.text + target.prefix { $0 != "?" } }
 
-    /// Returns where a redirect leads.
+    /// Returns the target of a redirect.
     ///
-    /// To the same origin, or from https to https at a host that the configuration allows; never from https to http.
-    /// Anything else fails with ``HTTPError/Code/redirected``.
+    /// Allowed are targets of the same origin, and from https to https at a host that the configuration allows.
+    /// Anything else fails with ``HTTPError/Code/redirected``, also from https to http.
     package func redirected(to location: String, allowedHosts: [String]) throws(HTTPError) -> HTTPAddress {
         guard var next = resolving(location) else {
             throw HTTPError(.redirected, "'\(self)' redirects to an address that is not HTTP: not followed")
         }
-        // A user and a password that a server puts there are not ours.
+        // A user and a password that a server puts into a redirect are ignored.
         next.basic = nil
         guard next.origin != origin else { return next }
         let isAllowed = allowedHosts.contains { $0.lowercased() == next.origin.host }

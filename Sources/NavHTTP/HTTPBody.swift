@@ -1,16 +1,16 @@
 import NavDigest
 
-/// The body of an answer as it arrives: bounded, hashed while it is in the processor's cache, unpacked when it is whole.
+/// The body of an answer as it arrives: bounded, hashed while it is in the processor's cache, unpacked once complete.
 struct HTTPBody {
     private let request: HTTPRequest
     private let length: Int?
     private let packing: Packing?
-    /// Whether it is handed out as it came.
+    /// Whether the body is returned as received.
     private let isKept: Bool
     private var stored: [UInt8] = []
-    /// Hashes the bytes as they arrive; nil when no hash is wanted, or that of the unpacked bytes.
+    /// The hasher of the received bytes; nil when no hash is wanted, or the hash of the unpacked bytes.
     private let hasher: ContentHasher?
-    /// Most bytes that may arrive.
+    /// The most bytes that may arrive.
     private let most: Int
 
     init(_ request: HTTPRequest, _ headers: HTTPHeaders) throws(HTTPError) {
@@ -18,7 +18,7 @@ struct HTTPBody {
         let label = request.label
         let lengths = headers.all("Content-Length")
         length = lengths.first.flatMap { Int($0) }
-        // A peer that believes another of them sees another body (RFC 9112, 6.3).
+        // Another peer may use the other length and so see another body (RFC 9112, 6.3).
         guard lengths.allSatisfy({ $0 == lengths[0] }) else {
             throw HTTPError(.malformed, "the answer of '\(label)' has several lengths")
         }
@@ -41,9 +41,9 @@ struct HTTPBody {
         stored.reserveCapacity(min(max((isKept ? request.expected : nil) ?? length ?? 0, 0), Self.greatestRoom))
     }
 
-    /// Most bytes of room that are made because a list or a server announces them: more is made as they arrive.
+    /// The most bytes that are reserved on the word of a list or a server; more is allocated as the bytes arrive.
     private static let greatestRoom = 1 << 19
-    /// The factor by which a packed body is believed to grow: road tiles pack to a half.
+    /// The greatest growth of a compressed body for which room is reserved, as a factor; road tiles compress to a half.
     private static let usualPacking = 8
 
     /// Whether there is so much to unpack that other answers should not wait for it.

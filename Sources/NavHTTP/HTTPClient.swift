@@ -3,15 +3,15 @@ import Glibc
 package import NavGeo
 import Synchronization
 
-/// The rules by which a client asks servers.
+/// The settings of a client.
 package struct HTTPConfiguration: Sendable {
-    /// Bounds of time and rate.
+    /// The limits of time and rate.
     package var limits = HTTPLimits()
-    /// Most requests at a time, 1 to 64: connections to a server.
+    /// The most concurrent requests, each with its own connection, 1 to 64.
     package var concurrency = 6
-    /// A file of certificates (PEM) that alone are trusted; nil for those of the machine.
+    /// A file of the only trusted certificates (PEM); nil to trust those of the machine.
     package var authorities: String?
-    /// `HOST:PORT` of an HTTP proxy; nil for none. Variables of the environment are never read.
+    /// `HOST:PORT` of an HTTP proxy, nil for none; environment variables are never read.
     package var proxy: String?
     /// Hosts that a redirect from https to https may lead to, besides the request's own origin.
     package var allowedHosts: [String] = []
@@ -28,35 +28,35 @@ package struct HTTPConfiguration: Sendable {
     }
 }
 
-/// Bounds of time and rate of an answer.
+/// The limits of time and rate of an answer.
 public struct HTTPLimits: Sendable, Hashable {
     /// Seconds to open a connection.
     public var connectTimeout = 10.0
     /// Seconds until the head of an answer, and between two parts of its body.
     public var idleTimeout = 15.0
-    /// Seconds for one answer in all, without the time that a ``TransferMeter`` makes it wait.
+    /// Seconds for one answer in all, without the time that a ``TransferMeter`` pauses it.
     public var totalTimeout = 300.0
-    /// Least bytes per second over ``slowestWindow``; 0 for any.
+    /// The minimum rate over ``slowestWindow``, bytes per second; 0 for no limit.
     public var slowestRate = 512.0
     /// Seconds over which ``slowestRate`` is measured.
     public var slowestWindow = 20.0
-    /// Most redirects in a row; 0 to follow none.
+    /// The most redirects in a row; 0 to follow none.
     public var redirects = 5
 
     public init() {}
 }
 
-/// A client of HTTP over libcurl: an answer of bounded size in bounded time, or a typed failure.
+/// An HTTP client over libcurl, which returns an answer of bounded size in bounded time, or a typed failure.
 ///
-/// Servers must show a certificate that an authority vouches for. Redirects are followed as
-/// ``HTTPAddress/redirected(to:allowedHosts:)`` allows; a credential goes to the origin that it is for only. Requests are
-/// not repeated: ``NavRemote`` decides when to ask again.
+/// Servers must present a certificate that a trusted authority vouches for. Redirects are followed as
+/// ``HTTPAddress/redirected(to:allowedHosts:)`` allows; a credential goes only to its own origin. Requests are not
+/// repeated: ``NavRemote`` decides about retries.
 package final class HTTPClient: Sendable {
     private let thread: CurlThread
     private let configuration: HTTPConfiguration
     private let isClosed = Atomic(false)
 
-    /// - Parameter address: an address that will be asked, so that a libcurl without TLS fails here.
+    /// - Parameter address: an address that will be requested, so that a libcurl without TLS fails here.
     package init(_ configuration: HTTPConfiguration, for address: HTTPAddress) throws(HTTPError) {
         if let fault = configuration.library.fault(address) { throw fault }
         self.configuration = configuration
@@ -65,11 +65,11 @@ package final class HTTPClient: Sendable {
 
     deinit { thread.end() }
 
-    /// The thread that receives answers: a task that runs there changes threads between an answer and the next request
-    /// nowhere.
+    /// The thread that receives answers; a task that runs on it changes no threads between an answer and the next
+    /// request.
     package var executor: any TaskExecutor { thread }
 
-    /// Ends all connections; what is under way fails with ``HTTPError/Code/closed``.
+    /// Closes all connections; running requests fail with ``HTTPError/Code/closed``.
     package func close() async {
         isClosed.store(true, ordering: .relaxed)
         await thread.ended()
@@ -102,7 +102,7 @@ package final class HTTPClient: Sendable {
             pace = exchange.pace
             let next = try request.address.redirected(to: location, allowedHosts: configuration.allowedHosts)
             request.address = next
-            // Each request carries it by its own origin: to no other server, and again to its own after a detour.
+            // The credential goes only to its own origin, also after a detour through another server.
             request.credential = next.origin == origin ? credential : nil
         }
     }
@@ -118,7 +118,7 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    /// The answer; a large body is unpacked on another thread, where it delays no other answer.
+    /// Returns the answer; a large body is unpacked on another thread, where it delays no other answer.
     private func response(
         _ exchange: HTTPExchange, _ outcome: HTTPExchange.Outcome
     ) async -> Result<HTTPResponse, HTTPError> {
@@ -173,7 +173,7 @@ package final class HTTPClient: Sendable {
 
     private static func rounded(_ seconds: Double) -> Double { (seconds * 100).rounded() / 100 }
 
-    /// The meaning of an error of libcurl.
+    /// Returns the failure that an error of libcurl means.
     private func failure(_ code: CURLcode, _ reason: String, _ request: HTTPRequest) -> HTTPError {
         if code == CURLE_UNSUPPORTED_PROTOCOL, let fault = configuration.library.fault(request.address) { return fault }
         let label = request.label

@@ -1,29 +1,29 @@
 /// A failure to get an answer from a server.
 package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The configuration cannot work: the message says what to change.
+        /// The configuration cannot work; the message says what to change.
         case configuration
         /// The server redirects to an address that is not allowed, or too often.
         case redirected
         /// The answer is not HTTP, or contradicts itself.
         case malformed
-        /// The body, packed or unpacked, is larger than allowed.
+        /// The body, compressed or not, is larger than allowed.
         case tooLarge
-        /// The body ended before it was whole.
+        /// The body ended early.
         case truncated
         case timedOut
-        /// The body came slower than the least rate.
+        /// The body came slower than the minimum rate.
         case tooSlow
-        /// No connection, or one that broke.
+        /// No connection, or a broken one.
         case unreachable
-        /// This machine has no memory, or no open files left, to send the request with.
+        /// This machine lacks the memory or open files for the request.
         case system
         case cancelled
         case closed
     }
 
     package var code: Code
-    /// A description of what failed, where, and what to do. It never holds a credential or a query.
+    /// A description of what failed, where, and what to do; never holds a credential or a query.
     package var message: String
 
     package init(_ code: Code, _ message: String) {

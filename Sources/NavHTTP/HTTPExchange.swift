@@ -1,17 +1,17 @@
 import NavGeo
 import Synchronization
 
-/// One request and its answer as it arrives.
+/// A request and its answer as it arrives.
 ///
-/// It belongs to the caller, then to a ``CurlThread`` from ``CurlThread/submit(_:)`` until ``end(_:)``, then to the caller
-/// again.
+/// It belongs to the caller, then to a ``CurlThread`` from ``CurlThread/submit(_:)`` until ``end(_:)``, then to the
+/// caller again.
 final class HTTPExchange: @unchecked Sendable {
-    // Unchecked: the thread's lock and the continuation order the memory of its owners; anybody may cancel it.
+    // Unchecked: the thread's lock and the continuation order its owners' accesses; any thread may cancel it.
 
     enum Outcome: Sendable {
-        /// An answer, or a reason of ours to take none.
+        /// An answer, or our own reason to refuse it.
         case answered
-        /// An error of libcurl, and its text.
+        /// An error of libcurl with its text.
         case failed(code: UInt32, reason: String)
         case late(TransferPace.Fault)
         case cancelled
@@ -19,7 +19,7 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     let request: HTTPRequest
-    /// The header fields of the request, besides those that libcurl adds: Host, User-Agent and, if missing, Accept.
+    /// The header fields of the request, except those that libcurl adds: Host, User-Agent and, if missing, Accept.
     let lines: [String]
     let meter: TransferMeter?
     private let cancelled = Atomic(false)
@@ -36,9 +36,9 @@ final class HTTPExchange: @unchecked Sendable {
     private var drained = 0
     private var refusal: HTTPError?
 
-    /// Most bytes of a head, of those before it (100, 103) and of what follows the body, together.
+    /// The most bytes of all heads, interim ones (100, 103) and trailers included.
     private static let greatestHead = 65_536
-    /// Most bytes of an unwanted body: they are read, so that the connection can be used again.
+    /// The most bytes of an unwanted body that are read to keep the connection usable.
     private static let greatestDrain = 65_536
 
     init(
@@ -47,7 +47,7 @@ final class HTTPExchange: @unchecked Sendable {
         self.request = request
         var headers = request.headers
         if let credential = request.credential { headers.append(credential) }
-        // Else libcurl may wait for leave to send the body.
+        // Otherwise libcurl may wait for 100 (Continue) before it sends the body.
         if case .post = request.method { headers.append(("Expect", "")) }
         lines = headers.map { "\($0.name): \($0.value)" }
         self.pace = pace
@@ -60,7 +60,7 @@ final class HTTPExchange: @unchecked Sendable {
 
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-    /// Takes a line of the head, or of what follows the body; returns false to break off.
+    /// Takes a line of a head or a trailer; returns false to break off.
     ///
     /// - Parameters:
     ///   - status: the status by all lines so far.
@@ -102,7 +102,7 @@ final class HTTPExchange: @unchecked Sendable {
         return false
     }
 
-    /// Takes some of the body; returns false to break off.
+    /// Takes a part of the body; returns false to break off.
     func takePart(_ bytes: UnsafeBufferPointer<UInt8>, at moment: Duration) -> Bool {
         pace.note(bytes.count, at: moment)
         if let meter, let ticket = meter.note(bytes.count) {
@@ -122,13 +122,13 @@ final class HTTPExchange: @unchecked Sendable {
         }
     }
 
-    /// Goes on after the meter's leave to take more.
+    /// Resumes after the meter has granted more bytes.
     func release(at moment: Duration) {
         ticket = nil
         pace.release(at: moment)
     }
 
-    /// Gives it back to the caller.
+    /// Returns the exchange to the caller.
     func end(_ outcome: Outcome) {
         continuation.take()?.resume(returning: outcome)
     }
@@ -136,12 +136,12 @@ final class HTTPExchange: @unchecked Sendable {
     /// Whether there is so much to unpack that other answers should not wait for it.
     var isLarge: Bool { body?.isLarge ?? false }
 
-    /// Returns the answer, its body unpacked and hashed where that is wanted; nil when it is not whole.
+    /// Returns the answer, its body unpacked and hashed on request; nil when it is incomplete.
     ///
-    /// - Parameter isWhole: whether the server said that this is all.
+    /// - Parameter isWhole: whether the server marked the answer as complete.
     func answer(isWhole: Bool) throws(HTTPError) -> HTTPResponse? {
         if let refusal { throw refusal }
-        // Half of an unwanted body is enough.
+        // Part of an unwanted body is enough.
         guard var response, isWhole || body == nil else { return nil }
         try body?.finish(into: &response)
         return response

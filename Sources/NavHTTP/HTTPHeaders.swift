@@ -12,13 +12,13 @@ package struct HTTPHeaders: Sendable {
 
     package init() {}
 
-    /// Adds a line without its end; returns false when it is not a field (RFC 9112, 5), or there are too many.
+    /// Adds a line without its line end; returns false when it is not a field (RFC 9112, 5) or there are too many.
     package mutating func add(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
         guard fields.count < Self.greatestCount else { return false }
         var colon = 0
         while colon < line.count, Self.isToken(line[colon]) { colon += 1 }
         guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { return false }
-        // Some of them are sent back: a line must stay one (RFC 9110, 5.5).
+        // Some values are sent back, so each must stay a single line (RFC 9110, 5.5).
         for byte in line[colon...] where (byte < 0x20 && byte != 0x09) || byte == 0x7f { return false }
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         var (start, end) = (colon + 1, line.count)
@@ -46,7 +46,8 @@ package struct HTTPHeaders: Sendable {
         guard field.name.count == name.utf8.count else { return false }
         var place = field.name.lowerBound
         for byte in name.utf8 {
-            // Of what names are made of, letters differ in this bit alone (and ^ from ~, which stand in no name).
+            // Among the characters of names only letters differ in this bit alone (and ^ from ~, which occur in no
+            // name).
             guard bytes[place] | 0x20 == byte | 0x20 else { return false }
             place += 1
         }
@@ -55,13 +56,13 @@ package struct HTTPHeaders: Sendable {
 
     private func text(_ field: Field) -> String { String(decoding: bytes[field.value], as: UTF8.self) }
 
-    /// Returns the value of the first field of a name, in any case of letters.
+    /// Returns the value of the first field with a name, ignoring case.
     package func first(_ name: String) -> String? { fields.first { has(name, $0) }.map(text) }
 
-    /// Returns the values of all fields of a name, in any case of letters.
+    /// Returns the values of all fields with a name, ignoring case.
     package func all(_ name: String) -> [String] { fields.filter { has(name, $0) }.map(text) }
 
-    /// Returns all elements of the lists in the fields of a name, in lower case.
+    /// Returns all list elements in the fields with a name, in lower case.
     package func elements(_ name: String) -> [String] {
         guard fields.contains(where: { has(name, $0) }) else { return [] }
         return all(name).flatMap { $0.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) }

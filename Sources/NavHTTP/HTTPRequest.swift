@@ -5,29 +5,30 @@ package struct HTTPRequest: Sendable {
     package enum Method: Sendable, Equatable {
         case get
         case head
-        /// POST of a body; its `Content-Type` is one of the ``HTTPRequest/headers``.
+        /// A POST with a body; its `Content-Type` is one of the ``HTTPRequest/headers``.
         case post([UInt8])
     }
 
     package var address: HTTPAddress
     package var method = Method.get
     package var headers: [(name: String, value: String)] = []
-    /// The header that names the customer: sent to the origin of ``address`` only, and in no message.
+    /// The header that authenticates the client: sent only to the origin of ``address``, and shown in no message.
     package var credential: (name: String, value: String)?
-    /// Most bytes of the body, after unpacking where it is unpacked.
+    /// The most bytes of the body, counted after any unpacking.
     package var limit: Int
-    /// Seconds for the whole answer, redirects and the wait for a connection included, if that is less than
-    /// ``HTTPLimits/totalTimeout``.
+    /// The time limit of the whole answer, including redirects and the wait for a connection, seconds.
+    ///
+    /// It applies if it is less than ``HTTPLimits/totalTimeout``.
     package var timeout: Double?
-    /// The expected size of the body, to make room for it; the caller checks it.
+    /// The expected size of the body, for which room is reserved; the caller checks it.
     package var expected: Int?
-    /// Whether a packed body is handed out packed.
+    /// Whether a compressed body is returned compressed.
     package var keepsPacked = false
-    /// Whether the answer must state the length of its body, so that half of it cannot pass for the whole.
+    /// Whether the answer must state the length of its body, so that a truncated one is detected.
     package var needsLength = false
     /// Whether the body of a failure (4xx, 5xx) is wanted as well.
     package var readsFailures = false
-    /// Whether the body's hash is wanted.
+    /// Whether the body is hashed.
     package var hashes = false
     /// Whether messages name only the server, to keep the path private.
     package var hidesPath = false
@@ -37,10 +38,10 @@ package struct HTTPRequest: Sendable {
         self.limit = limit
     }
 
-    /// The name of what is requested, in messages.
+    /// The address as shown in messages.
     var label: String { hidesPath ? address.origin.text : address.description }
 
-    /// Whether the body of an answer is read: other bodies are skipped.
+    /// Whether the body of an answer is read; other bodies are skipped.
     func wantsBody(ofStatus status: Int) -> Bool {
         method != .head && (status == 200 || status == 206 || readsFailures && status >= 400)
     }
@@ -50,20 +51,20 @@ package struct HTTPRequest: Sendable {
 package struct HTTPResponse: Sendable {
     package var status: Int
     package let headers: HTTPHeaders
-    /// The body; empty where the request does not want it.
+    /// The body; empty when it was skipped.
     package var body: [UInt8] = []
     /// The hash of ``body``, if the request wants it.
     package var hash: ContentHash?
-    /// The packing of ``body``; nil when it is not packed.
+    /// The compression of ``body``; nil when it is not compressed.
     package var packing: Packing?
-    /// The arrival of the head.
+    /// The time when the head arrived.
     package var received: Timestamp
-    /// Seconds from request to head.
+    /// Seconds between request and head.
     package var delay: Double
 
     package func header(_ name: String) -> String? { headers.first(name) }
 
-    /// Seconds that the server asks to be left alone; nil when it does not say.
+    /// The seconds for which the server asks to be left alone; nil when it does not ask.
     package var retryAfter: Double? {
         HTTPTime.retryAfter(header("Retry-After"), date: header("Date"), received: received)
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A limit of the bytes that arrive each second, shared by all who receive.
+/// A limit on the bytes received per second, shared by all transfers.
 ///
-/// A token bucket that holds a quarter of a second's worth of bytes: what arrives is taken out, and whoever overdraws it
-/// waits until it is filled again, in order of arrival.
+/// A token bucket that holds a quarter of a second's worth of bytes. Received bytes are taken out, and a transfer that
+/// overdraws the bucket waits until it is filled again, in order of arrival.
 public final class TransferMeter: Sendable {
     private struct State {
         var rate: Double?
-        /// Bytes that arrived; what is granted grows up to it, and beyond it by the burst.
+        /// The received bytes; the granted bytes grow up to them, and beyond them by the burst.
         var taken = 0.0
         var granted = 0.0
         var refilled: Duration
@@ -18,17 +18,17 @@ public final class TransferMeter: Sendable {
     private let now: @Sendable () -> Duration
     private let state: Mutex<State>
 
-    /// A meter.
+    /// A meter with a rate limit.
     ///
     /// - Parameters:
-    ///   - bytesPerSecond: how many may arrive; nil for any number.
+    ///   - bytesPerSecond: the rate limit; nil for no limit.
     ///   - now: a clock that never runs backwards.
     public init(bytesPerSecond: Double?, now: @escaping @Sendable () -> Duration) {
         self.now = now
         state = Mutex(State(rate: bytesPerSecond.map { max($0, 1) }, refilled: now()))
     }
 
-    /// The bytes that may arrive each second; nil for any number. A new value takes effect within a tenth of a second.
+    /// The rate limit, bytes per second, nil for no limit; a new value takes effect within a tenth of a second.
     public var bytesPerSecond: Double? {
         get { state.withLock { $0.rate } }
         set {
@@ -40,7 +40,7 @@ public final class TransferMeter: Sendable {
         }
     }
 
-    /// Bytes that arrived so far.
+    /// The bytes received so far.
     public var received: Int64 { state.withLock { $0.received } }
 
     /// A place in the queue for more bytes.
@@ -48,7 +48,7 @@ public final class TransferMeter: Sendable {
         fileprivate var granted: Double
     }
 
-    /// Notes that bytes arrived; returns what to wait for before more are taken, nil for nothing.
+    /// Counts received bytes; returns the ticket to wait for before more are taken, nil to go on.
     package func note(_ bytes: Int) -> Ticket? {
         state.withLock { state in
             state.received &+= Int64(bytes)
@@ -59,7 +59,8 @@ public final class TransferMeter: Sendable {
         }
     }
 
-    /// Returns seconds after which to ask again, at most a tenth since the rate may change meanwhile; nil when it is granted.
+    /// Returns the seconds after which to ask again, at most 0.1 since the rate may change; nil when the ticket is
+    /// granted.
     package func pause(_ ticket: Ticket) -> Double? {
         state.withLock { state in
             guard let rate = state.rate else { return nil }

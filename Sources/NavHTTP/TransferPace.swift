@@ -6,7 +6,7 @@ package enum Monotonic {
     package static func now() -> Duration { start.duration(to: .now) }
 }
 
-/// The time and the rate of one answer against its limits. Moments are durations since any fixed one.
+/// The time and rate of one answer, checked against its limits; moments are durations since any fixed one.
 package struct TransferPace: Sendable {
     /// The limit that an answer exceeds.
     package enum Fault: Sendable {
@@ -16,7 +16,7 @@ package struct TransferPace: Sendable {
     }
 
     private enum Stage: Sendable {
-        /// For a connection, which has a time limit of its own.
+        /// Waits for a connection, which has a time limit of its own.
         case waiting
         case sent
         case body
@@ -28,7 +28,7 @@ package struct TransferPace: Sendable {
     private var lastPart: Duration
     private var windowBegan: Duration
     private var windowBytes = 0
-    /// Since when it waits for its meter; that time is not the server's fault.
+    /// The moment since when it waits for its meter, a delay that is not the server's fault.
     private var heldSince: Duration?
     private var held = Duration.zero
     /// The moment when the request was last sent.
@@ -39,7 +39,7 @@ package struct TransferPace: Sendable {
         (began, lastPart, windowBegan, sent) = (now, now, now, now)
     }
 
-    /// Notes that it waits for a connection: at first, or after a redirect.
+    /// Notes that the request waits for a connection: at first, or after a redirect.
     package mutating func noteWaiting() { stage = .waiting }
 
     package mutating func noteSent(at now: Duration) {
@@ -47,7 +47,7 @@ package struct TransferPace: Sendable {
         stage = .sent
     }
 
-    /// Notes that the head arrived; from now on the rate counts.
+    /// Notes that the head arrived, after which the rate counts.
     package mutating func noteHead(at now: Duration) {
         (lastPart, windowBegan) = (now, now)
         windowBytes = 0
@@ -60,10 +60,10 @@ package struct TransferPace: Sendable {
         windowBytes += bytes
     }
 
-    /// Notes that it waits for its meter.
+    /// Notes that the transfer waits for its meter.
     package mutating func hold(at now: Duration) { heldSince = now }
 
-    /// Notes that its meter lets it go on.
+    /// Notes that the meter lets the transfer go on.
     package mutating func release(at now: Duration) {
         guard let since = heldSince else { return }
         heldSince = nil
@@ -72,10 +72,10 @@ package struct TransferPace: Sendable {
         lastPart = now
     }
 
-    /// The end of its time, as long as its meter does not make it wait.
+    /// The end of the allowed time, unless the meter makes the transfer wait.
     private var ends: Duration { began + held + .seconds(limits.totalTimeout) }
 
-    /// Returns the limit that is exceeded; nil to go on. Begins the next window of the least rate when one is over.
+    /// Returns the exceeded limit, nil to go on; begins the next window of the minimum rate when one is over.
     package mutating func fault(at now: Duration) -> Fault? {
         guard heldSince == nil else { return nil }
         if stage != .waiting, now - lastPart > .seconds(limits.idleTimeout) { return .idle }
@@ -88,13 +88,13 @@ package struct TransferPace: Sendable {
         return nil
     }
 
-    /// Returns when to look for a fault next: exactly at the end of its time, and soon after any other limit.
+    /// Returns when to check for a fault next: exactly at the end of the allowed time, and soon after any other limit.
     package func nextCheck(after now: Duration) -> Duration {
         let period = min(max(min(limits.idleTimeout, limits.slowestWindow) / 4, 0.02), 1)
         let next = now + .seconds(period)
         return heldSince == nil ? min(ends, next) : next
     }
 
-    /// The moment of the first look for a fault.
+    /// The moment of the first check for a fault.
     var firstCheck: Duration { nextCheck(after: began) }
 }

@@ -4,19 +4,19 @@ import NIOPosix
 package import NavKit
 import Synchronization
 
-/// A TCP port that accepts HTTP connections on one thread, up to a limit; those beyond it are closed at once.
+/// A TCP port that accepts HTTP connections on one thread, up to a limit; further ones are closed at once.
 package final class HTTPListener: Sendable {
-    /// The names of its settings in errors, as the user knows them.
+    /// The names of the settings in error messages, as the user knows them.
     package struct Settings: Sendable {
-        /// The option or key with the address.
+        /// The option or key of the address.
         var address: String
-        /// The option or key that allows addresses which other machines can reach.
+        /// The option or key that allows addresses reachable from other machines.
         var permission: String
 
         package init(address: String, permission: String) { (self.address, self.permission) = (address, permission) }
     }
 
-    /// The address that it listens on, HOST:PORT.
+    /// The address of the listener, HOST:PORT.
     package let address: String
     /// Whether only this machine can reach it.
     package let isLoopback: Bool
@@ -24,15 +24,15 @@ package final class HTTPListener: Sendable {
     private let channel: any Channel
     private let connections: Connections
 
-    /// Connections closed at once because there were too many.
+    /// The number of connections refused because there were too many.
     package var refusedCount: Int { connections.refused.load(ordering: .relaxed) }
 
     /// Starts to listen.
     ///
     /// - Parameters:
     ///   - text: HOST:PORT.
-    ///   - connections: the greatest number of connections at a time.
-    ///   - configure: fills the pipeline of a connection; called on the listener's thread.
+    ///   - connections: the most connections at a time.
+    ///   - configure: sets up the pipeline of a connection; called on the listener's thread.
     package init(
         _ text: String, allowsRemote: Bool, connections limit: Int, _ settings: Settings,
         configure: @escaping @Sendable (any Channel) throws -> Void
@@ -62,7 +62,7 @@ package final class HTTPListener: Sendable {
             channel = try bootstrap.bind(host: listen.host, port: listen.port).wait()
         } catch {
             try? group.syncShutdownGracefully()
-            // An IOError's own text names the call in the library.
+            // The text of an IOError names the library call, so use the system's reason.
             let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             throw NodeError(.system, "cannot listen on \(text): \(reason); is another program there?")
         }
@@ -73,11 +73,11 @@ package final class HTTPListener: Sendable {
 
     /// Closes all connections and ends the thread.
     ///
-    /// - Parameter wait: waits for what still needs the thread.
+    /// - Parameter wait: waits for work that still needs the thread.
     package func stop(_ wait: () -> Void = {}) {
         try? channel.close().wait()
         for connection in connections.all {
-            // A WebSocket says goodbye first.
+            // A WebSocket sends its close frame first.
             connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             try? connection.close().wait()
         }
@@ -93,7 +93,7 @@ private final class Connections: Sendable {
 
     var all: [any Channel] { open.withLock { Array($0.values) } }
 
-    /// Takes a connection in; false when there are too many.
+    /// Adds a connection; false when there are too many.
     func enter(_ connection: any Channel, limit: Int) -> Bool {
         let isTaken = open.withLock { open in
             guard open.count < limit else { return false }

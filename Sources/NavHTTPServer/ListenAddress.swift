@@ -2,12 +2,12 @@ import Glibc
 
 /// An address that a server listens on.
 package struct ListenAddress: Sendable, Equatable {
-    /// A name or an address; of an IPv6 address without brackets.
+    /// A host name or an address; an IPv6 address has no brackets.
     package var host: String
     /// The port; 0 for any that is free.
     package var port: Int
 
-    /// An address from `HOST:PORT` or `[ADDRESS]:PORT`; nil for anything else.
+    /// Parses `HOST:PORT` or `[ADDRESS]:PORT`; nil for anything else.
     package init?(text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)

@@ -1,18 +1,18 @@
 import Glibc
 import NIOHTTP1
 
-/// The rule of which requests are answered, by Host and Origin.
+/// A rule that accepts or refuses requests by their Host and Origin.
 ///
-/// A browser sends requests of any page anywhere. Its Origin names the page's site; its Host names this server, and is another
-/// site's own name where that site has let its name lead to this machine (DNS rebinding). So a request is answered when Host is an
-/// address or the name of this machine, and Origin is absent (a program), the same host, one that is trusted, or, on a server
-/// for this machine alone, a page of this machine.
+/// In a browser, any page can send requests here. Origin names the page's site. Host names this server, or another site whose
+/// name resolves to this machine (DNS rebinding). So a request is accepted only if Host is an address or the name of this
+/// machine, and Origin is absent (a program), the same host, a trusted origin, or, on a server for this machine alone, a page
+/// of this machine.
 struct RequestRule: Sendable {
     var isLoopback: Bool
-    /// Origins that are trusted besides.
+    /// Additional trusted origins.
     var origins: Set<String>
 
-    /// The reason for which a request is refused; nil when it is not.
+    /// Returns the reason for refusing a request; nil when it is accepted.
     func refusal(of head: HTTPRequestHead) -> String? {
         let hosts = head.headers["host"]
         guard hosts.count == 1, let host = Self.host(hosts[0]) else { return "one Host header is needed" }
@@ -41,7 +41,7 @@ struct RequestRule: Sendable {
         return !name.isEmpty && (host == name || host == name + ".local")
     }
 
-    /// The host of HOST or HOST:PORT in lower case, of an IPv6 address without brackets; nil for anything else.
+    /// Returns the host of HOST or HOST:PORT in lower case, an IPv6 address without brackets; nil for anything else.
     static func host(_ text: String) -> String? {
         let text = text.lowercased()
         var name = Substring(text)

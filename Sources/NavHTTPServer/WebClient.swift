@@ -3,19 +3,19 @@ import NIOHTTP1
 import NIOWebSocket
 import Synchronization
 
-/// A client of a ``WebServer`` that is sent messages: over server-sent events, or over a WebSocket.
+/// A client of a ``WebServer`` that receives messages over server-sent events or a WebSocket.
 ///
-/// The messages that wait for it are bounded. It is disconnected when one that must arrive finds no room, and when it has taken
-/// nothing for half a minute while others were dropped.
+/// Its queue is bounded. It is disconnected when a message that must arrive finds no room, and when it has accepted nothing
+/// for half a minute while others were dropped.
 package final class WebClient: Sendable, Hashable {
-    /// Most bytes that wait for one client, unless a single message is longer.
+    /// The most queued bytes for one client, unless a single message is longer.
     package static let longestQueue = 4 << 20
     private static let patience = TimeAmount.seconds(30)
 
     private let channel: any Channel
     private let isSocket: Bool
     private let waiting = Atomic<Int>(0)
-    /// When the client took something, or had nothing to take; ns of NIO's clock.
+    /// The last time that the client accepted data, or had none queued; ns of NIO's clock.
     private let lastProgress = Atomic<UInt64>(0)
 
     init(_ channel: any Channel, isSocket: Bool) { (self.channel, self.isSocket) = (channel, isSocket) }
@@ -23,16 +23,16 @@ package final class WebClient: Sendable, Hashable {
     package static func == (left: WebClient, right: WebClient) -> Bool { left === right }
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Sends a text that must arrive: lines of server-sent events, or a WebSocket's text message.
+    /// Sends a text that must arrive: lines of server-sent events, or a WebSocket text message.
     package func send(_ text: [UInt8]) { send(text, .text) }
 
     func send(_ bytes: [UInt8], _ opcode: WebSocketOpcode) {
         if !offer(bytes, opcode) { disconnect() }
     }
 
-    /// Sends a binary message of a WebSocket if there is room for it.
+    /// Sends a binary WebSocket message if there is room for it.
     ///
-    /// - Returns: whether there was.
+    /// - Returns: whether there was room.
     package func offer(_ message: [UInt8]) -> Bool {
         if offer(message, .binary) { return true }
         if NIODeadline.now().uptimeNanoseconds > lastProgress.load(ordering: .relaxed)
@@ -48,8 +48,8 @@ package final class WebClient: Sendable, Hashable {
         guard queued == 0 || queued + bytes.count <= Self.longestQueue else { return false }
         if queued == 0 { noteProgress() }
         waiting.add(bytes.count, ordering: .relaxed)
-        // Never at once, also on the channel's own thread: a write that fails, as a close, tells the service that the client has
-        // left, and the caller may hold its lock.
+        // Always asynchronous, even on the channel's own thread: a failed write or a close notifies the service that the client has
+        // left, and the caller may hold the service's lock.
         channel.eventLoop.execute { [self] in
             let buffer = channel.allocator.buffer(bytes: bytes)
             let written =

@@ -6,10 +6,12 @@ import NavBus
 import NavConfig
 
 extension ParsableCommand {
-    /// Runs the program: exit 0 when done, 1 when the work failed or its output could not be written, 2 for a wrong call. What is
-    /// wrong is one clear line on standard error.
+    /// Runs the program and exits: 0 on success, 1 when the work failed or its output could not be written, 2 for wrong
+    /// usage.
+    ///
+    /// An error is one line on standard error.
     public static func runAndExit() -> Never {
-        // A reader that goes away, as `head` does, is an error to be handled and no reason to be killed.
+        // When a reader closes its pipe early, as `head` does, the write must fail rather than kill the process.
         signal(SIGPIPE, SIG_IGN)
         cprocess_hold_standard_streams()
         cprocess_report_crashes()
@@ -22,7 +24,7 @@ extension ParsableCommand {
         }
     }
 
-    /// Has this process killed when its parent ends: a worker is of no use to anybody else, and its work may take long.
+    /// Makes the kernel kill this process when its parent ends: a worker is of no use without it, and its work may take long.
     package static func endWithParent() { cprocess_die_with_parent() }
 
     private static func end(_ error: any Error) -> Never {
@@ -50,7 +52,7 @@ extension ParsableCommand {
         }
     }
 
-    /// One line of the parser's explanation: what is wrong, what the option is for, and where the help is.
+    /// Returns the parser's explanation as one line: the problem, the meaning of the option, and where the help is.
     private static func usageLine(_ explanation: String) -> String {
         var problem = ""
         var meaning = ""
@@ -65,13 +67,13 @@ extension ParsableCommand {
             }
         }
         if let unknown = unknownCommand() { problem = unknown }
-        // A problem of whole sentences has already said what it takes.
+        // A problem in whole sentences already explains the option.
         let text = problem.hasSuffix(".") || problem.hasSuffix("?") ? problem : problem + meaning
         return text.hasSuffix("?")
             ? "\(text) See '\(help)'" : "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see '\(help)'"
     }
 
-    /// Returns what is wrong when a word stands where a command should; nil when every command is known.
+    /// Returns the problem when an argument is an unknown command; nil when every command is known.
     private static func unknownCommand() -> String? {
         var commands = configuration.subcommands
         for word in CommandLine.arguments.dropFirst() {
@@ -85,7 +87,7 @@ extension ParsableCommand {
         return nil
     }
 
-    /// Ends the program when all of its output has been written. A reader that has gone away has what it wanted.
+    /// Flushes the output and exits; a reader that closed its pipe early is no error.
     private static func finish() -> Never {
         let error = cprocess_flush_output()
         guard error != 0, error != EPIPE else { Glibc.exit(0) }
@@ -101,48 +103,48 @@ public struct BusOptions: ParsableArguments {
     /// The node's name.
     @Option(help: ArgumentHelp("The node's name on the bus; the program's own unless given.", valueName: "NAME")) public
         var name: String?
-    /// Topics and what they are called.
+    /// Topic remappings.
     @Option(
         help: ArgumentHelp(
             "A topic and what it is called on this bus; may be given several times.", valueName: "FROM:=TO"))
     public var remap: [String] = []
 
-    /// Nothing given.
+    /// Options with nothing given.
     public init() {}
 
-    /// Topics and what they are called.
+    /// Returns the remappings, by catalogue name.
     public func remaps() throws(NodeError) -> [String: String] { try NodeArguments.remaps(remap) }
 }
 
 /// The command line that all nodes share.
 public struct NodeCommandOptions: ParsableArguments {
-    /// Name and topics.
+    /// The node's name and topic remappings.
     @OptionGroup public var bus: BusOptions
-    /// A YAML file.
+    /// The path of a YAML configuration file.
     @Option(help: ArgumentHelp("Configuration file (YAML).", valueName: "FILE")) public var config: String?
-    /// Keys and values.
+    /// Configuration keys and their values.
     @Option(
         help: ArgumentHelp(
             "A configuration key; may be given several times and wins over the environment and the file.",
             valueName: "KEY=VALUE")) public var set: [String] = []
-    /// The least level of a line that is logged.
+    /// The lowest level that is logged.
     @Option(
         help: ArgumentHelp(
             "Least level of a line that is logged: trace, debug, info, notice, warning, error or critical.",
             valueName: "LEVEL")) public var logLevel: String?
-    /// Print and end.
+    /// Whether to print the configuration and exit.
     @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
         false
 
-    /// Nothing given.
+    /// Options with nothing given.
     public init() {}
 
-    /// Returns the prefix of environment variables that set keys of a program: `NAVIGATION_NODE_SET_` for `navigation-node`.
+    /// Returns the prefix of the environment variables that set a program's keys: `NAVIGATION_NODE_SET_` for `navigation-node`.
     static func environmentPrefix(_ program: String) -> String {
         program.uppercased().replacingOccurrences(of: "-", with: "_") + "_SET_"
     }
 
-    /// The configuration of a node: from the file, the environment and the command line.
+    /// Returns a node's configuration from the file, the environment and the command line.
     public func configuration<Runnable: Node>(
         _ type: Runnable.Type, environment: [String: String]? = nil
     ) throws -> RunConfiguration<Runnable.Configuration> {
@@ -153,7 +155,7 @@ public struct NodeCommandOptions: ParsableArguments {
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
     }
 
-    /// Puts the configuration together, joins the bus and runs a node on it until it is told to stop.
+    /// Assembles the configuration, joins the bus and runs a node until it is told to stop.
     public func run<Runnable: Node>(_ type: Runnable.Type) throws {
         let configuration = try configuration(type)
         if printConfig {

@@ -1,7 +1,7 @@
 public import NavGeo
 
 extension Coordinate {
-    /// A position from `LAT,LON` in degrees; nil for anything else.
+    /// Parses a position in the form `LAT,LON`, in degrees; nil for any other text.
     public init?(text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
             Double($0.trimmingPrefix(while: { $0 == " " }))
@@ -11,6 +11,6 @@ extension Coordinate {
         guard isValid else { return nil }
     }
 
-    /// `LAT,LON` in degrees.
+    /// The position as `LAT,LON`, in degrees.
     public var text: String { "\(latitude),\(longitude)" }
 }

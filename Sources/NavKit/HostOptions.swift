@@ -2,14 +2,14 @@ import Foundation
 public import NavBus
 import NavConfig
 
-/// The settings for other hosts in a node's environment.
+/// The settings for connections with other hosts, from a node's environment.
 public enum HostOptions {
     /// The variable that names the hosts file of all nodes of a host.
     public static let variable = "NAVBUS_HOSTS"
 
-    /// The configuration of a node by `NAVBUS_HOSTS`; nil when there is none or it says nothing of the node.
+    /// Returns a node's configuration from the file in `NAVBUS_HOSTS`; nil without a file, or when it does not concern the node.
     ///
-    /// What happens between hosts goes to the node's log.
+    /// Events between hosts go to the node's log.
     public static func fromEnvironment(
         node: String, environment: [String: String]? = nil
     ) throws(NodeError) -> HostConfiguration? {
@@ -24,21 +24,21 @@ public enum HostOptions {
         return configuration
     }
 
-    /// How the peers are reached by a tool that asks them and does not join the bus; nil without peers.
+    /// Returns the configuration with which a tool queries the peers without joining the bus; nil without peers.
     public static func peers(environment: [String: String]? = nil) throws(NodeError) -> HostConfiguration? {
         guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
         return try configuration(of: "", file, path: path)
     }
 
-    /// What the hosts file says, after everything in it has been checked as a node does it: keys, their files, endpoints.
+    /// A summary of the hosts file, after the same checks as in a node: keys, their files, endpoints.
     public struct Summary: Sendable, Equatable {
-        /// The file.
+        /// The path of the file.
         public var path: String
-        /// The nodes that listen, by name, and where.
+        /// The endpoints that nodes listen on, by node name.
         public var listen: [String: String]
         /// The endpoints of other hosts.
         public var peers: [String]
-        /// Whether all goes without keys.
+        /// Whether connections have no encryption or keys.
         public var isInsecure: Bool
     }
 
@@ -80,7 +80,7 @@ public enum HostOptions {
         }
     }
 
-    /// Returns a contradiction in the file; nil when there is none.
+    /// Returns a contradiction or omission in the file; nil when the file is consistent.
     private static func contradiction(_ file: HostsFile) -> String? {
         let hasKeys = file.secretKeyFile != nil || file.allowedKeysFile != nil || !file.allowedKeys.isEmpty
         if file.insecure, hasKeys { return "keys and insecure: true contradict each other: leave one of them out" }

@@ -1,19 +1,21 @@
 import NavMessages
 
-/// The state machine of a node's life: its state, and the transitions from there. It does nothing by itself.
+/// The state machine of a node's life: a state and the transitions allowed from it.
+///
+/// It has no side effects.
 public struct Lifecycle: Sendable, Equatable {
     /// A state of a node's life.
     public enum State: Sendable, Hashable {
-        /// Configuration and data are not read yet.
+        /// Configuration and data have not been read yet.
         case unconfigured
-        /// Ready: it serves Node and its health, ignores its inputs and publishes nothing else.
+        /// The node is ready: it serves `navbus.v1.Node` and its health, ignores its inputs and publishes nothing else.
         case inactive
-        /// It does what it is for.
+        /// The node works.
         case active
         case finalized
     }
 
-    /// A step.
+    /// A transition between states.
     public enum Transition: Sendable, Hashable, CaseIterable {
         /// From unconfigured to inactive.
         case configure
@@ -28,10 +30,10 @@ public struct Lifecycle: Sendable, Equatable {
     /// The state.
     public private(set) var state = State.unconfigured
 
-    /// A life that begins.
+    /// Creates an unconfigured life.
     public init() {}
 
-    /// Returns the state that a transition leads to; nil when it is not allowed from here.
+    /// Returns the state after a transition; nil when the transition is not allowed from the present state.
     public func target(of transition: Transition) -> State? {
         switch (state, transition) {
         case (.unconfigured, .configure), (.active, .deactivate): .inactive
@@ -41,9 +43,9 @@ public struct Lifecycle: Sendable, Equatable {
         }
     }
 
-    /// Takes a step.
+    /// Makes a transition.
     ///
-    /// - Returns: false, and nothing changes, when there is no such step from here.
+    /// - Returns: false, without any change, when the transition is not allowed from the present state.
     public mutating func take(_ transition: Transition) -> Bool {
         guard let next = target(of: transition) else { return false }
         state = next
@@ -63,7 +65,7 @@ extension LifecycleState {
 }
 
 extension Lifecycle.Transition {
-    /// A step of the schema; nil for one that this build does not know.
+    /// Converts a transition of the schema; nil for one that this build does not know.
     init?(_ transition: LifecycleTransition) {
         switch transition {
         case .configure: self = .configure

@@ -1,68 +1,73 @@
 public import NavConfig
 
-/// A node's own work; a ``NodeRunner`` does the rest: the loop, stopping, the Node service, parameters, health and logs.
+/// A node's own work; a ``NodeRunner`` supplies the loop, stopping, the Node service, parameters, health and logs.
 ///
-/// Everything is called on the node's thread. A node is made by its initializer (*configure*), which reads what it needs,
-/// checks it, and tells the context what it publishes, hears and serves. From then on it is inactive until ``activate()``.
+/// Everything is called on the node's thread. The initializer configures the node: it reads and checks what it needs, and
+/// tells the context what the node publishes, subscribes to and serves. The node is then inactive until ``activate()``.
 public protocol Node: AnyObject {
     associatedtype Configuration: NodeConfiguration
 
-    /// The node's name unless another one is given, and the name of its program.
+    /// The default name of the node, also the name of its program.
     static var defaultName: String { get }
 
-    /// The purpose of the node, one sentence for the help of its program.
+    /// The purpose of the node, one sentence for its program's help.
     static var summary: String { get }
 
-    /// Configures: the node is ready afterwards and does nothing yet.
+    /// Configures the node, which is then ready but does nothing yet.
     init(configuration: Configuration, context: NodeContext) throws(NodeError)
 
-    /// Begins to work: messages come in and publications go out from now on. After an error the node stays inactive.
+    /// Starts work: messages arrive and publications go out from now on.
+    ///
+    /// After an error the node stays inactive.
     func activate() throws(NodeError)
 
-    /// Ceases to work, until it is activated again or goes.
+    /// Stops work until the next activation or the end.
     func deactivate()
 
-    /// One turn of the loop of an active node, after the message that came, if one did: time for what is due and for
-    /// what other threads have left (they wake the loop with ``NodeContext/makeWaker()``).
+    /// Runs one turn of an active node's loop, after handling a message if one came.
     ///
-    /// - Parameter now: nanoseconds of the monotonic clock.
-    /// - Returns: when the next turn is needed at the latest, on the same clock; `.max` when only messages matter.
+    /// It handles what is due and what other threads have left (they wake the loop with ``NodeContext/makeWaker()``).
+    ///
+    /// - Parameter now: the monotonic time, in nanoseconds.
+    /// - Returns: the latest time of the next turn, on the same clock; `.max` when only messages matter.
     func turn(_ now: Int64) -> Int64
 
-    /// The time of `/clock` has jumped: a loop, a seek or another player. Nothing that was true before it holds, and what
-    /// was published as lasting is to be taken back. Timers of the context's clock have been carried over.
+    /// Handles a jump of `/clock`: a loop, a seek or another player.
+    ///
+    /// Earlier state is invalid, and lasting publications must be withdrawn. Timers of the context's clock have been
+    /// carried over.
     func clockJumped(from: ClockMoment, to: ClockMoment)
 
-    /// Live parameters have changed, between two messages.
+    /// Applies changed live parameters, between two messages.
     func reconfigure(_ configuration: Configuration)
 
-    /// Returns why the node is not well, apart from silent topics and losses, which the kit sees by itself; called once a second.
+    /// Returns why the node is unhealthy, apart from silent topics and losses, which the kit detects; called once a second.
     func findings(_ now: Int64) -> [HealthFinding]
 
-    /// Work under way on other threads that may still lead to publications.
+    /// The amount of work on other threads that may still lead to publications.
     var pendingCount: Int { get }
 
-    /// The last call: the node lets go of what it holds.
+    /// Releases the node's resources; this is the last call.
     func finish()
 }
 
 extension Node {
-    /// A node among others.
+    /// A generic description.
     public static var summary: String { "A node on the bus." }
-    /// Nothing to begin.
+    /// Does nothing.
     public func activate() throws(NodeError) {}
-    /// Nothing to cease.
+    /// Does nothing.
     public func deactivate() {}
-    /// Nothing is due.
+    /// Returns that nothing is due.
     public func turn(_ now: Int64) -> Int64 { .max }
-    /// Nothing lasts from one message to the next.
+    /// Does nothing, as for a node without state between messages.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {}
-    /// Nothing can change.
+    /// Does nothing, as for a node without live parameters.
     public func reconfigure(_ configuration: Configuration) {}
-    /// All is well.
+    /// Returns no findings.
     public func findings(_ now: Int64) -> [HealthFinding] { [] }
-    /// No work on other threads.
+    /// Zero, as for a node without work on other threads.
     public var pendingCount: Int { 0 }
-    /// Nothing to let go of.
+    /// Does nothing.
     public func finish() {}
 }

@@ -1,8 +1,8 @@
 public import NavBus
 
-/// The parts that the command lines of all nodes share.
+/// The command-line parsing that all nodes share.
 public enum NodeArguments {
-    /// Topics and what they are called, from `FROM:=TO` words.
+    /// Parses topic remappings from `FROM:=TO` words.
     public static func remaps(_ words: [String]) throws(NodeError) -> [String: String] {
         var result: [String: String] = [:]
         for word in words {
@@ -15,7 +15,7 @@ public enum NodeArguments {
         return result
     }
 
-    /// Joins the bus of the environment under a name.
+    /// Joins the bus named by the environment.
     public static func join(name: String) throws(NodeError) -> (bus: BusNode, directory: BusDirectory) {
         let hosts = try HostOptions.fromEnvironment(node: name)
         do throws(BusError) {

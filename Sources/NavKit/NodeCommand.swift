@@ -1,24 +1,24 @@
 public import ArgumentParser
 
 extension Node {
-    /// Runs a program that is this node, with the options that all nodes share.
+    /// Runs this node as a program, with the options that all nodes share.
     ///
-    /// Exit 0 when it was told to stop, 1 when the work failed, 2 for a wrong call.
+    /// The exit status is 0 after a stop request, 1 when the work failed, 2 for wrong usage.
     public static func runAndExit() -> Never { NodeCommand<Self>.runAndExit() }
 }
 
 /// The command line of a program that is one node.
 public struct NodeCommand<Runnable: Node>: ParsableCommand {
-    /// Named and described by the node.
+    /// The command's name and summary, taken from the node.
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Runnable.defaultName, abstract: Runnable.summary, version: NavbusVersion.full)
     }
 
-    /// Name, topics and configuration.
+    /// The options for name, topics and configuration.
     @OptionGroup public var options: NodeCommandOptions
 
-    /// Nothing given.
+    /// A command with nothing given.
     public init() {}
 
     /// Runs the node until it is told to stop.

@@ -2,17 +2,19 @@ public import NavBus
 public import NavGeo
 public import NavMessages
 
-/// A node's place in the world: what it publishes, hears, serves, measures and logs. It belongs to the node's thread.
+/// A node's interface to the outside: what it publishes, subscribes to, serves, measures and logs.
 ///
-/// What is said here while the node is configured takes effect as its life goes on: topics are subscribed to while it is
-/// active, publications go out while it is active, and its services answer while it is active.
+/// It belongs to the node's thread.
+///
+/// Declarations made while the node is configured take effect with its lifecycle: only while the node is active are its
+/// topics subscribed to, its publications sent and its services answered.
 public final class NodeContext {
     /// The node's name on the bus.
     public let name: String
     /// The node's log.
     public let log: NodeLog
     let link: NodeLink
-    /// Names the node of a run, where the registry knows it.
+    /// Returns the node name for a publisher's boot id, if the registry knows it.
     private let publisherName: (UInt64) -> String?
 
     package private(set) var inputs: [NodeInput] = []
@@ -36,13 +38,15 @@ public final class NodeContext {
         for topic in topics { try link.advertise(topic.entry) }
     }
 
-    /// Publishes a message while the node is active; else it is left out. What cannot be published is logged once.
+    /// Publishes a message if the node is active.
+    ///
+    /// A failure is logged once per topic.
     @inline(__always)
     public func publish<Content>(_ message: Content, on topic: Topic<Content>, stamp: NavGeo.Timestamp) {
         publish(message, on: topic.entry, stamp: stamp)
     }
 
-    /// Publishes a message of a topic's type while the node is active.
+    /// Publishes a message of a topic's type if the node is active.
     @inline(__always)
     package func publish(_ message: any Message, on topic: TopicEntry, stamp: NavGeo.Timestamp) {
         guard isActive else { return }
@@ -51,12 +55,12 @@ public final class NodeContext {
 
     /// Subscribes to a topic while the node is active.
     ///
-    /// Messages that cannot be read are counted per publisher, told once and named in the health. Those of another
-    /// version of the schema are read as protobuf reads them, and told once.
+    /// Unreadable messages are counted per publisher, logged once and reported in the health. Messages of another schema
+    /// version are decoded by protobuf's rules, and logged once.
     ///
     /// - Parameters:
-    ///   - isRequired: whether the node is of no use without it: its silence is then a LOST and no DEGRADED.
-    ///   - handler: called with each message; it must not keep this context or the node alive.
+    ///   - isRequired: whether the node is of no use without the topic: its silence then means LOST instead of DEGRADED.
+    ///   - handler: called with each message; it must not retain this context or the node.
     public func subscribe<Content>(
         to topic: Topic<Content>, isRequired: Bool = false, handler: @escaping (Content, Delivery) -> Void
     ) throws(NodeError) {
@@ -69,8 +73,7 @@ public final class NodeContext {
         }
     }
 
-    /// Subscribes to a topic while the node is active, without reading the messages: for large ones, which another thread
-    /// reads.
+    /// Subscribes to a topic while the node is active without decoding its messages, for large ones that another thread decodes.
     public func subscribe(
         toBytesOf topic: any CatalogueTopic, handler: @escaping (Delivery) -> Void
     ) throws(NodeError) {
@@ -86,12 +89,12 @@ public final class NodeContext {
         try open(input)
     }
 
-    /// The number of subscribers of a topic of this node.
+    /// Returns the number of subscribers to a topic of this node.
     public func subscriberCount(of topic: any CatalogueTopic) -> Int { link.subscriberCount(of: topic.name) }
 
     // MARK: Services
 
-    /// Serves a service, `NavigationService.served(by: self)`; while the node is inactive its calls end as
+    /// Serves a service, for example `NavigationService.served(by: self)`; while the node is inactive its calls end as
     /// ``StatusCode/failedPrecondition``.
     public func serve(_ service: ServedService) throws(NodeError) {
         do throws(BusError) {
@@ -106,7 +109,7 @@ public final class NodeContext {
         services.append(service.descriptor.name)
     }
 
-    /// The bus, for calls of other nodes' services.
+    /// The bus, for calls to other nodes' services.
     public var bus: any Bus { link.bus }
 
     // MARK: The loop
@@ -114,19 +117,18 @@ public final class NodeContext {
     /// Makes a waker with which another thread wakes the loop.
     public func makeWaker() -> Waker { link.bus.makeWaker() }
 
-    /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
+    /// The node's time and timers, from the machine's clocks or `/clock`.
     public var clock: NodeClock { link.clock }
 
     /// Whether a player waits for this node at each step.
     package var isInLockstep: Bool { link.participant.isInLockstep }
-    /// Whether the loop's last look at the inbox found no message.
+    /// Whether the loop's last poll returned no message.
     package internal(set) var isInboxEmpty = true
 
-    /// The stamp for messages now: the machine's time, also while the first of `/clock` is waited for, or that
-    /// of `/clock`.
+    /// The stamp for messages now: the machine's time, or that of `/clock` once its first message has arrived.
     public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }
 
-    /// The node has done what it was for: the program ends well.
+    /// Ends the program successfully, because the node's work is done.
     public func finish() { isFinished = true }
 
     /// Whether the node is active.
@@ -134,7 +136,7 @@ public final class NodeContext {
 
     // MARK: Measuring
 
-    /// A latency by its name in the health, `fix_to_progress` for one.
+    /// Returns the recorder of a latency, by its name in the health, for example `fix_to_progress`.
     public func latency(_ name: String) -> LatencyRecorder {
         if let known = recorders.first(where: { $0.name == name }) { return known }
         let made = LatencyRecorder(name, now: Clocks.monotonic())
@@ -142,7 +144,7 @@ public final class NodeContext {
         return made
     }
 
-    /// A counter by its name in the health, lower case with underscores.
+    /// Returns the counter of a name in the health, lower case with underscores.
     public func counter(_ name: String) -> NodeCounter {
         if let known = counters.first(where: { $0.name == name }) { return known }
         let made = NodeCounter(name)
@@ -166,7 +168,7 @@ public final class NodeContext {
         }
     }
 
-    /// Hears and publishes nothing any more.
+    /// Stops receiving and publishing.
     func close() {
         activeSince = nil
         link.forgetLatched()
@@ -176,29 +178,29 @@ public final class NodeContext {
         }
     }
 
-    /// Forgets when things happened: time has begun, or has jumped.
+    /// Forgets past arrival times, because time has started or jumped.
     func startOver(at now: Int64) {
         if isActive { activeSince = now }
         for input in inputs { input.startOver() }
         for outlet in link.published { outlet.lastAt = nil }
     }
 
-    /// The topics that are heard now, by their names on this bus.
+    /// The topics subscribed to now, by their names on this bus.
     var heardTopics: Set<String> { Set(inputs.filter { $0.subscription != nil }.map(\.name)) }
 
-    /// Hands a message to the node; one of a subscription that is over is left out.
+    /// Passes a message to the node; one of an ended subscription is dropped.
     func dispatch(_ delivery: Delivery, at now: Int64) {
         guard let input = inputs.first(where: { $0.subscription == delivery.subscription }) else { return }
         tell(input.handle(delivery, at: now), of: input)
     }
 
-    /// Counts a message that ``subscribe(toBytesOf:handler:)`` handed on and that turned out to be unreadable.
+    /// Counts a message from ``subscribe(toBytesOf:handler:)`` that turned out to be unreadable.
     public func reject(_ topic: any CatalogueTopic, of bootID: UInt64, _ problem: String) {
         guard let input = inputs.first(where: { $0.name == link.name(of: topic) }) else { return }
         tell(input.reject(bootID, problem, at: clock.epochNanoseconds), of: input)
     }
 
-    /// Writes to the log what a publisher is to be told of.
+    /// Logs a new problem with a publisher's messages.
     private func tell(_ news: NodeInput.News?, of input: NodeInput) {
         switch news {
         case nil: break
@@ -211,7 +213,7 @@ public final class NodeContext {
         }
     }
 
-    /// A publisher for people: its name where it is known.
+    /// Returns a readable description of a publisher: its name if it is known.
     package func publisher(_ bootID: UInt64) -> String {
         publisherName(bootID).map { "node '\($0)'" } ?? "the publisher with boot id \(String(bootID, radix: 16))"
     }

@@ -3,7 +3,7 @@ import NavBus
 import NavConfig
 public import NavMessages
 
-/// The Node service of a node that runs.
+/// The `navbus.v1.Node` service of a running node.
 extension NodeRunner: NodeServiceProvider {
     /// Answers with the node's identity, and the topics and services that it publishes, subscribes to and serves.
     public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
@@ -32,10 +32,10 @@ extension NodeRunner: NodeServiceProvider {
         return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Schema of any message type that is compiled in.
+    /// Answers with the schema of any message type that is compiled in.
     public func getSchema(_ request: GetSchemaRequest, _ call: UnaryCall<GetSchemaResponse>) throws {
         let name = request.type ?? ""
-        // A service is declared in the file of its requests.
+        // A service is declared in the same file as its request messages.
         let message = ServiceCatalogue.service(named: name)?.methods.first?.request.fullName ?? name
         guard let files = Schema.fileDescriptorSet(for: message) else {
             let names = MessageRegistry.all.map { $0.fullName } + ServiceCatalogue.all.map(\.name)
@@ -50,7 +50,7 @@ extension NodeRunner: NodeServiceProvider {
                 type: name, fileDescriptorSet: files, schemaFingerprint: Schema.type(named: name)?.schemaFingerprint))
     }
 
-    /// Parameters with their values, units, ranges and meanings.
+    /// Answers with the parameters: values, units, ranges and meanings.
     public func getParameters(_ request: GetParametersRequest, _ call: UnaryCall<GetParametersResponse>) throws {
         let keys = Keys.keys
         var response = GetParametersResponse()
@@ -62,7 +62,7 @@ extension NodeRunner: NodeServiceProvider {
         call.finish(response)
     }
 
-    /// Changes live parameters, between two messages: all of them or none.
+    /// Changes live parameters between two messages; either all change or none.
     public func setParameters(_ request: SetParametersRequest, _ call: UnaryCall<SetParametersResponse>) throws {
         var changes: [(key: String, value: String)] = []
         for parameter in request.parameters {
@@ -154,7 +154,7 @@ extension NodeRunner: NodeServiceProvider {
 }
 
 extension Parameter {
-    /// A key with its value, meaning and range.
+    /// Describes a key with its value, meaning and range.
     init<Configuration>(_ key: ConfigKey<Configuration>, of configuration: Configuration) {
         let text = key.text(of: configuration)
         let value: Value =

@@ -1,4 +1,4 @@
-/// A failure that a user can read and act on: what happened, where, and what to do.
+/// A failure that a user can understand and act on: what happened, where, and what to do.
 public struct NodeError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of a failure.
     public struct Code: Sendable, Hashable {
@@ -6,20 +6,20 @@ public struct NodeError: Error, Sendable, Equatable, CustomStringConvertible {
 
         /// Something that was named does not exist.
         public static let missing = Code(name: "missing")
-        /// Something exists and is not what it should be.
+        /// Something exists but is not valid.
         public static let invalid = Code(name: "invalid")
-        /// The call itself is wrong: an option, a key, a value.
+        /// The usage is wrong: an option, a key, a value.
         public static let usage = Code(name: "usage")
-        /// The system refused: disk, socket, process.
+        /// The system refused an operation: disk, socket, process.
         public static let system = Code(name: "system")
     }
 
-    /// The kind.
+    /// The kind of failure.
     public let code: Code
-    /// One line for people.
+    /// The message, in one line.
     public let description: String
 
-    /// A failure.
+    /// Creates a failure.
     public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description

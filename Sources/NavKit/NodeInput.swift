@@ -1,16 +1,16 @@
 import NavBus
 import NavMessages
 
-/// A topic that a node hears, with what has come on it.
+/// A topic that a node subscribes to, and the statistics of its messages.
 package final class NodeInput {
-    /// A run of a publisher that was heard.
+    /// A publisher's run from which messages arrived.
     struct Source {
         let bootID: UInt64
         var heardAt: Int64
         var rejectedAt: Int64?
-        /// The reason why its last message was refused.
+        /// The reason for the last rejection of one of its messages.
         var problem: String?
-        /// Whether its schema is another than this node's.
+        /// Whether its schema differs from this node's.
         var isOfAnotherSchema: Bool
     }
 
@@ -19,7 +19,7 @@ package final class NodeInput {
 
     let entry: TopicEntry
     let name: String
-    /// Whether the node is of no use without it.
+    /// Whether the node is of no use without the topic.
     let isRequired: Bool
     private let take: (Delivery) throws(MessageError) -> Void
     var subscription: SubscriptionID?
@@ -38,15 +38,15 @@ package final class NodeInput {
         self.take = take
     }
 
-    /// Something that has to be told once.
+    /// A problem that must be logged once.
     enum News {
-        /// A publisher's schema is another one, and its messages can be read.
+        /// A publisher's schema differs, but its messages can be read.
         case mismatch(bootID: UInt64)
         /// A publisher's message cannot be read.
         case unreadable(bootID: UInt64, String)
     }
 
-    /// Decodes a message and hands it to the node.
+    /// Decodes a message and passes it to the node.
     func handle(_ delivery: Delivery, at now: Int64) -> News? {
         let header = delivery.header
         let isOther = header.schemaFingerprint != 0 && header.schemaFingerprint != entry.type.schemaFingerprint
@@ -66,7 +66,7 @@ package final class NodeInput {
         return wasKnownAsOther ? nil : .mismatch(bootID: header.bootID)
     }
 
-    /// Counts a message that cannot be read.
+    /// Counts an unreadable message.
     func reject(_ bootID: UInt64, _ problem: String, at now: Int64) -> News? {
         let index = source(bootID, now)
         let isFirst = sources[index].problem == nil
@@ -76,7 +76,7 @@ package final class NodeInput {
         return isFirst ? .unreadable(bootID: bootID, problem) : nil
     }
 
-    /// Forgets when things happened.
+    /// Forgets past arrival times.
     func startOver() {
         lastAt = nil
         sources = []
@@ -98,8 +98,8 @@ package final class NodeInput {
         return sources.count - 1
     }
 
-    /// The silence that is worth no reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
-    /// periods; nil where messages come on events only.
+    /// The longest silence that is no finding, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
+    /// nominal periods; nil where messages come on events only.
     var toleratedSilence: Int64? {
         entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
     }

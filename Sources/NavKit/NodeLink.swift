@@ -2,30 +2,30 @@ public import NavBus
 public import NavGeo
 public import NavMessages
 
-/// A node's topics on the bus: catalogue entries in, bytes out, names remapped.
+/// A node's topics on the bus: it encodes messages of catalogue topics and remaps their names.
 ///
-/// Belongs to the thread that polls the bus.
+/// It belongs to the thread that polls the bus.
 public final class NodeLink {
     /// The bus.
     public let bus: any Bus
     private let remaps: [String: String]
     private var outlets: [String: Outlet] = [:]
 
-    /// Topics that could not be published, with the reason, each told once.
+    /// The topics whose publication failed, each already logged.
     private var toldFailures: Set<String> = []
     private let log: NodeLog
 
-    /// The time the node lives by.
+    /// The node's time.
     public let clock: NodeClock
     /// The node's part in lockstep playback.
     let participant: LockstepParticipant
 
-    /// A link over a bus.
+    /// Creates a link over a bus.
     ///
     /// - Parameters:
-    ///   - remaps: catalogue names and what they are called on this bus.
-    ///   - simTime: whether the node lives by `/clock`.
-    ///   - directory: where players are looked up by name; without it they are told apart all the same.
+    ///   - remaps: the names on this bus, by catalogue name.
+    ///   - simTime: whether the node's time comes from `/clock`.
+    ///   - directory: where players' names are looked up; without it players are still told apart by boot id.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
         log: NodeLog
@@ -51,7 +51,9 @@ public final class NodeLink {
 
     func advertise(_ topic: TopicEntry) throws(NodeError) { _ = try outlet(topic) }
 
-    /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
+    /// Publishes a message.
+    ///
+    /// A failure is logged once per topic and never stops the node.
     public func publish<Content>(_ message: Content, on topic: Topic<Content>, stamp: NavGeo.Timestamp) {
         publish(message, on: topic.entry, stamp: stamp)
     }
@@ -84,7 +86,7 @@ public final class NodeLink {
         }
     }
 
-    /// The number of subscribers of a topic of this node.
+    /// Returns the number of subscribers to a topic of this node.
     public func subscriberCount(of topic: any CatalogueTopic) -> Int { subscriberCount(of: topic.name) }
 
     func subscriberCount(of topic: String) -> Int {
@@ -92,7 +94,7 @@ public final class NodeLink {
         return (try? bus.subscriberCount(of: outlet.publication)) ?? 0
     }
 
-    /// Takes back from late joiners what was latched, but for the health: the node does not stand by it any more.
+    /// Withdraws the latched values, except the health, because they are no longer valid for late joiners.
     func forgetLatched() {
         let health = Topics.health(of: bus.name).name
         for outlet in published where outlet.entry.qos == .latched && outlet.entry.name != health {
@@ -100,7 +102,7 @@ public final class NodeLink {
         }
     }
 
-    /// The published topics, in the order of their names.
+    /// The published topics, sorted by name.
     var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 
     private func outlet(_ entry: TopicEntry) throws(NodeError) -> Outlet {
@@ -120,17 +122,17 @@ public final class NodeLink {
     }
 }
 
-/// A topic that a node publishes, with what has gone out on it.
+/// A topic that a node publishes, with the statistics of its messages.
 final class Outlet {
     let publication: Publication
-    /// The topic's row, its `<node>` replaced.
+    /// The topic's catalogue entry, with `<node>` replaced.
     let entry: TopicEntry
     let name: String
     var count: UInt64 = 0
     var bytes: UInt64 = 0
-    /// Messages that the bus refused, as too large for one.
+    /// The number of messages that the bus refused, for example as too large.
     var refused: UInt64 = 0
-    /// The moment when the last message went out, ns of ``NodeClock/epochNanoseconds``.
+    /// The time of the last message, in ``NodeClock/epochNanoseconds``.
     var lastAt: Int64?
 
     init(_ publication: Publication, _ entry: TopicEntry, name: String) {
@@ -141,7 +143,7 @@ final class Outlet {
 }
 
 extension QoS {
-    /// The bus's form of a catalogue entry.
+    /// Converts a catalogue entry's quality of service.
     package init(_ qos: TopicQoS) {
         switch qos {
         case .latched: self = .latched

@@ -3,15 +3,15 @@ public import NavBus
 import NavGeo
 import NavMessages
 
-/// Runs a node: its loop, its life from configuration to shutdown, the Node service, live parameters, health and logs.
+/// A runner of a node: loop, lifecycle from configuration to shutdown, Node service, live parameters, health and logs.
 ///
-/// Used by one thread, the one that polls the bus.
+/// It is used by one thread, the one that polls the bus.
 public final class NodeRunner<Runnable: Node> {
     /// The node.
     public let node: Runnable
     /// The node's topics, services, measurements and log.
     public let context: NodeContext
-    /// The state of the node's life.
+    /// The node's lifecycle state.
     public internal(set) var lifecycle = Lifecycle()
     /// The configuration in force.
     public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
@@ -25,7 +25,7 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
-    /// The moment when a node that was told to shut down leaves, monotonic ns.
+    /// The time when a node that was told to shut down leaves, in monotonic nanoseconds.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
     private var signs = SupervisorNotifier()
@@ -36,9 +36,9 @@ public final class NodeRunner<Runnable: Node> {
     /// Configures a node on a bus, serves `navbus.v1.Node`, and activates the node unless `autostart` is off.
     ///
     /// - Parameters:
-    ///   - remaps: catalogue names of topics and what they are called on this bus.
+    ///   - remaps: the topic names on this bus, by catalogue name.
     ///   - directory: where publishers' names are found; nil on a bus without a registry.
-    ///   - log: the node's log; one on standard error and `/log` unless given.
+    ///   - log: the node's log; by default a new one on standard error and `/log`.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], configuration: RunConfiguration<Runnable.Configuration>,
         directory: BusDirectory? = nil, log: NodeLog? = nil
@@ -76,20 +76,20 @@ public final class NodeRunner<Runnable: Node> {
         }
     }
 
-    /// Gives subscribers that are there already the time to connect, so that a recorder has the first messages of a node that was
-    /// started again: the bus connects to a publisher that came back within 0.2 s.
+    /// Gives existing subscribers time to connect, so that a recorder receives the first messages of a restarted node:
+    /// the bus reconnects to a restarted publisher within 0.2 s.
     private func waitForSubscribers(_ directory: BusDirectory?, since begin: Int64) {
         guard let nodes = try? directory?.inspect().nodes,
             nodes.contains(where: { $0.bootID != context.bus.bootID })
         else { return }
-        // Those who learn of a topic only now need a moment as well, however long the node took to be configured.
+        // Subscribers that discover a topic only now also need a moment, however long the configuration took.
         let until = max(begin + 250_000_000, Clocks.monotonic() + 50_000_000)
         while case let left = until - Clocks.monotonic(), left > 0 { usleep(UInt32(left / 1_000) + 1) }
     }
 
     // MARK: The loop
 
-    /// Runs until `stop` is set, the node is told to shut down, or it has done what it was for.
+    /// Runs until `stop` is set, the node is told to shut down, or its work is done.
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
         signs.ready()
@@ -101,25 +101,25 @@ public final class NodeRunner<Runnable: Node> {
         signs.stopping()
     }
 
-    /// Whether the loop has come to its end.
+    /// Whether the loop must end.
     package var isOver: Bool {
         lifecycle.state == .finalized || context.isFinished || Clocks.monotonic() >= leavesAt
     }
 
-    /// The node leaves a moment later (100 ms): a caller that sees it leave before its answer would take it for dead.
+    /// Ends the loop after 100 ms: a caller that sees the node leave before its answer arrives would take it for dead.
     func leave() { leavesAt = min(leavesAt, Clocks.monotonic() + 100_000_000) }
 
-    /// One turn of the loop, waiting at most so long for a message.
+    /// Runs one turn of the loop, waiting at most `timeout` for a message.
     package func step(waiting timeout: Duration) throws(NodeError) {
         let delivery: Delivery?
         do throws(BusError) {
-            // In lockstep nothing else may come any more: whether its player lives is looked at now and then.
+            // In lockstep no message may ever come, so the loop checks now and then whether the player lives.
             let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
             delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
             context.isInboxEmpty = delivery == nil
             let begin = Clocks.monotonic()
             if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
-            // A barrier judges what has arrived as a whole, not what happened to be read first.
+            // A barrier considers everything that has arrived, not only the message read first.
             while lockstep.isInLockstep, let more = try context.bus.poll(timeout: .zero) {
                 if let passed = lockstep.take(more) { handle(passed) }
             }
@@ -140,7 +140,7 @@ public final class NodeRunner<Runnable: Node> {
         nextTurn = lifecycle.state == .active ? node.turn(Clocks.monotonic()) : .max
     }
 
-    /// Takes in what other threads have done, and tells whether they have nothing more to do.
+    /// Handles what other threads have done, and returns whether they have nothing left to do.
     private func isIdle() -> Bool {
         turn()
         return node.pendingCount == 0
@@ -159,7 +159,7 @@ public final class NodeRunner<Runnable: Node> {
         monitor.startOver()
         if case .jumped(let from, let to) = event, lifecycle.state == .active { node.clockJumped(from: from, to: to) }
         guard healthTimer == nil else { return }
-        // From now on health is told in the node's own time.
+        // From now on health is published in the node's own time.
         nextHealth = .max
         healthTimer = context.clock.every(.seconds(1)) { [unowned self] in publishHealth() }
     }
@@ -188,7 +188,7 @@ public final class NodeRunner<Runnable: Node> {
 
     // MARK: Life
 
-    /// Begins to hear, and after `wait` to work.
+    /// Starts receiving and, after `wait`, activates the node.
     func activate(after wait: () -> Void = {}) throws(NodeError) {
         do throws(NodeError) {
             try context.open(context.clock.epochNanoseconds)
@@ -246,10 +246,10 @@ final class PublisherRegistry {
         do { return try reader?.read()?.nodes } catch { return nil }
     }
 
-    /// The node of a run; nil when it is not there, or there is no registry.
+    /// Returns the node with a boot id; nil when it is absent or there is no registry.
     func name(of bootID: UInt64) -> String? { nodes?.first { $0.bootID == bootID }?.node }
 
-    /// The nodes that publish a topic, by name; nil when there is no registry.
+    /// Returns the nodes that publish a topic, sorted by name; nil when there is no registry.
     func publishers(of topic: String) -> [String]? {
         nodes.map { $0.filter { $0.topics.contains { $0.name == topic } }.map(\.node).sorted() }
     }

@@ -1,13 +1,13 @@
 public import Logging
 public import NavConfig
 
-/// The configuration that every node has.
+/// The configuration that all nodes share.
 public struct KitConfiguration: NodeConfiguration {
-    /// Whether the node becomes active by itself; a standby node waits for `ChangeState`.
+    /// Whether the node activates itself; a standby node waits for `ChangeState`.
     public var autostart = true
-    /// Whether the node lives by `/clock` and not by the machine's clock.
+    /// Whether the node's time comes from `/clock` instead of the machine's clocks.
     public var simTime = false
-    /// The least level of a line that is logged.
+    /// The lowest level that is logged.
     public var logLevel = Logger.Level.info
 
     /// The defaults.
@@ -26,23 +26,23 @@ public struct KitConfiguration: NodeConfiguration {
     }
 }
 
-/// A node's own configuration and what every node can be told, under one set of keys.
+/// A node's own configuration and the shared one, under one set of keys.
 public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
-    /// The node's own.
+    /// The node's own configuration.
     public var node = Own()
-    /// The configuration that every node has.
+    /// The configuration that all nodes share.
     public var kit = KitConfiguration()
 
     /// The defaults.
     public init() {}
 
-    /// The defaults around a node's own configuration.
+    /// Creates the defaults around a node's own configuration.
     public init(_ node: Own) { self.node = node }
 
-    /// The conflict of the node's own values.
+    /// A conflict between the node's own values.
     public var conflict: String? { node.conflict }
 
-    /// Every key: the node's own first.
+    /// All keys, the node's own first.
     public static var keys: [ConfigKey<RunConfiguration>] {
         Own.keys.map { $0.within(\.node) } + KitConfiguration.keys.map { $0.within(\.kit) }
     }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// Standard error, whose failures never end the program.
+/// Standard error output whose failures never end the program.
 public enum StandardError {
-    /// The bytes that a pipe that polls writable takes without blocking.
+    /// The number of bytes that a pipe which polls writable accepts without blocking.
     private static let piece = 4_096
 
-    /// The number of bytes written of a text, and the error that stopped it.
+    /// The number of bytes written, and the error that stopped the writing.
     package struct Outcome: Equatable {
         package var written = 0
         /// The errno of the write that failed; 0 when all of it was written.
         package var error: Int32 = 0
     }
 
-    /// Writes a text, in one write where it is no longer than 4 KiB.
+    /// Writes a text; up to 4 KiB go in a single write.
     ///
-    /// - Parameter patience: how long to wait for a reader that does not read, milliseconds; then the error is `EAGAIN`.
+    /// - Parameter patience: how long to wait for a stalled reader, in milliseconds; then the error is `EAGAIN`.
     @discardableResult
     public static func write(_ text: String, patience: Int32 = 1_000) -> Bool {
         write(Array(text.utf8), to: STDERR_FILENO, patience: patience).error == 0

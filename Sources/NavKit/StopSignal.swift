@@ -1,11 +1,11 @@
 internal import CProcess
-// A dispatch source may be used from any thread; the overlay does not say so yet.
+// A dispatch source may be used from any thread, but the overlay does not declare it Sendable yet.
 @preconcurrency import Dispatch
 public import Glibc
 public import NavBus
 import Synchronization
 
-/// Turns SIGINT and SIGTERM into a flag that a node's loop looks at, and wakes the loop.
+/// A flag set by SIGINT and SIGTERM that a node's loop checks; a signal also wakes the loop.
 public final class StopSignal: Sendable {
     private final class Flag: Sendable {
         let value = Atomic<Bool>(false)
@@ -14,11 +14,13 @@ public final class StopSignal: Sendable {
     private let flag = Flag()
     private let source: (any DispatchSourceRead)?
 
-    /// Starts to listen; the signals no longer end the process by themselves. One that comes while a node starts is not lost.
+    /// Starts listening; the signals no longer end the process.
+    ///
+    /// A signal that comes while a node starts is not lost.
     public init(_ signals: [Int32] = [SIGINT, SIGTERM], waking waker: Waker? = nil) {
         let counter = signals.isEmpty ? -1 : cprocess_watch_signals(signals, Int32(signals.count))
         guard counter >= 0 else {
-            // Without a descriptor for it a signal ends the process, as it does by itself.
+            // Without a descriptor, signals keep their default action and end the process.
             source = nil
             return
         }
@@ -26,16 +28,16 @@ public final class StopSignal: Sendable {
         source.setEventHandler { [flag] in
             flag.value.store(true, ordering: .relaxed)
             waker?.wake()
-            // The first signal decides. The counter is not read, so the source would fire again and again.
+            // Only the first signal matters. The counter is never read, so the source would keep firing.
             source.cancel()
         }
         source.resume()
         self.source = source
     }
 
-    /// Does what a signal does.
+    /// Sets the flag without a signal.
     public func stop() { flag.value.store(true, ordering: .relaxed) }
 
-    /// Whether a signal has arrived.
+    /// Whether a signal has arrived or ``stop()`` was called.
     public var isStopped: Bool { flag.value.load(ordering: .relaxed) }
 }

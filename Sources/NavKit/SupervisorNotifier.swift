@@ -2,22 +2,21 @@ import CProcess
 import Glibc
 import NavBus
 
-/// The notifications to a supervisor (`navbus launch`, systemd), where there is one: ready, alive, stopping.
+/// The notifications to a supervisor (`navbus launch`, systemd), if there is one: ready, alive, stopping.
 package struct SupervisorNotifier {
-    /// The interval of signs of life, ns: the watchdog of systemd and of the launcher may be set to
-    /// least twice as much.
+    /// The interval of heartbeats, in nanoseconds; the watchdog of systemd or the launcher may be set to no less than twice it.
     private static let interval: Int64 = 500_000_000
 
-    /// The moment of the next sign of life, monotonic ns; `.max` without a supervisor.
+    /// The time of the next heartbeat, in monotonic nanoseconds; `.max` without a supervisor.
     package private(set) var next: Int64 = getenv("NOTIFY_SOCKET") == nil ? .max : 0
 
-    /// Knows of the supervisor from the environment.
+    /// Creates a notifier for the supervisor named by the environment.
     package init() {}
 
     package func ready() { cprocess_notify("READY=1") }
     package func stopping() { cprocess_notify("STOPPING=1") }
 
-    /// Tells that the loop runs, when that is due.
+    /// Sends a heartbeat when one is due.
     package mutating func alive() {
         let now = Clocks.monotonic()
         guard now >= next else { return }

@@ -1,17 +1,17 @@
 internal import NavBus
 
-/// Looks at nodes through the bus's registry, and joins the bus only for those that must answer or send something.
+/// A readiness probe that reads the bus's registry, and joins the bus only for nodes that must answer or send something.
 ///
-/// Files are looked at, messages taken and calls made without waiting. What was announced by an earlier run of a node,
-/// which the `boot_id` tells, does not count.
+/// Reading files, receiving messages and making calls never wait. Announcements from an earlier run of a node, recognised
+/// by their `boot_id`, do not count.
 package struct BusReadinessProbe: ReadinessProbe {
     private static let nodeService = "navbus.v1.Node"
-    /// The longest time of one `GetInfo`; then the next is made.
+    /// The longest time of one `GetInfo` call, after which the next is made.
     private static let callTimeout = Duration.seconds(2)
-    /// Messages taken from the bus in one look, so that a flood does not keep the launcher.
+    /// The most messages received in one look, so that a flood does not block the launcher.
     private static let maximumMessages = 4_096
 
-    /// The state of one node, as far as it was seen.
+    /// The observed state of one node.
     private struct Watch {
         var run = 0
         var bootID: UInt64?
@@ -27,10 +27,10 @@ package struct BusReadinessProbe: ReadinessProbe {
     private let nodes: [(name: String, conditions: [Readiness.Condition], domain: Int?)]
     private var domains: [DomainView] = []
     private var watches: [Watch]
-    /// The reason why there is no directory of the bus to look into.
+    /// The reason why there is no bus directory to read.
     private var directoryProblem = ""
 
-    /// - Parameter environment: what the nodes inherit; where the bus is follows from it and from each node's own.
+    /// - Parameter environment: the environment that the nodes inherit; with each node's own variables it determines the bus.
     package init(_ nodes: [LaunchNode], environment: [String: String]) {
         var domains: [DomainView] = []
         var problem = ""
@@ -79,7 +79,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         if watches[node].run != awaited.run {
             watches[node] = Watch(run: awaited.run, earlierBootID: watches[node].bootID)
         }
-        // From the first look on, so that the first message is not missed.
+        // Subscribes at the first look, so that the first message is not missed.
         for case .message(let topic) in nodes[node].conditions { domains[index].subscribe(to: topic) }
         if let problem = domains[index].problem { return "a bus: \(problem)" }
         guard let announcement = domains[index].nodes[nodes[node].name],
@@ -111,7 +111,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         return condition.description
     }
 
-    /// Asks the node who it is, again and again until it says so.
+    /// Calls the node's `GetInfo` until it answers.
     private mutating func lackOfAnswer(_ node: Int, _ domain: Int) -> String? {
         let before = watches[node].call?.status
         if let before, before.code == .ok { return nil }
@@ -128,7 +128,7 @@ package struct BusReadinessProbe: ReadinessProbe {
     }
 }
 
-/// A domain of the bus as the launcher sees it.
+/// The launcher's view of one domain of the bus.
 private struct DomainView {
     private struct Source: Hashable {
         let topic: String
@@ -144,7 +144,7 @@ private struct DomainView {
     private var sources: Set<Source> = []
     /// The live nodes at the last look.
     private(set) var nodes: [String: Announcement] = [:]
-    /// The reason why nothing can be seen.
+    /// The reason why the domain cannot be observed.
     private(set) var problem: String?
 
     init(_ directory: BusDirectory) {
@@ -182,7 +182,7 @@ private struct DomainView {
         }
     }
 
-    /// Makes the call; returns why it could not be made.
+    /// Starts the call; returns why it could not be made.
     mutating func call(
         _ service: String, _ method: String, _ options: CallOptions, onEnd: @escaping (CallStatus) -> Void
     ) -> String? {
@@ -207,7 +207,7 @@ private struct DomainView {
         if let bus { return bus }
         var configuration = BusConfiguration(directory: directory)
         configuration.lingerMilliseconds = 0
-        // A name of its own, so that any number of launchers meet in a domain.
+        // A random name, so that any number of launchers can join a domain.
         let name = "launch-" + String(UInt32.random(in: 0...UInt32.max), radix: 16)
         let node = try BusNode(name: name, configuration: configuration)
         bus = node

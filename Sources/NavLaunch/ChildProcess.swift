@@ -1,7 +1,7 @@
 internal import CSpawn
 internal import Glibc
 
-/// A process that was started: its id, its group, and the read ends of its stdout and stderr.
+/// A started process: its id, its group, and the read ends of its stdout and stderr.
 struct ChildProcess {
     /// The step that failed, and its errno.
     struct Failure: Error {
@@ -30,20 +30,20 @@ struct ChildProcess {
         }
     }
 
-    /// Bytes taken from one stream at a time, so that a chatty process does not keep the others waiting.
+    /// The most bytes read from one stream at a time, so that a chatty process does not starve the others.
     private static let readSize = 65_536
-    /// Bytes taken after the end, so that a child of a child that writes for ever does not keep the launch.
+    /// The most bytes read after the end, so that a grandchild that writes for ever does not block the launch.
     private static let drainLimit = 1 << 20
 
     let pid: pid_t
-    /// Readable when the process ended; -1 on kernels without it.
+    /// Readable when the process has ended; -1 on kernels without process descriptors.
     let endDescriptor: Int32
     private(set) var streams: [Int32]
     private var splitters = [LineSplitter(), LineSplitter()]
 
     /// Starts the process, in the launcher's working directory.
     ///
-    /// - Parameter notifySocket: where it may say that it lives, as sd_notify(3) does.
+    /// - Parameter notifySocket: the socket for its heartbeats, as in sd_notify(3).
     init(
         _ node: LaunchNode, environment: [String: String], guardian: Int32, notifySocket: String?
     ) throws(Failure) {
@@ -57,9 +57,9 @@ struct ChildProcess {
             throw Failure(step: "pipe2", error: failed)
         }
         var variables = environment
-        // The Swift runtime's own report of a crash takes up to minutes, in which the process keeps its lock and its name.
+        // The Swift runtime's crash report takes up to minutes, during which the process keeps its lock and its name.
         if variables["SWIFT_BACKTRACE"] == nil { variables["SWIFT_BACKTRACE"] = "enable=no" }
-        // The launcher's own supervisor has no business with its nodes.
+        // The variables of the launcher's own supervisor do not concern its nodes.
         variables["WATCHDOG_PID"] = nil
         variables["NOTIFY_SOCKET"] = node.watchdog > .zero ? notifySocket : nil
         variables["WATCHDOG_USEC"] = node.watchdog > .zero ? "\(node.watchdog.microseconds)" : nil
@@ -100,7 +100,7 @@ struct ChildProcess {
         streams = [output.readEnd, error.readEnd]
     }
 
-    /// Returns the end of the process, if it has ended; it stays a zombie, so its id and its group's cannot be given to another process.
+    /// Returns how the process ended, if it has; it stays a zombie, so that its process id and group id cannot be reused.
     func end() -> ProcessEnd? {
         let end = cspawn_peek(pid)
         switch end.kind {
@@ -120,23 +120,23 @@ struct ChildProcess {
         case .kill: number = SIGKILL
         }
         kill(-pid, number)
-        // A stopped process takes a signal only once it continues.
+        // A stopped process handles most signals only after it continues.
         kill(-pid, SIGCONT)
     }
 
-    /// Makes a process that hangs say where, and end.
+    /// Ends a hung process with SIGABRT, so that it reports where it hangs.
     func abort() {
-        // First it continues: the kernel gives a signal to a thread that runs, and to the main one, whose loop it is, before others.
+        // SIGCONT first: the kernel delivers a signal to a running thread, preferably the main one, which runs the loop.
         kill(-pid, SIGCONT)
         kill(-pid, SIGABRT)
     }
 
-    /// The lines that can be read now from one stream.
+    /// Reads the lines available from one stream.
     mutating func readLines(stream: Int) -> [[UInt8]] {
         read(stream: stream, limit: Self.readSize)
     }
 
-    /// After the end: ends what is left of its group, takes the last lines, and lets go of the process.
+    /// Cleans up after the end: kills the rest of the group, reads the last lines, and reaps the process.
     mutating func reap() -> (lines: [[UInt8]], usage: ProcessUsage) {
         kill(-pid, SIGKILL)
         var lines: [[UInt8]] = []
@@ -188,12 +188,12 @@ extension Duration {
 }
 
 extension ProcessSettings {
-    /// The scheduling policy's number and priority for the kernel; -1 for none.
+    /// The number and priority of the scheduling policy for the kernel; -1 for none.
     fileprivate var policy: (number: Int32, priority: Int32) {
         switch scheduler {
         case nil: return (-1, 0)
         case .other: return (SCHED_OTHER, 0)
-        // SCHED_BATCH and SCHED_IDLE, which the module Glibc does not export.
+        // SCHED_BATCH and SCHED_IDLE, which the Glibc module does not export.
         case .batch: return (3, 0)
         case .idle: return (5, 0)
         case .fifo(let priority): return (SCHED_FIFO, Int32(clamping: priority))
@@ -234,7 +234,7 @@ struct Pipe {
     }
 }
 
-/// Lends an array of C strings that ends with NULL.
+/// Calls a body with a NULL-terminated array of C strings.
 private func withCStrings<Result>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

@@ -1,18 +1,18 @@
 internal import CSpawn
 internal import Glibc
 
-/// The surroundings in which a launch file is read: folders of executables, and the environment.
+/// The context in which a launch file is read: folders of executables, and the environment.
 public struct LaunchContext: Sendable {
-    /// Folder of the running binary: the nodes installed beside it come first.
+    /// The folder of the running binary; nodes installed beside it take precedence.
     public var binaryDirectory: String
     /// The environment that `${env:…}` reads and that processes inherit.
     public var environment: [String: String]
-    /// The processors that a process may use, ascending; empty: unknown.
+    /// The processors that a process may use, ascending; empty when unknown.
     public var cpus: [Int]
-    /// The topics that are known, to find misspelt ones by; empty: none is looked up.
+    /// The known topics, used to find misspelt ones; if empty, topics are not checked.
     public var topics: [String]
 
-    /// A context for tests and embedding.
+    /// Creates a context for tests and embedding.
     public init(
         binaryDirectory: String, environment: [String: String], cpus: [Int] = [], topics: [String] = []
     ) {
@@ -22,7 +22,7 @@ public struct LaunchContext: Sendable {
         self.topics = topics
     }
 
-    /// The running process's.
+    /// Returns the context of the running process.
     public static func current() -> LaunchContext {
         var environment: [String: String] = [:]
         var cursor = cspawn_environment()
@@ -37,9 +37,9 @@ public struct LaunchContext: Sendable {
             binaryDirectory: folder(of: runningBinary()), environment: environment, cpus: allowedCPUs())
     }
 
-    /// The absolute path of an executable, or why there is none.
+    /// Returns the absolute path of an executable, or why it was not found.
     ///
-    /// A name is looked for beside the running binary, then on `PATH`; a path with a `/` is taken relative to `base`.
+    /// A name is searched beside the running binary, then on `PATH`; a path with a `/` is relative to `base`.
     func executable(_ name: String, relativeTo base: String) -> Result<String, LookupFailure> {
         if name.contains("/") {
             let path = absolute(resolved(name, relativeTo: base))

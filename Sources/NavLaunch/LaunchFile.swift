@@ -1,4 +1,4 @@
-/// The rule by which a process that ended is started again, and the pause before.
+/// A rule for restarting a process that ended, and the delay before the restart.
 public struct RestartPolicy: Sendable, Equatable {
     /// The ends that lead to a restart.
     public enum Mode: String, Sendable, CaseIterable {
@@ -10,15 +10,14 @@ public struct RestartPolicy: Sendable, Equatable {
 
     /// The ends that lead to a restart.
     public var mode: Mode
-    /// Delay before the first restart; it doubles with each one that follows, up to `maximumDelay`.
+    /// The delay before the first restart; it doubles with each further one, up to `maximumDelay`.
     public var delay: Duration
-    /// Longest delay between an end and the restart.
+    /// The longest delay before a restart.
     public var maximumDelay: Duration
-    /// Restarts in a row after which the process is given up; one that ran for `SupervisorStateMachine.steadyAfter`
-    /// starts counting anew.
+    /// The most consecutive restarts; a run of at least `SupervisorStateMachine.steadyAfter` resets the count.
     public var limit: Int
 
-    /// Defaults: 0.5 s, doubling up to 30 s, ten times.
+    /// Creates a policy; the defaults are 0.5 s, doubling up to 30 s, ten times.
     public init(
         mode: Mode = .never, delay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
         limit: Int = 10
@@ -29,7 +28,7 @@ public struct RestartPolicy: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// The pause before the restart that follows an end; nil when none does.
+    /// Returns the delay before the restart after an end; nil when the process is not restarted.
     func delay(after end: ProcessEnd, restartsInARow: Int) -> Duration? {
         switch mode {
         case .never: return nil
@@ -43,29 +42,29 @@ public struct RestartPolicy: Sendable, Equatable {
     }
 }
 
-/// A process of a launch file, with every argument substituted and every path resolved.
+/// A process of a launch file, after substituting arguments and resolving paths.
 public struct LaunchNode: Sendable, Equatable {
     /// Name on the bus and in front of the output, namespace included (`left-player`).
     public var name: String
     /// Absolute path of the executable.
     public var executable: String
     public var arguments: [String]
-    /// Variables that replace or add to the launcher's own environment, in order; a later one wins.
+    /// The variables that replace or extend the launcher's own environment; the last of equal names wins.
     public var environment: [EnvironmentVariable]
-    /// The end of this process ends everything.
+    /// Whether the end of this process ends the launch.
     public var required: Bool
-    /// The rule for starting it again.
+    /// The rule for restarts.
     public var restart: RestartPolicy
-    /// The longest silence, once it has said that its loop runs (sd_notify(3), `WATCHDOG=1`), before it counts as hung and is
-    /// ended; zero: for ever.
+    /// The longest silence, after its first heartbeat (sd_notify(3), `WATCHDOG=1`), before the process counts as hung and
+    /// is ended; zero turns this off.
     public var watchdog: Duration
-    /// The condition that makes it ready; nil: that it was started.
+    /// The condition that makes it ready; if nil, the process is ready when started.
     public var readiness: Readiness?
-    /// Names of the nodes that must be ready before it starts, and that are stopped after it.
+    /// The names of the nodes that must be ready before it starts, and that are stopped after it.
     public var after: [String]
     public var settings: ProcessSettings
 
-    /// A process by its path; a launch file fills in the rest.
+    /// Creates a process from its path; a launch file supplies the rest.
     public init(
         name: String, executable: String, arguments: [String] = [], environment: [EnvironmentVariable] = [],
         required: Bool = false, restart: RestartPolicy = RestartPolicy(), readiness: Readiness? = nil,
@@ -83,15 +82,15 @@ public struct LaunchNode: Sendable, Equatable {
         self.watchdog = watchdog
     }
 
-    /// 10 s: no turn of a node's loop takes a tenth of that, also on a machine that is short of memory.
+    /// 10 s: a turn of a node's loop takes less than a tenth of that, even on a machine short of memory.
     public static let defaultWatchdog = Duration.seconds(10)
 
-    /// The command as a shell would take it.
+    /// The command in shell syntax.
     public var commandLine: String {
         ([executable] + arguments).map(shellQuoted).joined(separator: " ")
     }
 
-    /// Further facts to know before a start, a line each: order, readiness, settings.
+    /// Further facts for display before a start, one per line: order, readiness, settings.
     public var details: [String] {
         var lines: [String] = []
         if !after.isEmpty { lines.append("after \(after.joined(separator: ", "))") }
@@ -109,9 +108,9 @@ public struct LaunchNode: Sendable, Equatable {
 
 /// A variable of a process's environment.
 public struct EnvironmentVariable: Sendable, Equatable {
-    /// Never empty, and without `=`.
+    /// The name, non-empty and without `=`.
     public var name: String
-    /// Any text without NUL.
+    /// The value, without NUL.
     public var value: String
 
     public init(_ name: String, _ value: String) {
@@ -120,27 +119,27 @@ public struct EnvironmentVariable: Sendable, Equatable {
     }
 }
 
-/// A launch file that was read and found right: which processes to run, and how. <doc:LaunchFileReference> has the keys.
+/// A valid launch file: which processes to run, and how. <doc:LaunchFileReference> lists the keys.
 public struct LaunchFile: Sendable, Equatable {
     public let path: String
-    /// In the order of the files. They start in this order as far as `after` leaves it open.
+    /// The nodes in the order of the files; they start in this order as far as `after` permits.
     public let nodes: [LaunchNode]
-    /// The findings that are probably mistakes, or right on another machine only.
+    /// The findings that are probably mistakes, or correct only on another machine.
     public let warnings: [LaunchProblem]
 
-    /// For processes that no file describes.
+    /// Creates a launch file for processes that no file describes.
     public init(path: String, nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
         self.path = path
         self.nodes = nodes
         self.warnings = warnings
     }
 
-    /// Reads, substitutes, resolves and checks a file and what it includes; starts nothing.
+    /// Reads, substitutes, resolves and checks a file and its includes; starts nothing.
     ///
     /// - Parameters:
     ///   - path: the YAML file, at most 1 MiB.
     ///   - arguments: values for the file's `arguments`, by name.
-    ///   - context: where executables are looked for and which environment `${env:…}` reads.
+    ///   - context: where executables are searched, and which environment `${env:…}` reads.
     /// - Throws: every problem found, each with its file and line.
     public static func load(
         path: String, arguments: [String: String] = [:], context: LaunchContext = .current()
@@ -149,9 +148,9 @@ public struct LaunchFile: Sendable, Equatable {
         return try reader.read(path: path, arguments: arguments)
     }
 
-    /// Splits `name:=value` words of a command line.
+    /// Parses the `name:=value` words of a command line.
     ///
-    /// - Throws: for a word that is not of this form, or a name that is given twice.
+    /// - Throws: an error for a word of another form, or a name given twice.
     public static func parseArguments(_ words: [String]) throws(LaunchFileError) -> [String: String] {
         let problems = ProblemList()
         let place = Place(file: "command line", line: nil, column: nil)
@@ -171,7 +170,7 @@ public struct LaunchFile: Sendable, Equatable {
     }
 }
 
-/// Returns a word as a shell takes it.
+/// Returns a word quoted for a shell.
 package func shellQuoted(_ word: String) -> String {
     let plain = word.utf8.allSatisfy { byte in
         switch byte {

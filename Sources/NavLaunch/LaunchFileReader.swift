@@ -1,11 +1,11 @@
 internal import NavConfig
 internal import Yams
 
-/// Turns files into a `LaunchFile`, or into the list of what is wrong with them.
+/// A reader that turns files into a `LaunchFile` or a list of problems.
 struct LaunchFileReader {
     private static let maximumDepth = 16
     private static let maximumNodes = 512
-    /// The longest name of a node that the bus allows, which holds the namespaces as well.
+    /// The longest node name on the bus, namespaces included.
     private static let maximumNameLength = 64
 
     private static let fileKeys = ["arguments", "namespace", "domain", "env", "remaps", "include", "nodes"]
@@ -29,7 +29,7 @@ struct LaunchFileReader {
     let warnings = ProblemList()
     var nodes: [LaunchNode] = []
     private var places: [String: Place] = [:]
-    /// The references of `after`, until all nodes are known.
+    /// The references in `after`, collected until all nodes are known.
     var references: [Reference] = []
     var leftOut: Set<String> = []
 
@@ -90,7 +90,7 @@ struct LaunchFileReader {
         }
     }
 
-    /// - Parameter emptyMessage: what is wrong with a file without content; nil when nothing is.
+    /// - Parameter emptyMessage: the problem with a file without content; nil when an empty file is allowed.
     private func parse(_ text: String, path: String, emptyMessage: String?) -> Node? {
         func report(_ message: String, _ mark: Mark?) {
             problems.add(message, at: Place(file: path, line: mark?.line, column: mark?.column))
@@ -151,7 +151,7 @@ struct LaunchFileReader {
         return substitution
     }
 
-    /// An empty text stands in for a value that could not be found, so that one mistake is one problem.
+    /// Returns an empty text for a missing value, so that one mistake is reported as one problem.
     private func defaultValue(of name: String, _ node: Node, place: Place, _ substitution: Substitution) -> String {
         let wrapped = Node([(Node("default"), node)], Tag(.map))
         let entry = node.mapping == nil ? wrapped : node
@@ -186,7 +186,7 @@ struct LaunchFileReader {
             resolved(file, relativeTo: folder(of: path)), given: given, scope: scope, from: include.place(of: "file"))
     }
 
-    /// A node's name on the bus: its namespaces, outermost first, in front of it.
+    /// Returns a node's name on the bus: its namespaces, outermost first, followed by its name.
     static func fullName(_ namespace: [String], _ name: String) -> String {
         (namespace + [name]).joined(separator: "-")
     }
@@ -315,7 +315,7 @@ struct LaunchFileReader {
         }
     }
 
-    /// A node's own remaps and those it inherits, of which its own win.
+    /// Returns a node's own remaps and the inherited ones; its own take precedence.
     private func remaps(
         of section: YAMLSection, _ scope: Scope, _ substitution: Substitution
     ) -> [(from: String, to: String)] {
@@ -323,7 +323,7 @@ struct LaunchFileReader {
         return scope.remaps.filter { outer in !own.contains { $0.from == outer.from } } + own
     }
 
-    /// A node's name or a namespace: a folder on the bus is called after it, so it stays short and plain.
+    /// Reads a node name or a namespace; it names a folder on the bus, so it must be short and plain.
     private func name(_ key: String, of section: YAMLSection, _ substitution: Substitution) -> String? {
         guard let name = section.string(key, substitution) else { return nil }
         guard name.utf8.count <= Self.maximumNameLength, !name.isEmpty, name.utf8.allSatisfy(isNameByte) else {

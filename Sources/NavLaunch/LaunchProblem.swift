@@ -1,15 +1,15 @@
-/// One thing that is wrong with a launch file, and where.
+/// A problem in a launch file, and its location.
 public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
     /// The file as it was named, or `command line`.
     public let file: String
     /// Line, from 1; nil where the problem has no place in the file.
     public let line: Int?
-    /// Column, from 1.
+    /// The column, from 1.
     public let column: Int?
     /// A description of what is wrong and what to do.
     public let message: String
 
-    /// `file:line:column: message`, which editors turn into a link.
+    /// The problem as `file:line:column: message`, which editors turn into a link.
     public var description: String {
         var text = file
         if let line { text += ":\(line)" }
@@ -18,12 +18,12 @@ public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A launch file was refused: everything that was found wrong with it, in the order of the text.
+/// An error that rejects a launch file, with all its problems in the order of the text.
 public struct LaunchFileError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// At least one.
+    /// The problems, at least one.
     public let problems: [LaunchProblem]
 
-    /// A problem a line.
+    /// The problems, one per line.
     public var description: String {
         problems.map(\.description).joined(separator: "\n")
     }
@@ -35,7 +35,9 @@ struct Place: Sendable {
     let column: Int?
 }
 
-/// Collects what is wrong, so that one check reports everything. Bounded: a broken file cannot flood the terminal.
+/// A list of problems, so that one check reports them all.
+///
+/// It is bounded: a broken file cannot flood the terminal.
 final class ProblemList {
     private static let maximum = 50
     private(set) var problems: [LaunchProblem] = []

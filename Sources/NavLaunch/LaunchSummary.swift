@@ -1,17 +1,17 @@
-/// A process's row of the table at the end of a launch.
+/// A process's row in the table at the end of a launch.
 struct SummaryRow {
     let name: String
     let end: String
     let restarts: Int
-    /// Time that it ran, all its runs together; nil when it never did.
+    /// The total time of all its runs; nil when it never ran.
     let time: Duration?
     let usage: ProcessUsage
 }
 
-/// The table: a line for the headings and one a process, in columns.
+/// Returns the table: a line of headings and one line per process, in columns.
 func summaryTable(_ rows: [SummaryRow]) -> [String] {
     let headings = ["node", "end", "restarts", "time", "cpu", "memory"]
-    // A reason for not having been started can be long, and was told in full when it happened.
+    // The reason for a process not being started can be long, and was reported in full when it occurred.
     let widest = 72
     let cells = rows.map { row in
         [
@@ -33,7 +33,7 @@ func summaryTable(_ rows: [SummaryRow]) -> [String] {
     }
 }
 
-/// `0.12 s`, `75.3 s`, rounded down.
+/// Formats a duration as `0.12 s` or `75.3 s`, rounded down.
 func seconds(_ duration: Duration) -> String {
     let (whole, fraction) = duration.components
     let hundredths = fraction / 10_000_000_000_000_000

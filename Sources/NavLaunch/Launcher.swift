@@ -3,24 +3,24 @@ internal import CSpawn
 internal import Glibc
 internal import NavBus
 
-/// Runs the processes of a launch file until they end, until a required one ends, or until it is told to stop.
+/// A launcher that runs the processes of a launch file until they end, a required one ends, or it is told to stop.
 ///
-/// Every process has its own process group and no stdin; its stdout and stderr come out on one descriptor with its name in
-/// front of each line. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: a
-/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process, which knows
-/// their groups, and those that left them (`setsid`, a daemon) by a variable of their environment, `NAVBUS_LAUNCH_ID`.
+/// Every process has its own process group and no stdin; its stdout and stderr go to one descriptor, each line prefixed
+/// with its name. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: when it
+/// is killed with SIGKILL, the kernel kills its processes. A guardian process kills their children by process group, and
+/// those that left their group (`setsid`, a daemon) by the environment variable `NAVBUS_LAUNCH_ID`.
 public final class Launcher: Sendable {
     public struct Options: Sendable {
         /// The descriptor that lines go to; stdout by default.
         public var output: Int32 = STDOUT_FILENO
-        /// Colours in front of lines; nil: on a terminal, unless `NO_COLOR` is set.
+        /// Whether prefixes are coloured; if nil, on a terminal unless `NO_COLOR` is set.
         public var colored: Bool?
         /// The time between the signals of a stop.
         public var grace = GracePeriods()
-        /// Stop on SIGINT, SIGTERM and SIGHUP, and ignore SIGPIPE, while running. At most one launcher of a process may.
+        /// Whether to stop on SIGINT, SIGTERM and SIGHUP, and ignore SIGPIPE, while running; only one launcher per process may.
         public var handlesSignals = true
 
-        /// The defaults, as a command line wants them.
+        /// Creates the defaults for a command line.
         public init() {}
     }
 
@@ -30,7 +30,7 @@ public final class Launcher: Sendable {
     private let control: Pipe
     private let makeProbe: @Sendable (LaunchFile, [String: String]) -> any ReadinessProbe
 
-    /// A launcher that has started nothing yet. `environment` is what the processes inherit.
+    /// Creates a launcher without starting anything; the processes inherit `environment`.
     public convenience init(
         _ file: LaunchFile, options: Options = Options(),
         environment: [String: String] = LaunchContext.current().environment
@@ -40,7 +40,7 @@ public final class Launcher: Sendable {
         }
     }
 
-    /// With another way to see who is ready.
+    /// Creates a launcher with another readiness probe.
     package init(
         _ file: LaunchFile, options: Options, environment: [String: String],
         probe: @escaping @Sendable (LaunchFile, [String: String]) -> any ReadinessProbe
@@ -51,7 +51,7 @@ public final class Launcher: Sendable {
         self.environment = environment
         var control = Pipe()
         _ = control.open()
-        // A signal handler must not wait, whatever is in the pipe.
+        // A signal handler must not block, even when the pipe is full.
         _ = fcntl(control.writeEnd, F_SETFL, O_NONBLOCK)
         self.control = control
     }
@@ -61,13 +61,15 @@ public final class Launcher: Sendable {
         control.close()
     }
 
-    /// Asks for a stop as SIGTERM does, from any thread; again, to escalate at once.
+    /// Requests a stop like SIGTERM, from any thread; a further call escalates at once.
     public func stop() {
         var byte = UInt8(SIGTERM)
         write(control.writeEnd, &byte, 1)
     }
 
-    /// Starts everything and returns when everything has ended. Blocks its thread, which must not end meanwhile.
+    /// Starts everything and returns when everything has ended.
+    ///
+    /// It blocks its thread, which must not exit meanwhile.
     ///
     /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was asked for, and every process that
     ///   was then asked to stop did so cleanly; 1 otherwise.
@@ -87,12 +89,12 @@ public final class Launcher: Sendable {
 
 /// The shell around `SupervisorStateMachine`: one thread, one `poll`.
 private struct SupervisorLoop {
-    /// The longest time that a reader that does not read may hold up the end.
+    /// The longest time that a stalled reader may delay the end.
     private static let lastFlush = Duration.seconds(2)
-    /// The interval of looking for ends where the kernel has no descriptor for them.
+    /// The interval of polling for ended processes where the kernel has no process descriptors, in milliseconds.
     private static let lookInterval: Int64 = 50
-    /// The interval of looking for readiness, in milliseconds, while somebody is awaited: a start takes longer, and a look
-    /// at 50 nodes less than a hundredth of it.
+    /// The interval of checking readiness while a node is awaited, in milliseconds; a start takes longer, and checking 50
+    /// nodes takes less than a hundredth of it.
     private static let probeInterval: Int64 = 20
 
     private enum Source {
@@ -111,10 +113,10 @@ private struct SupervisorLoop {
 
     private var guardian: Int32 = -1
     private var guardianPID: pid_t = 0
-    /// The socket for signs of life, and its name; -1 without one.
+    /// The socket for heartbeats, and its name; -1 without one.
     private var signs: Int32 = -1
     private var signsName: String?
-    /// Signs taken in one turn, so that a process that floods does not keep the launcher.
+    /// The most heartbeats read in one turn, so that a flooding process does not block the launcher.
     private static let maximumSigns = 1_024
     private let mark = LaunchID.unique()
     private var probe: any ReadinessProbe
@@ -182,7 +184,7 @@ private struct SupervisorLoop {
         }
     }
 
-    /// Waits for one batch of things to happen and deals with it.
+    /// Waits for one batch of events and handles it.
     private mutating func turn() {
         var sources: [Source] = [.control]
         var requests = [pollfd(fd: control, events: Int16(POLLIN), revents: 0)]
@@ -199,7 +201,7 @@ private struct SupervisorLoop {
                 watch(stream, POLLIN, .stream(node: node, stream: index))
             }
         }
-        // poll skips descriptors below 0: closed streams, and ends that have none.
+        // poll ignores negative descriptors: closed streams, and processes without a descriptor.
         let count = poll(&requests, nfds_t(requests.count), timeout())
         var mayHaveEnded = children.map { $0.map { $0.endDescriptor < 0 } ?? false }
         if count > 0 {
@@ -249,7 +251,7 @@ private struct SupervisorLoop {
         }
     }
 
-    /// Looks who is ready, when somebody is awaited and the last look is long enough ago.
+    /// Checks which nodes are ready, if one is awaited and the last check is old enough.
     private mutating func look() {
         let awaited = machine.awaited
         guard !awaited.isEmpty else {

@@ -1,6 +1,8 @@
-/// Cuts a stream of bytes into lines. A longer line is cut short and says so, whatever its length, so memory is bounded.
+/// A splitter of a byte stream into lines.
+///
+/// A line over the limit is cut and marked as such, so memory is bounded.
 package struct LineSplitter: Sendable {
-    /// Longest line that is passed on whole, in bytes.
+    /// The longest line that is passed on whole, in bytes.
     package static let maximumLength = 8_192
 
     private static let mark = Array(" [cut]".utf8)
@@ -9,7 +11,7 @@ package struct LineSplitter: Sendable {
 
     package init() {}
 
-    /// The lines that these bytes complete, without their line ends.
+    /// Returns the lines that these bytes complete, without their line ends.
     package mutating func feed(_ bytes: some Collection<UInt8>) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var rest = bytes[...]
@@ -22,7 +24,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Returns the text after the last line end, when the stream is over.
+    /// Returns the text after the last line end; call it at the end of the stream.
     package mutating func finish() -> [UInt8]? {
         partial.isEmpty ? nil : takeLine()
     }

@@ -2,9 +2,9 @@ internal import NavBus
 internal import NavConfig
 internal import Yams
 
-/// The keys of a node that say when it starts and what the kernel is told about it.
+/// The keys of a node that determine when it starts and its kernel settings.
 extension LaunchFileReader {
-    /// A name in `after`, and who named it.
+    /// A name in `after`, and the node that names it.
     struct Reference {
         let node: Int
         let to: String
@@ -94,12 +94,12 @@ extension LaunchFileReader {
         if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {
             readiness.timeout = .seconds(timeout)
         }
-        // A node that no other depends on blocks no other.
+        // A node that is not required does not block the others.
         readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .goOn)
         return readiness
     }
 
-    /// `/health/NODE` is a topic of every node, and not in the list by that name.
+    /// Warns of an unknown topic; `/health/NODE` exists for every node, though the catalogue does not list it by that name.
     func warnOfUnknownTopic(_ topic: String, in what: String, at place: Place) {
         guard !context.topics.isEmpty, !context.topics.contains(topic), !topic.hasPrefix("/health/") else { return }
         warnings.add(
@@ -109,7 +109,7 @@ extension LaunchFileReader {
 
     // MARK: Order
 
-    /// Finds the nodes that `after` names, from the inner namespace outwards, and refuses circles.
+    /// Resolves the names in `after`, from the inner namespace outwards, and rejects cycles.
     mutating func resolveOrder() {
         let names = nodes.map(\.name)
         for reference in references {
@@ -117,7 +117,7 @@ extension LaunchFileReader {
                 Self.fullName(Array(reference.namespace.prefix(depth)), reference.to)
             }
             if let name = candidates.first(where: { names.contains($0) || leftOut.contains($0) }) {
-                // One that `when` left out is not waited for.
+                // A node that `when` left out is not waited for.
                 if !leftOut.contains(name) { nodes[reference.node].after.append(name) }
             } else {
                 problems.add(

@@ -1,23 +1,25 @@
 internal import DequeModule
 internal import Glibc
 
-/// Writes lines with an aligned name in front, and never waits for its reader: what a slow reader leaves unread is kept up
-/// to a bound, then dropped by whole lines and counted for each node, and so is what a full disk does not take.
+/// A writer of lines with an aligned name prefix that never waits for its reader.
 ///
-/// One node that floods takes at most half of the room, and a quarter is kept for lines of the launch itself.
+/// Output that a slow reader leaves unread is kept up to a limit. Beyond it, and on a full disk, whole lines are dropped
+/// and counted per node.
+///
+/// A flooding node takes at most half of the buffer, and a quarter is reserved for lines of the launch itself.
 struct OutputWriter {
     private static let maximumPending = 1 << 20
     private static let colors = ["36", "33", "32", "35", "34", "96", "93", "92", "95", "94"]
-    /// A pipe that polls writable takes this much without blocking.
+    /// The number of bytes that a pipe which polls writable accepts without blocking.
     private static let pipeGuarantee = 4_096
 
     let descriptor: Int32
     private let prefixes: [[UInt8]]
     private let launchPrefix: [UInt8]
     private var pending: [UInt8] = []
-    /// The owners of the bytes in `pending`, piece by piece; nil: the launch's own.
+    /// The owners of the bytes in `pending`, piece by piece; nil for the launch itself.
     private var pieces: Deque<(node: Int?, length: Int)> = []
-    /// Bytes in `pending` by node.
+    /// The number of bytes in `pending` by node.
     private var shares: [Int]
     private var dropped: [Int]
     private var isBroken = false
@@ -38,7 +40,7 @@ struct OutputWriter {
 
     var hasPending: Bool { !pending.isEmpty }
 
-    /// A line of a node, or of the launch itself.
+    /// Adds a line of a node, or of the launch itself when `node` is nil.
     mutating func line(_ text: some Collection<UInt8>, of node: Int?) {
         guard !isBroken else { return }
         guard let node else {
@@ -54,7 +56,7 @@ struct OutputWriter {
         append(text, of: node)
     }
 
-    /// Tells of the lines that were dropped and not told of yet.
+    /// Reports the dropped lines that were not reported yet.
     mutating func reportDropped() {
         for node in dropped.indices { reportDropped(node) }
     }
@@ -85,7 +87,7 @@ struct OutputWriter {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno != EAGAIN {
-                    // A full disk may have room again; a reader that has gone away does not come back.
+                    // A full disk may have room again; a reader that closed its end does not come back.
                     isBroken = errno == EPIPE || errno == EBADF
                     for case let (node?, _) in pieces { dropped[node] += 1 }
                     written = pending.count

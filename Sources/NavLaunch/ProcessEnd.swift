@@ -1,6 +1,6 @@
-/// A moment of the monotonic clock. Handed in, never read here.
+/// A moment of the monotonic clock; callers pass it in, and nothing here reads the clock.
 package struct MonotonicTime: Sendable, Comparable {
-    /// Since an arbitrary origin.
+    /// The time since an arbitrary origin.
     package var nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
@@ -31,7 +31,7 @@ package enum ProcessEnd: Sendable, Equatable {
 
     var isSuccess: Bool { self == .exited(0) }
 
-    /// The end that was asked for: 0, or the signal sent (a shell reports that as 128 + its number).
+    /// Returns whether the end is the requested one: 0, or the signal sent (a shell reports that as 128 + its number).
     func isClean(after sent: StopSignal) -> Bool {
         switch self {
         case .exited(let status): return status == 0 || ((status == 130 || status == 143) && sent < .kill)
@@ -51,7 +51,7 @@ package enum ProcessEnd: Sendable, Equatable {
     }
 }
 
-/// The resources that a process and the children it waited for used, as the kernel counted them.
+/// The resources used by a process and the children it waited for, as counted by the kernel.
 package struct ProcessUsage: Sendable, Equatable {
     /// Largest resident size of one process of them, in bytes (`ru_maxrss`).
     package var peakMemory: Int64
@@ -63,7 +63,7 @@ package struct ProcessUsage: Sendable, Equatable {
     }
 }
 
-/// The signals that ask a process to end, in the order of escalation.
+/// The signals that end a process, in the order of escalation.
 package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
     case interrupt, terminate, kill
 
@@ -72,17 +72,17 @@ package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// The time that the processes may take after SIGINT before SIGTERM follows, and after that before SIGKILL.
+/// The time between SIGINT and SIGTERM, and between SIGTERM and SIGKILL.
 ///
-/// The time after SIGINT is one budget for the whole stop: where nodes come `after` others, those that nobody comes after
-/// are signalled first, and each further row no later than its even share of the budget.
+/// The time after SIGINT is one budget for the whole stop. Nodes that no other comes `after` are signalled first, and
+/// each further row no later than its equal share of the budget.
 public struct GracePeriods: Sendable, Equatable {
-    /// After SIGINT: time to finish a file, to say goodbye on the bus.
+    /// The time after SIGINT, to finish a file and say goodbye on the bus.
     public var interrupt: Duration
-    /// After SIGTERM.
+    /// The time after SIGTERM.
     public var terminate: Duration
 
-    /// Defaults: 5 s and 3 s.
+    /// Creates the periods; the defaults are 5 s and 3 s.
     public init(interrupt: Duration = .seconds(5), terminate: Duration = .seconds(3)) {
         self.interrupt = interrupt
         self.terminate = terminate

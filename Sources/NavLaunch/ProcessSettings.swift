@@ -1,29 +1,29 @@
-/// The settings of a process between its fork and its exec. A setting that is not given stays as it is for the launcher.
+/// The settings applied to a process between fork and exec; those not given are inherited from the launcher.
 public struct ProcessSettings: Sendable, Equatable {
-    /// Processors are numbered below this.
+    /// The exclusive upper bound of processor numbers.
     public static let maximumCPUs = 1024
 
     /// The kernel's scheduling policy (sched(7)).
     public enum Scheduler: Sendable, Equatable {
         /// `SCHED_OTHER`: fair shares, by niceness.
         case other
-        /// `SCHED_BATCH`: fair shares, for work that nobody waits for.
+        /// `SCHED_BATCH`: fair shares, for non-interactive work.
         case batch
-        /// `SCHED_IDLE`: only what nobody else wants.
+        /// `SCHED_IDLE`: only otherwise idle processor time.
         case idle
-        /// `SCHED_FIFO`: before all of a lower priority, until it waits; priority 1 to 99.
+        /// `SCHED_FIFO`: takes precedence over all lower priorities until it waits; priority 1 to 99.
         case fifo(Int)
-        /// `SCHED_RR`: as FIFO, and equal priorities take turns; priority 1 to 99.
+        /// `SCHED_RR`: as FIFO, but equal priorities take turns; priority 1 to 99.
         case roundRobin(Int)
     }
 
     public enum Limit: Sendable, Equatable {
         case unlimited
-        /// In the unit of the resource.
+        /// A number in the unit of the resource.
         case value(UInt64)
     }
 
-    /// Processors it may run on, ascending, each once (`sched_setaffinity`); empty: as the launcher.
+    /// The processors it may run on, ascending and unique (`sched_setaffinity`); if empty, the launcher's.
     public var cpus: [Int]
     /// Niceness from -20, the most favoured, to 19 (`setpriority`).
     public var nice: Int?
@@ -31,12 +31,12 @@ public struct ProcessSettings: Sendable, Equatable {
     public var scheduler: Scheduler?
     /// Largest core file in bytes (`RLIMIT_CORE`).
     public var coreLimit: Limit?
-    /// Most memory of its own in bytes, heaps and private mappings (`RLIMIT_DATA`); mapped files do not count.
+    /// The limit of private memory, heap and private mappings, in bytes (`RLIMIT_DATA`); mapped files do not count.
     public var memoryLimit: Limit?
     /// Most open descriptors (`RLIMIT_NOFILE`).
     public var openFiles: Limit?
 
-    /// Settings; what is left out stays as it is.
+    /// Creates settings; those omitted are inherited from the launcher.
     public init(
         cpus: [Int] = [], nice: Int? = nil, scheduler: Scheduler? = nil, coreLimit: Limit? = nil,
         memoryLimit: Limit? = nil, openFiles: Limit? = nil
@@ -49,7 +49,7 @@ public struct ProcessSettings: Sendable, Equatable {
         self.openFiles = openFiles
     }
 
-    /// Each setting as the launch file writes it.
+    /// The settings given, each as the launch file writes it.
     var details: [String] {
         var lines: [String] = []
         if !cpus.isEmpty { lines.append("cpus \(cpuText(cpus))") }
@@ -73,7 +73,7 @@ extension ProcessSettings.Scheduler {
         }
     }
 
-    /// `other`, `batch`, `idle`, `fifo:PRIORITY` or `rr:PRIORITY`; nil for anything else.
+    /// Parses `other`, `batch`, `idle`, `fifo:PRIORITY` or `rr:PRIORITY`; nil for anything else.
     init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let priority = parts.count == 2 ? Int(parts[1]).flatMap { (1...99).contains($0) ? $0 : nil } : nil
@@ -96,7 +96,7 @@ extension ProcessSettings.Limit {
         }
     }
 
-    /// `unlimited`, or a whole number with an optional `K`, `M` or `G` (powers of 1024); nil for anything else.
+    /// Parses `unlimited`, or a whole number with an optional `K`, `M` or `G` (powers of 1024); nil for anything else.
     init?(_ text: String) {
         if text == "unlimited" {
             self = .unlimited
@@ -106,13 +106,13 @@ extension ProcessSettings.Limit {
         let factor = text.last.flatMap { factors[$0] }
         guard let number = UInt64(factor == nil ? text[...] : text.dropLast()) else { return nil }
         let (value, overflow) = number.multipliedReportingOverflow(by: factor ?? 1)
-        // The kernel takes the largest number for no limit.
+        // The kernel treats the largest number as no limit.
         guard !overflow, value < UInt64.max else { return nil }
         self = .value(value)
     }
 }
 
-/// The processors of `0-2,5`, ascending and each once; nil when it is not such a list.
+/// Parses a list of processors such as `0-2,5`, returned ascending and unique; nil when the list is malformed.
 func cpuList(_ text: String) -> [Int]? {
     var cpus: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -127,7 +127,7 @@ func cpuList(_ text: String) -> [Int]? {
     return cpus.isEmpty ? nil : cpus.sorted()
 }
 
-/// Ascending processors as `cpuList` reads them: `0-2,5`.
+/// Formats ascending processors in the form that `cpuList` parses: `0-2,5`.
 func cpuText(_ cpus: [Int]) -> String {
     var runs: [ClosedRange<Int>] = []
     for cpu in cpus {

@@ -1,15 +1,15 @@
-/// The condition by which a node counts as ready, so that those that come `after` it may start.
+/// The condition by which a node counts as ready, so that nodes that come `after` it may start.
 public struct Readiness: Sendable, Equatable {
-    /// Something that can be seen from outside.
+    /// A condition that can be observed from outside.
     public enum Condition: Sendable, Equatable, CustomStringConvertible {
         /// The node has announced that it publishes the topic, by its name on the bus.
         case topic(String)
-        /// A message of the node has arrived on the topic, by its name on the bus.
+        /// A message from the node has arrived on the topic, by its name on the bus.
         case message(String)
         /// The node has announced the service; `navbus.v1.Node` must also answer `GetInfo` with OK.
         case service(String)
 
-        /// As a sentence needs it: `the topic /nav/state`.
+        /// The condition as a phrase: `the topic /nav/state`.
         public var description: String {
             switch self {
             case .topic(let name): return "the topic \(name)"
@@ -19,7 +19,7 @@ public struct Readiness: Sendable, Equatable {
         }
     }
 
-    /// The action when the time is over.
+    /// The action when a node is not ready in time.
     public enum Timeout: String, Sendable, CaseIterable {
         /// The launch fails and everything is stopped.
         case stop
@@ -27,14 +27,14 @@ public struct Readiness: Sendable, Equatable {
         case goOn = "continue"
     }
 
-    /// All must hold; at least one.
+    /// The conditions, all of which must hold; at least one.
     public var conditions: [Condition]
-    /// The longest time of a start until then.
+    /// The longest time from the start until the node is ready.
     public var timeout: Duration
     /// The action when it takes longer.
     public var onTimeout: Timeout
 
-    /// Defaults: 30 s, and the launch fails.
+    /// Creates a condition; by default the launch fails after 30 s.
     public init(_ conditions: [Condition], timeout: Duration = .seconds(30), onTimeout: Timeout = .stop) {
         self.conditions = conditions
         self.timeout = timeout
@@ -42,10 +42,10 @@ public struct Readiness: Sendable, Equatable {
     }
 }
 
-/// A node whose readiness is waited for.
+/// A node that is not ready yet.
 package struct AwaitedNode: Sendable, Hashable {
     package let index: Int
-    /// 1 for its first start, one more for each that follows: what was seen of an earlier run says nothing.
+    /// The run, from 1, incremented at each start: observations of an earlier run do not count.
     package let run: Int
 
     package init(index: Int, run: Int) {
@@ -54,11 +54,15 @@ package struct AwaitedNode: Sendable, Hashable {
     }
 }
 
-/// Looks at nodes from outside. `BusReadinessProbe` looks at the bus; tests hand in their own.
+/// An external observer of nodes.
+///
+/// `BusReadinessProbe` observes the bus; tests supply their own.
 package protocol ReadinessProbe {
-    /// Returns what each of `nodes` still lacks, in their order; nil for one that is ready. Must not wait.
+    /// Returns what each of `nodes` still lacks, in their order; nil for a node that is ready.
+    ///
+    /// It must not block.
     mutating func missing(_ nodes: [AwaitedNode]) -> [String?]
 
-    /// Nothing is awaited now: lets go of what only looking needs.
+    /// Releases resources while no node is awaited.
     mutating func rest()
 }

@@ -1,14 +1,14 @@
-/// The order of nodes by their `after`. A name that no node has is left out; the reader of the file refuses it.
+/// The start order of nodes by their `after`; unknown names are ignored here, as the file's reader rejects them.
 struct StartOrder: Sendable {
-    /// For each node those that must be ready before it starts.
+    /// For each node, the nodes that must be ready before it starts.
     let predecessors: [[Int]]
-    /// For each node those that start after it, and are stopped before it.
+    /// For each node, the nodes that start after it, and are stopped before it.
     let successors: [[Int]]
-    /// Every node once: predecessors first, else as listed; those of a circle and behind one last.
+    /// Every node once: predecessors first, else as listed; nodes in or after a cycle come last.
     let sequence: [Int]
-    /// The nodes that can never start, because they come after themselves or after one that does.
+    /// The nodes that can never start, because they are in or after a cycle.
     let unreachable: [Int]
-    /// The nodes of one circle, each before the one that comes after it; empty when there is none.
+    /// The nodes of one cycle, each before the one that comes after it; empty without a cycle.
     let cycle: [Int]
 
     init(_ nodes: [LaunchNode]) {
@@ -38,7 +38,7 @@ struct StartOrder: Sendable {
         self.successors = successors
         self.sequence = sequence + left
         unreachable = left
-        // Each node that is left has a predecessor that is left: going back must come round.
+        // Each remaining node has a remaining predecessor, so following predecessors must reach a cycle.
         var path: [Int] = []
         var node = left.first
         while let next = node, !path.contains(next) {
@@ -49,7 +49,7 @@ struct StartOrder: Sendable {
         cycle = round.prefix(1) + round.dropFirst().reversed()
     }
 
-    /// Returns the number of rows of nodes that must be stopped before each one, counting those that `isLive` only.
+    /// Returns, for each node, the number of rows of nodes to stop before it, counting only nodes that are live.
     func rows(_ isLive: (Int) -> Bool) -> [Int] {
         var rows = [Int](repeating: 0, count: successors.count)
         for node in sequence.reversed() {

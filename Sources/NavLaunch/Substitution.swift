@@ -1,8 +1,8 @@
 internal import NavConfig
 
-/// Replaces `${name}` with a value; `$$` is a dollar sign, and a lone `$` stays itself.
+/// A substitution that replaces `${name}` with a value; `$$` is a dollar sign, and a lone `$` stands for itself.
 struct Substitution: Sendable {
-    /// Longest result, in bytes, so that arguments that name one another cannot grow without bound.
+    /// The longest result, in bytes, so that arguments that refer to one another cannot grow without bound.
     static let maximumLength = 65_536
 
     private(set) var values: [String: String]
@@ -19,7 +19,7 @@ struct Substitution: Sendable {
         values[name] = value
     }
 
-    /// `${env:NAME}` reads the launcher's environment.
+    /// Replaces the references in `text`; `${env:NAME}` reads the launcher's environment.
     func apply(to text: String) throws(Failure) -> String {
         guard text.utf8.contains(UInt8(ascii: "$")) else { return text }
         var result = ""

@@ -1,19 +1,20 @@
 internal import Glibc
 
-/// Decides which process to start, to signal and to start again, and when the launch is over. Knows no process, no clock
-/// and no terminal: events come in with their time, effects come out and are carried out in order.
+/// The supervisor's state: which process to start, signal and restart, and when the launch is over.
+///
+/// It accesses no process, clock or terminal: events come in with their time, and effects go out, to be carried out in order.
 package struct SupervisorStateMachine: Sendable {
     package enum Event: Sendable {
-        /// Once, first.
+        /// The first event, sent once.
         case start
         case spawned(node: Int)
         case spawnFailed(node: Int, reason: String)
-        /// An awaited node was looked at: what it lacks, or nil when it is ready.
+        /// An awaited node was checked: what it lacks, or nil when it is ready.
         case seen(AwaitedNode, missing: String?)
         case ended(node: Int, ProcessEnd, ProcessUsage = ProcessUsage())
-        /// A process of the node said that its loop runs.
+        /// A process of the node sent a heartbeat.
         case alive(node: Int)
-        /// Ctrl-C and its like; a further one escalates at once.
+        /// A stop was requested, as by Ctrl-C; a further request escalates at once.
         case stopRequested(by: String)
         /// `nextDeadline` has come.
         case timer
@@ -22,35 +23,36 @@ package struct SupervisorStateMachine: Sendable {
     package enum Effect: Sendable, Equatable {
         case spawn(node: Int)
         case signal(node: Int, StopSignal)
-        /// End a process that hangs with SIGABRT, which makes it say where.
+        /// End a hung process with SIGABRT, which makes it report where it hangs.
         case abort(node: Int)
         /// A line for the operator; about a node, or about the launch.
         case note(node: Int?, String)
         case finish(exitCode: Int32)
     }
 
-    /// A process that ran for this long starts counting its restarts anew.
+    /// The running time after which a process counts its restarts anew.
     package static let steadyAfter = Duration.seconds(10)
-    /// The time that a process that hangs has to say where, before SIGKILL.
+    /// The time that a hung process has after SIGABRT to report where it hangs, before SIGKILL.
     private static let abortGrace = Duration.seconds(2)
-    /// The longest time between two events that counts as time in which the launcher ran. What is over it, the launcher was stopped or
-    /// the machine suspended, and a node could not be heard.
+    /// The longest time between two events that counts as the launcher's running time.
+    ///
+    /// Beyond it the launcher was stopped or the machine suspended, so that heartbeats could not arrive.
     private static let longestTurn = Duration.seconds(1)
 
     private enum NodeState {
-        /// Due, once those it comes after are ready.
+        /// Starts once its predecessors are ready.
         case blocked
         case starting
         case running
-        /// Runs and is not ready yet.
+        /// Runs but is not ready yet.
         case awaited(until: MonotonicTime)
         /// Was silent for too long, and was sent SIGABRT; SIGKILL follows at the deadline.
         case hung(deadline: MonotonicTime?)
-        /// The launch stops; those that come after this one go first.
+        /// Waits during a stop for the nodes that come after this one to end first.
         case held(until: MonotonicTime)
         case stopping(StopSignal, deadline: MonotonicTime?)
         case waiting(until: MonotonicTime, after: ProcessEnd)
-        /// `clean` is false for an end that was asked for and came otherwise.
+        /// `clean` is false when a requested end came in another way.
         case ended(ProcessEnd, clean: Bool)
     }
 
@@ -68,11 +70,11 @@ package struct SupervisorStateMachine: Sendable {
         let watchdog: Duration
         let isUnreachable: Bool
         var state = NodeState.blocked
-        /// Ready in its present run, or in the last one before its final end.
+        /// Whether it was ready in its present run, or in the last one before its final end.
         var wasReady = false
-        /// Late or failed before it was ready, and not waited for any more: those that come after it start without it.
+        /// Whether its successors start without it, because it was late or failed before it was ready.
         var isWaived = false
-        /// The last sign of life in its present run, in time that the launcher ran; nil for one that never says that it lives.
+        /// The last heartbeat in its present run, in the launcher's running time; nil before the first.
         var heardAt: Duration?
         var missing: String?
         var restartsInARow = 0
@@ -88,7 +90,7 @@ package struct SupervisorStateMachine: Sendable {
     private var processes: [Process]
     private var phase = Phase.running
     private var stopsWereClean = true
-    /// For how long the launcher has run, and when it was last seen to.
+    /// The launcher's running time, and when it was last updated.
     private var running = Duration.zero
     private var seenRunning: MonotonicTime?
 
@@ -104,7 +106,7 @@ package struct SupervisorStateMachine: Sendable {
         }
     }
 
-    /// The moment when `timer` is due; nil while nothing waits.
+    /// The time when `timer` is due; nil while nothing waits.
     package var nextDeadline: MonotonicTime? {
         processes.lazy.compactMap { process -> MonotonicTime? in
             switch process.state {
@@ -112,7 +114,7 @@ package struct SupervisorStateMachine: Sendable {
             case .waiting(let until, _), .awaited(let until), .held(let until): return until
             case .running:
                 guard let silence = silence(of: process), let seenRunning else { return nil }
-                // Often enough to see that the launcher runs.
+                // Often enough to track the launcher's running time.
                 return seenRunning + max(.zero, min(process.watchdog - silence, Self.longestTurn))
             case .blocked, .starting, .ended: return nil
             }
@@ -156,7 +158,7 @@ package struct SupervisorStateMachine: Sendable {
         return effects
     }
 
-    /// The table of who ended how, a line of headings and one a process.
+    /// The table of how each process ended: a line of headings and one line per process.
     package var summary: [String] {
         summaryTable(
             processes.map { process in
@@ -191,7 +193,7 @@ package struct SupervisorStateMachine: Sendable {
     }
 
     private mutating func startUnblocked(at now: MonotonicTime, _ effects: inout [Effect]) {
-        // In the order of starts, so that one pass reaches everybody who waits for somebody who will never be ready.
+        // In start order, so that one pass reaches every node that depends on a node that will never be ready.
         for node in order.sequence {
             guard case .running = phase, case .blocked = processes[node].state else { continue }
             if processes[node].isUnreachable {
@@ -287,7 +289,7 @@ package struct SupervisorStateMachine: Sendable {
             effects.append(.note(node: node, end.description + (clean ? "" : ", not cleanly")))
             return
         case .running, .awaited, .hung:
-            // Whatever it makes of SIGABRT, a process that hung has failed.
+            // A hung process has failed, even if it exits with 0 on SIGABRT.
             if case .hung = processes[node].state, end.isSuccess { end = .signalled(SIGABRT) }
             if let startedAt, startedAt + Self.steadyAfter <= now { processes[node].restartsInARow = 0 }
         case .blocked, .starting:
@@ -310,7 +312,7 @@ package struct SupervisorStateMachine: Sendable {
         effects.append(.note(node: node, "\(end.description); restart \(count) in \(seconds(delay))"))
     }
 
-    /// Lets those start that come after a node which ended before it was ready, where a launch may go on without it.
+    /// Lets the successors of a node that ended before it was ready start, if the launch may continue without the node.
     private mutating func waive(_ node: Int, _ effects: inout [Effect]) {
         let process = processes[node]
         let mayGoOn = process.readiness.map { $0.onTimeout == .goOn } ?? !process.isRequired
@@ -318,7 +320,7 @@ package struct SupervisorStateMachine: Sendable {
         processes[node].isWaived = true
     }
 
-    /// For how long a watched node has been silent while the launcher ran; nil for one that is not watched.
+    /// Returns how long a watched node has been silent in the launcher's running time; nil for a node that is not watched.
     private func silence(of process: Process) -> Duration? {
         guard process.watchdog > .zero, let heardAt = process.heardAt else { return nil }
         return running - heardAt

@@ -1,12 +1,13 @@
 internal import NavConfig
 internal import Yams
 
-/// One mapping of a launch file: checks its keys against those that are known, and reads typed values with `${…}`
-/// replaced. What is wrong goes into the list, and the reader goes on with nil.
+/// One mapping of a launch file: it checks the keys against the known ones, and reads typed values with `${…}` replaced.
+///
+/// Problems are added to the list, and the reader continues with nil.
 struct YAMLSection {
     private let entries: [(key: String, value: Node)]
     let place: Place
-    /// The section as messages call it: `node "player"`.
+    /// The section's name in messages: `node "player"`.
     let what: String
     let problems: ProblemList
 
@@ -33,7 +34,7 @@ struct YAMLSection {
         self.entries = entries
     }
 
-    /// The value, unless the key is absent or its value is empty.
+    /// Returns the value of a key, nil when the key is absent or its value is empty.
     func node(_ key: String) -> Node? {
         guard let value = entries.first(where: { $0.key == key })?.value, !value.isNull else { return nil }
         return value
@@ -47,7 +48,7 @@ struct YAMLSection {
         node(key).flatMap { text($0, as: "\"\(key)\" in \(what)", substitution) }
     }
 
-    /// As `string`, and a problem when it is absent.
+    /// Reads a value like `string`, and reports a problem when it is absent.
     func required(_ key: String, _ substitution: Substitution) -> String? {
         if node(key) == nil {
             problems.add("\(what) has no \"\(key)\"", at: place)
@@ -88,7 +89,7 @@ struct YAMLSection {
         return value
     }
 
-    /// One of the raw values of an enumeration.
+    /// Reads one of the raw values of an enumeration.
     func choice<Value>(_ key: String, _ substitution: Substitution) -> Value?
     where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
         guard let word = string(key, substitution) else { return nil }
@@ -109,12 +110,12 @@ struct YAMLSection {
         return sequence.compactMap { text($0, as: "an item of \"\(key)\" in \(what)", substitution) }
     }
 
-    /// A list of words, or one word that stands for a list of one.
+    /// Reads a list of words; a single word stands for a list of one.
     func words(_ key: String, _ substitution: Substitution) -> [String] {
         node(key)?.scalar == nil ? strings(key, substitution) : string(key, substitution).map { [$0] } ?? []
     }
 
-    /// A mapping of words to words, in the order of the text.
+    /// Reads a mapping of words to words, in the order of the text.
     func pairs(_ key: String, _ substitution: Substitution) -> [(key: String, value: String, place: Place)] {
         guard let value = node(key) else { return [] }
         guard let mapping = value.mapping else {
@@ -146,7 +147,7 @@ struct YAMLSection {
         }
         do {
             let text = try substitution.apply(to: scalar.string)
-            // A NUL would cut the word short on its way to the process.
+            // A NUL would truncate the word on its way to the process.
             guard !text.utf8.contains(0) else {
                 problems.add("\(name) contains a NUL character", at: place)
                 return nil
@@ -164,7 +165,7 @@ extension Node {
         Place(file: file, line: mark?.line, column: mark?.column)
     }
 
-    /// Nothing after the colon, `~` or `null`.
+    /// Whether the value is empty: nothing after the colon, `~` or `null`.
     var isNull: Bool {
         guard let scalar, scalar.style == .plain else { return false }
         return scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null"

@@ -1,12 +1,13 @@
 internal import NavGeo
 
-/// The place of each edge of a tile in the order in which the whole set's roads are contracted: a small file of its own
-/// beside the tile, since an edit far away changes the order but not the tile.
+/// The contraction ranks of a tile's edges: the place of each in the order in which the whole tileset is contracted.
 ///
-/// Any order gives right routes; a good one makes them fast. See <doc:RoadTileFormat>.
+/// They have a small file beside the tile, since an edit far away changes the order but not the tile.
+///
+/// Every order gives correct routes; a good one makes them fast. See <doc:RoadTileFormat>.
 public struct EdgeRanks: Sendable, Equatable {
     public let tile: RoadTileID
-    /// For each edge of the tile its place, the same for both directions of a road.
+    /// The rank of each edge of the tile, the same for both directions of a road.
     public let values: ContiguousArray<UInt32>
 
     public init(tile: RoadTileID, values: ContiguousArray<UInt32>) {
@@ -19,7 +20,7 @@ public struct EdgeRanks: Sendable, Equatable {
     private static let headerBytes = 24
     private static let checksumOffset = 20
 
-    /// The file's content.
+    /// Returns the content of the ranks file.
     public func encoded() -> [UInt8] {
         var bytes = EdgeRanks.magic
         func append(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
@@ -37,10 +38,10 @@ public struct EdgeRanks: Sendable, Equatable {
         return bytes
     }
 
-    /// Reads a file's content, written by anybody.
+    /// Decodes the content of a ranks file, which may come from an untrusted source.
     ///
     /// - Parameters:
-    ///   - tile: The tile that it lies beside.
+    ///   - tile: The tile that the file belongs to.
     ///   - edgeCount: The number of edges of that tile.
     public init(decoding bytes: UnsafeRawBufferPointer, tile: RoadTileID, edgeCount: Int) throws(TileError) {
         guard bytes.count >= EdgeRanks.magic.count,

@@ -1,4 +1,4 @@
-/// Everything that a tile holds of an edge, with the tile looked up once.
+/// The properties that a tile holds of an edge, with the tile looked up once.
 package struct EdgeReading {
     private let tile: RoadTile
     private let record: EdgeRecord
@@ -13,11 +13,11 @@ package struct EdgeReading {
 
     package var key: EdgeKey { EdgeKey(tile: tile.id, index: local) }
     package var wayID: Int64 { record.wayID }
-    /// The line in travel order.
+    /// The geometry in travel order.
     package var shape: EdgeShape { EdgeShape(tile: tile, record: record) }
     /// Equal for edges of one graph that share their attributes.
     package var attributesID: UInt64 { UInt64(tileNumber) << 32 | UInt64(record.attributes) }
-    /// Class, names and limits; makes the strings anew each time.
+    /// Class, names and limits; the strings are created on every call.
     package var attributes: RoadAttributes { tile.attributes(Int(record.attributes)) }
 }
 
@@ -25,11 +25,11 @@ extension RoadGraph {
     /// Returns the properties that the tiles hold of an edge.
     package func reading(of edge: EdgeIndex) -> EdgeReading { EdgeReading(self, edge) }
 
-    /// The edges with tile-bound names, each with the OSM way that it must be on; nil where there is none such.
+    /// Returns the edges with the given keys; nil for a key without an edge or with an edge of another OSM way.
     package func edges<Names: Collection<(key: EdgeKey, wayID: Int64)>>(_ names: Names) -> [EdgeIndex?] {
         var result: [EdgeIndex?] = []
         result.reserveCapacity(names.count)
-        // Neighbours mostly lie in one tile.
+        // Consecutive keys mostly lie in one tile.
         var last: (id: UInt32, tile: Int?)?
         for (key, wayID) in names {
             let id = UInt32(key.rawValue >> 32)

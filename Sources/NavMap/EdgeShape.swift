@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// The line of an edge in travel order: positions with OSM node ids, both ends included.
+/// The geometry of an edge in travel order: positions with OSM node ids, both ends included.
 public struct EdgeShape: Sendable, RandomAccessCollection {
     private let tile: RoadTile
     private let start: Int
@@ -24,13 +24,13 @@ public struct EdgeShape: Sendable, RandomAccessCollection {
         return reversed ? start + count - 1 - index : start + index
     }
 
-    /// Position of the point `index`.
+    /// The position of the point `index`.
     public subscript(index: Int) -> FixedCoordinate {
         let record = tile.shapeCoordinates[position(index)]
         return FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7)
     }
 
-    /// OSM id of the point `index`.
+    /// Returns the OSM node id of the point `index`.
     public func nodeID(_ index: Int) -> Int64 { tile.shapeNodeIDs[position(index)] }
 
     public var coordinates: [Coordinate] { map(\.coordinate) }

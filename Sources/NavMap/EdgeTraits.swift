@@ -1,26 +1,26 @@
-/// The properties of an edge that searches look at.
+/// The properties of an edge that route searches read.
 public struct EdgeTraits: Sendable {
     /// Rank in the network.
     public var roadClass: RoadClass
     public var flags: RoadFlags
     public var access: VehicleAccess
-    /// Expected speed of free traffic, m/s, above 0.
+    /// Expected free-flow speed, m/s, above 0.
     public var freeFlowSpeed: Float
     /// Limit, m/s; nil when unknown or unlimited.
     public var speedLimit: Float?
     /// A ferry's crossing time, seconds.
     public var crossingTime: Float?
-    /// Limit for goods vehicles, m/s; nil when none is posted for them.
+    /// Limit for goods vehicles, m/s; nil when no separate limit is posted.
     public var truckSpeedLimit: Float?
-    /// Greatest height, metres; nil without a limit.
+    /// Maximum height, metres; nil without a limit.
     public var maximumHeight: Float?
-    /// Greatest width, metres; nil without a limit.
+    /// Maximum width, metres; nil without a limit.
     public var maximumWidth: Float?
-    /// Greatest length, metres; nil without a limit.
+    /// Maximum length, metres; nil without a limit.
     public var maximumLength: Float?
-    /// Greatest weight, tonnes; nil without a limit.
+    /// Maximum weight, tonnes; nil without a limit.
     public var maximumWeight: Float?
-    /// Greatest weight on an axle, tonnes; nil without a limit.
+    /// Maximum axle load, tonnes; nil without a limit.
     public var maximumAxleLoad: Float?
 
     init(_ record: AttributeRecord) {

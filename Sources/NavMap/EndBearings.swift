@@ -6,7 +6,7 @@ struct EndBearings {
     let start: Float
     let end: Float
 
-    /// Directions over the first and last metres, so that a stub of a digitised kerb does not decide a turn's angle.
+    /// Measures the bearings over the first and last metres, so that a short stub at a kerb does not decide a turn's angle.
     init(_ shape: EdgeShape) {
         let reach = 15.0
         let last = shape.count - 1
@@ -19,15 +19,16 @@ struct EndBearings {
         }
         let (near, far) = (pointsWithin { $0 }, last - pointsWithin { last - $0 })
         start = Float(Geodesy.bearing(from: shape[0].coordinate, to: shape[near].coordinate))
-        // On most edges both are the direction from end to end.
+        // On most edges both are the bearing from end to end.
         end =
             near == last && far == 0
             ? start : Float(Geodesy.bearing(from: shape[far].coordinate, to: shape[last].coordinate))
     }
 }
 
-/// The directions of a tile's edges, made when a graph first asks for them; whoever asks meanwhile waits. They take half
-/// of the time that joining tiles takes, and 8 bytes for each edge.
+/// The end bearings of a tile's edges, computed when a graph first asks for them; concurrent callers wait.
+///
+/// The computation takes half as long as joining the tiles; the result takes 8 bytes for each edge.
 final class LazyEndBearings: Sendable {
     private let made = Mutex<ContiguousArray<EndBearings>?>(nil)
 

@@ -1,5 +1,4 @@
-/// A fixed number of plain values at one address: what the searches' inner loops run over, without checks, copies or
-/// reference counts.
+/// A fixed number of plain values at one address, which search loops read without checks, copies or reference counts.
 ///
 /// The owner of the array ensures that indices are in range and that nothing is written while it is read.
 @usableFromInline
@@ -14,7 +13,7 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
         base.initialize(repeating: value, count: count)
     }
 
-    /// Values that are whatever was in the memory: for who writes each before reading it.
+    /// Allocates values without initialising them; the caller must write each before reading it.
     @inlinable package init(uninitialized count: Int) {
         self.count = count
         base = .allocate(capacity: max(count, 1))
@@ -28,7 +27,7 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
         }
     }
 
-    /// A copy of the first values of another, no more than it has.
+    /// Copies the first `count` values of another array, which must have at least as many.
     @inlinable package init(_ other: FlatArray, prefix count: Int) {
         self.count = count
         base = .allocate(capacity: max(count, 1))
@@ -37,7 +36,7 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
 
     deinit { base.deallocate() }
 
-    /// The value at an index, which is not checked.
+    /// Accesses the value at an index without a bounds check.
     @inlinable @inline(__always)
     package subscript(index: Int) -> Element {
         get { base[index] }

@@ -1,6 +1,6 @@
 internal import NavGeo
 
-/// Joins tiles: gives nodes and edges their dense numbers and resolves what crosses tiles.
+/// Joins tiles: assigns dense numbers to nodes and edges and resolves references across tiles.
 struct GraphAssembly {
     let tiles: [RoadTile]
     var nodePositions: ContiguousArray<FixedCoordinate> = []
@@ -109,8 +109,9 @@ struct GraphAssembly {
         }
     }
 
-    /// The node for a head in another tile. When that tile is not loaded a node stands for it, with this layer as what
-    /// is known of it.
+    /// Returns the node for a head in another tile.
+    ///
+    /// If that tile is not loaded, adds a placeholder node that is known to have edges in this layer only.
     private mutating func external(_ record: ExternalNodeRecord, layer: RoadLayer) -> NodeIndex {
         if let known = sharedNodes[record.osmID] { return known }
         let node = addNode(
@@ -120,7 +121,7 @@ struct GraphAssembly {
         return node
     }
 
-    /// Finds the tiles whose edges lead to loaded nodes but are not loaded.
+    /// Finds the unloaded tiles whose edges lead to loaded nodes.
     private mutating func noteMissingArrivals() {
         let loaded = loadedTiles
         for (tileIndex, tile) in tiles.enumerated() {
@@ -134,7 +135,7 @@ struct GraphAssembly {
         }
     }
 
-    /// Finds the opposite direction of edges whose two ends lie in different tiles.
+    /// Finds the opposite edge of edges whose two ends lie in different tiles.
     private mutating func pairAcrossTiles() {
         var crossing: [EdgeReference: EdgeIndex] = [:]
         var candidates: [(edge: EdgeIndex, reference: EdgeReference)] = []
@@ -158,11 +159,12 @@ struct GraphAssembly {
             wayID: wayID)
     }
 
-    /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and
-    /// is left out.
+    /// Resolves restrictions from OSM ids to paths of edges.
+    ///
+    /// A restriction with an edge in an unloaded tile cannot be driven and is left out.
     private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
-        // One bit for the last digits of each way that is named: most edges need no closer look.
+        // A bitmap of the low bits of the way ids that restrictions name, which rules out most edges quickly.
         var named = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
         func digits(_ wayID: Int64) -> Int { Int(truncatingIfNeeded: UInt64(bitPattern: wayID) & 0xFFFF) }
         for tile in tiles {
@@ -199,7 +201,7 @@ struct GraphAssembly {
         }
     }
 
-    /// The ranks of all edges; nil when a tile's are missing.
+    /// Returns the ranks of all edges; nil when a tile has none.
     func ranks() -> ContiguousArray<UInt32>? {
         var result: ContiguousArray<UInt32> = []
         result.reserveCapacity(edgeTails.count)
@@ -212,7 +214,7 @@ struct GraphAssembly {
 
     var loadedTiles: Set<RoadTileID> { Set(tiles.map(\.id)) }
 
-    /// The tiles that hold a node's edges, by its layers and position, but are not loaded; by ascending id.
+    /// Returns the unloaded tiles that may hold a node's edges, by its layers and position, in ascending order.
     static func missingTiles(layers: UInt8, position: FixedCoordinate, loaded: Set<RoadTileID>) -> [RoadTileID] {
         RoadLayer.allCases.compactMap { layer in
             guard layers & 1 << layer.rawValue != 0 else { return nil }
@@ -221,7 +223,7 @@ struct GraphAssembly {
         }.sorted()
     }
 
-    /// For each node, which of its edges lie in tiles that are not loaded.
+    /// Returns for each node which of its edges may lie in unloaded tiles.
     func incompleteness() -> ContiguousArray<Incompleteness> {
         let loaded = loadedTiles
         var result = ContiguousArray<Incompleteness>(repeating: [], count: nodePositions.count)
@@ -234,7 +236,7 @@ struct GraphAssembly {
         return result
     }
 
-    /// Edges grouped by a node, as offsets and edges.
+    /// Groups the edges by a node of each, as offsets and edges.
     func adjacency(by node: ContiguousArray<NodeIndex>) -> (ContiguousArray<UInt32>, ContiguousArray<EdgeIndex>) {
         var offsets = ContiguousArray<UInt32>(repeating: 0, count: nodePositions.count + 1)
         for value in node { offsets[value.index + 1] += 1 }
@@ -249,7 +251,7 @@ struct GraphAssembly {
     }
 }
 
-/// Which edges of a node are missing because their tiles are not loaded.
+/// The edges of a node that may be missing because their tiles are not loaded.
 struct Incompleteness: OptionSet, Sendable {
     let rawValue: UInt8
 

@@ -1,9 +1,9 @@
-/// The names of a road besides the one on its signs: in other languages, and how it is said.
+/// The names of a road besides the one on its signs: in other languages, and its pronunciation.
 public struct LocalNames: Sendable, Hashable {
-    /// `key=name`, separated by U+001F. A key is a language's tag, or one of ``international`` and ``pronunciation``.
+    /// `key=name` pairs separated by U+001F. A key is a language tag, ``international`` or ``pronunciation``.
     package let text: String
 
-    /// The key of the name for those who cannot read the signs' script (OSM's `int_name`).
+    /// The key of the name for readers who do not know the signs' script (OSM's `int_name`).
     package static let international = "int"
     /// The key of the signs' name in the International Phonetic Alphabet (OSM's `name:pronunciation`).
     package static let pronunciation = "ipa"
@@ -15,7 +15,7 @@ public struct LocalNames: Sendable, Hashable {
 
     package init(text: String) { self.text = text }
 
-    /// Names by key, in the order given; those that are empty or hold a control character are left out.
+    /// Stores names by key, in the order given; skips names that are empty or hold a control character.
     package init(_ names: [(key: String, name: String)]) {
         text =
             names.filter { !$0.name.isEmpty && !$0.name.unicodeScalars.contains { $0.value < 0x20 } }
@@ -24,7 +24,7 @@ public struct LocalNames: Sendable, Hashable {
 
     public var isEmpty: Bool { text.isEmpty }
 
-    /// The name of a key; nil without.
+    /// The name for a key; nil when there is none.
     package subscript(key: String) -> String? {
         guard !text.isEmpty else { return nil }
         for entry in text.split(separator: Self.separator) where entry.hasPrefix(key) {

@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// A position on an edge, with the position that was projected onto it.
+/// The projection of a position onto an edge.
 public struct EdgeProjection: Sendable, Hashable {
     /// The edge, in one direction of travel.
     public var edge: EdgeIndex
@@ -13,15 +13,15 @@ public struct EdgeProjection: Sendable, Hashable {
     public var bearing: Double
     /// The segment of the edge's shape, as the index of its first point.
     public var segment: Int
-    /// Metres that the projected position lies to the right of the direction of travel; negative to the left.
+    /// Signed metres from the edge to the projected position: positive to the right of the direction of travel.
     public var sideOffset: Double
 }
 
 extension RoadGraph {
-    /// The nearest point on each edge within `radius` metres, each direction of a road on its own.
+    /// Returns the nearest point of each edge within `radius` metres; the two directions of a road count as two edges.
     ///
-    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number
-    /// of roads in reach.
+    /// Results are sorted by distance, then by edge number. Cost grows with the logarithm of the graph size and with
+    /// the number of roads within the radius.
     public func edges(near coordinate: Coordinate, radius: Double) -> [EdgeProjection] {
         guard coordinate.isValid, radius >= 0, radius.isFinite else { return [] }
         let frame = LocalFrame(origin: coordinate)
@@ -72,13 +72,13 @@ extension RoadGraph {
         return hit
     }
 
-    /// The point `offset` metres along an edge, clamped to its ends.
+    /// Returns the point `offset` metres along an edge, clamped to its ends.
     public func position(at offset: Double, of edge: EdgeIndex) -> (
         coordinate: Coordinate, bearing: Double, segment: Int
     ) {
         let shape = shape(of: edge)
         if offset >= Double(edgeLengths[edge.index]) {
-            // The stored length is rounded; its end is the node, exactly.
+            // The stored length is rounded, but the end is exactly the node.
             let end = shape[shape.count - 1].coordinate
             return (end, Geodesy.bearing(from: shape[shape.count - 2].coordinate, to: end), shape.count - 2)
         }
@@ -140,7 +140,7 @@ extension RoadGraph {
 }
 
 extension LocalFrame {
-    /// The boxes that hold all positions within `radius` metres of the origin: two where these lie on both sides of the
+    /// Returns the boxes that cover all positions within `radius` metres of the origin: two if the circle crosses the
     /// antimeridian.
     fileprivate func boxes(radius: Double) -> [BoxRecord] {
         func box(_ west: Double, _ east: Double) -> BoxRecord {

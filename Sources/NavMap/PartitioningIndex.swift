@@ -1,5 +1,5 @@
 extension RandomAccessCollection where Index == Int {
-    /// The first index whose element satisfies a predicate that is false before some point and true after it.
+    /// Returns the first index whose element satisfies a predicate that is false before some point and true after it.
     @inlinable @inline(__always)
     package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
         var low = startIndex

@@ -12,8 +12,9 @@ public enum RoadClass: UInt8, Sendable, CaseIterable, Codable {
     }
 }
 
-/// The layers of road tiles: each edge is in exactly one, so that a corridor can be held finely and the land around it
-/// coarsely.
+/// The layers of road tiles.
+///
+/// Each edge is in exactly one, so that a corridor can be loaded in detail and the area around it coarsely.
 public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
     case highway, arterial, local
 
@@ -30,7 +31,7 @@ public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
 /// The vehicles that may use an edge in its direction.
 public struct VehicleAccess: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
-    /// A set from its bits; unknown bits are kept.
+    /// Creates a set from its bits; unknown bits are kept.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     public static let car = VehicleAccess(rawValue: 1 << 0)
@@ -44,7 +45,7 @@ public struct VehicleAccess: OptionSet, Sendable, Hashable {
 /// The properties of a road besides its class.
 public struct RoadFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
-    /// A set from its bits; unknown bits are kept.
+    /// Creates a set from its bits; unknown bits are kept.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// A ramp or slip road (`*_link`).
@@ -59,11 +60,11 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     /// A toll is due for goods vehicles.
     public static let truckToll = RoadFlags(rawValue: 1 << 5)
     public static let unpaved = RoadFlags(rawValue: 1 << 6)
-    /// The road may be driven in one direction only.
+    /// One-way: the road may be driven in one direction only.
     public static let oneway = RoadFlags(rawValue: 1 << 7)
     /// Only for those whose destination or customer visit lies on it (`access=destination|customers|delivery`).
     public static let destinationOnly = RoadFlags(rawValue: 1 << 8)
-    /// Private ground (`access=private`): only the first and last metres of a trip.
+    /// Private ground (`access=private`), open only for the first and last metres of a trip.
     public static let privateAccess = RoadFlags(rawValue: 1 << 9)
     /// A lane in a car park.
     public static let parkingAisle = RoadFlags(rawValue: 1 << 10)
@@ -72,20 +73,20 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     /// For vehicles with several occupants only.
     public static let highOccupancy = RoadFlags(rawValue: 1 << 13)
     public static let leftHandTraffic = RoadFlags(rawValue: 1 << 14)
-    /// The speed limit was read from the road's tags, not implied by its class and country.
+    /// The speed limit comes from the road's tags instead of being implied by its class and country.
     public static let taggedSpeedLimit = RoadFlags(rawValue: 1 << 15)
     /// No general speed limit (`maxspeed=none`).
     public static let unlimitedSpeed = RoadFlags(rawValue: 1 << 16)
-    /// Like a motorway: slow vehicles may not use it (`motorroad=yes`).
+    /// Restricted like a motorway: slow vehicles may not use it (`motorroad=yes`).
     public static let motorroad = RoadFlags(rawValue: 1 << 17)
     /// Not for vehicles with dangerous goods (`hazmat=no`).
     public static let noDangerousGoods = RoadFlags(rawValue: 1 << 18)
-    /// Goods vehicles only with a destination or delivery on it (`hgv=destination|delivery`, `private`), whatever cars
-    /// may do.
+    /// Goods vehicles only with a destination or delivery on it (`hgv=destination|delivery`, `private`), regardless of
+    /// the access for cars.
     public static let truckDestinationOnly = RoadFlags(rawValue: 1 << 19)
     /// A bicycle road or cycle street, on which cars are guests.
     public static let bicycleRoad = RoadFlags(rawValue: 1 << 20)
-    /// The attributes depend on the time: see ``RoadAttributes/conditions``.
+    /// Some attributes depend on the time; see ``RoadAttributes/conditions``.
     public static let conditional = RoadFlags(rawValue: 1 << 21)
     /// One lane for both directions in turn (`oneway=alternating`).
     public static let alternatingTraffic = RoadFlags(rawValue: 1 << 22)
@@ -98,13 +99,13 @@ public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
     case privateGround
     /// With a destination or delivery there.
     case destination
-    /// Drive through.
+    /// Through traffic.
     case open
 
     public static func < (left: AccessLevel, right: AccessLevel) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A condition that changes a road's attributes at certain times. Of several that hold, the last counts.
+/// A condition that changes a road's attributes at certain times; if several hold, the last one counts.
 public struct RoadCondition: Sendable, Hashable {
     public enum Effect: Sendable, Hashable {
         case access(AccessLevel)
@@ -114,7 +115,7 @@ public struct RoadCondition: Sendable, Hashable {
 
     public var effect: Effect
     public var vehicles: VehicleAccess
-    /// When, as ``TimeCondition`` reads it.
+    /// The time at which it holds, in the syntax of ``TimeCondition``.
     public var time: String
 
     public init(_ effect: Effect, vehicles: VehicleAccess = .all, time: String) {
@@ -124,60 +125,61 @@ public struct RoadCondition: Sendable, Hashable {
     }
 }
 
-/// The attributes of an edge, in its direction of travel. Many edges share one value.
+/// The attributes of an edge in its direction of travel; many edges share one value.
 public struct RoadAttributes: Sendable, Hashable {
     /// Rank in the network.
     public var roadClass: RoadClass
     public var flags: RoadFlags
     public var access: VehicleAccess
-    /// Expected speed of free traffic, m/s, above 0.
+    /// Expected free-flow speed, m/s, above 0.
     public var freeFlowSpeed: Float
     /// Posted or implied limit, m/s; nil when unknown or unlimited (see ``RoadFlags/unlimitedSpeed``).
     public var speedLimit: Float?
-    /// Posted limit for goods vehicles, m/s (`maxspeed:hgv`); nil when none is posted for them.
+    /// Posted limit for goods vehicles, m/s (`maxspeed:hgv`); nil when no separate limit is posted.
     public var truckSpeedLimit: Float?
     /// Lanes in this direction; nil when unknown.
     public var lanes: UInt8?
-    /// Greatest height, metres; nil without a limit.
+    /// Maximum height, metres; nil without a limit.
     public var maximumHeight: Float?
-    /// Greatest width, metres; nil without a limit.
+    /// Maximum width, metres; nil without a limit.
     public var maximumWidth: Float?
-    /// Greatest length, metres; nil without a limit.
+    /// Maximum length, metres; nil without a limit.
     public var maximumLength: Float?
-    /// Greatest weight, tonnes; nil without a limit.
+    /// Maximum weight, tonnes; nil without a limit.
     public var maximumWeight: Float?
-    /// Greatest weight on an axle, tonnes; nil without a limit.
+    /// Maximum axle load, tonnes; nil without a limit.
     public var maximumAxleLoad: Float?
-    /// A ferry's crossing time, seconds; nil when unknown or no ferry.
+    /// Crossing time of a ferry, seconds; nil when unknown or not a ferry.
     public var crossingTime: Float?
-    /// Street name as on its signs; empty when unnamed.
+    /// Street name as signposted; empty when unnamed.
     public var name: String
-    /// Its name in other languages.
+    /// The names besides the signposted one.
     public var localNames: LocalNames
     /// Road numbers separated by semicolons, such as `A 1;E 35`; empty when unnumbered.
     public var reference: String
-    /// The destinations on its signs, separated by semicolons; empty when unknown.
+    /// Signposted destinations, separated by semicolons; empty when unknown.
     public var destination: String
-    /// Road numbers on the signs, separated by semicolons; empty when unknown.
+    /// Signposted road numbers, separated by semicolons; empty when unknown.
     public var destinationReference: String
-    /// Road numbers that signs say it leads towards (`destination:ref:to`), separated by semicolons.
+    /// Road numbers that the road leads towards by its signs (`destination:ref:to`), separated by semicolons.
     public var destinationReferenceTo: String
-    /// The destinations on the signs over each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
+    /// Signposted destinations of each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
     public var destinationLanes: String
-    /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown. Among the arrows of a lane that is closed to a kind of
-    /// vehicle stands ``laneClosedToCars`` or ``laneClosedToTrucks``.
+    /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
+    ///
+    /// The arrows of a lane that is closed to a kind of vehicle include ``laneClosedToCars`` or ``laneClosedToTrucks``.
     public var turnLanes: String
-    /// The country's ISO 3166-1 code of two letters; empty when unknown.
+    /// The country's two-letter ISO 3166-1 code; empty when unknown.
     public var country: String
-    /// The conditions of certain times, at most 255.
+    /// The time-dependent conditions, at most 255.
     public var conditions: [RoadCondition]
 
-    /// The mark of a lane in ``turnLanes`` that cars must not use.
+    /// The mark in ``turnLanes`` of a lane that is closed to cars.
     package static let laneClosedToCars = "no_car"
-    /// The mark of a lane in ``turnLanes`` that trucks must not use.
+    /// The mark in ``turnLanes`` of a lane that is closed to trucks.
     package static let laneClosedToTrucks = "no_truck"
 
-    /// Attributes of a road; what is not given is unknown.
+    /// Creates the attributes of a road; omitted values are unknown.
     public init(
         roadClass: RoadClass, flags: RoadFlags = [], access: VehicleAccess = .all,
         freeFlowSpeed: Float, speedLimit: Float? = nil, lanes: UInt8? = nil, maximumHeight: Float? = nil,
@@ -215,10 +217,10 @@ public struct RoadAttributes: Sendable, Hashable {
 
 public struct NodeFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt16
-    /// A set from its bits; unknown bits are kept.
+    /// Creates a set from its bits; unknown bits are kept.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// The node has edges in other tiles, so that tiles are joined there.
+    /// The node has edges in other tiles, which are joined there.
     public static let shared = NodeFlags(rawValue: 1 << 0)
     public static let trafficSignals = NodeFlags(rawValue: 1 << 1)
     public static let stop = NodeFlags(rawValue: 1 << 2)
@@ -235,15 +237,15 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let impassable = NodeFlags(rawValue: 1 << 10)
     /// A barrier that no goods vehicle passes, such as a height restrictor.
     public static let truckImpassable = NodeFlags(rawValue: 1 << 11)
-    /// A barrier that opens for cars of those who live or work behind it: what lies there is private ground.
+    /// A barrier that opens for cars of people who live or work behind it; the roads behind it are private ground.
     public static let privateGate = NodeFlags(rawValue: 1 << 12)
     /// The same for goods vehicles.
     public static let truckPrivateGate = NodeFlags(rawValue: 1 << 13)
-    /// Three or more roads meet there, whichever way they lead.
+    /// Three or more roads meet there, regardless of their directions.
     public static let junction = NodeFlags(rawValue: 1 << 14)
 }
 
-/// A thing on an edge between its ends.
+/// A feature along an edge, between its ends.
 public struct PointFeature: Sendable, Hashable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case trafficSignals, stop, giveWay, crossing, tollBooth, gate, trafficCalming

@@ -1,52 +1,54 @@
 package import NavGeo
 
-/// Finds the roads around one position after another, without allocating memory once it has warmed up.
+/// A finder of the roads near successive positions that allocates no memory once it has warmed up.
 ///
-/// It answers like ``RoadGraph/edges(near:radius:)`` for one direction of each road, in plane metres around the position. Cost grows with the
-/// roads in reach, not with the map: the tiles around the last position are remembered.
+/// Results are those of ``RoadGraph/edges(near:radius:)`` for one direction of each road, in plane metres around the position.
+///
+/// Cost grows with the number of roads within the radius, not with the map, because the tiles near the last position
+/// are cached.
 package struct RoadFinder: Sendable {
-    /// The nearest point of a road, by the direction that the index holds.
+    /// The nearest point of a road, on the direction that the spatial index holds.
     package struct Hit: Sendable {
         package var edge: EdgeIndex
-        /// The other direction, or ``RoadGraph/noEdge``.
+        /// The opposite edge, or ``RoadGraph/noEdge``.
         package var opposite: EdgeIndex
         /// Metres from the edge's start.
         package var offset: Double
-        /// Metres along the edge.
+        /// Length of the edge, metres.
         package var length: Double
         /// Metres from the position.
         package var distance: Double
-        /// The point, relative to the position.
+        /// The nearest point, relative to the position.
         package var point: LocalPoint
-        /// The segment that it lies on, in the edge's direction.
+        /// The vector of the segment that the point lies on, in the edge's direction.
         package var along: LocalPoint
         /// The segment, as the index of its first point.
         package var segment: Int
         package var segmentCount: Int
     }
 
-    /// The places of a tile that lookups read.
+    /// The parts of a tile that lookups read.
     private struct TileView: @unchecked Sendable {
-        // The pointers lead into a tile that the graph holds.
+        // The pointers lead into a tile that the graph keeps alive.
         let bounds: BoxRecord
         let firstEdge: Int
         let edges: UnsafePointer<EdgeRecord>
         let shape: UnsafePointer<CoordinateRecord>
         let items: UnsafePointer<IndexItemRecord>
         let boxes: UnsafePointer<BoxRecord>
-        /// The levels of the index in ``RoadFinder/levels``, leaves first.
+        /// The position of the tile's index levels in ``RoadFinder/levels``, leaves first.
         let firstLevel: Int
         let levelCount: Int
     }
 
-    /// A piece of a road's line.
+    /// A segment of a road's geometry.
     private struct Piece {
         var box: BoxRecord
         var tile: Int32
         var item: Int32
     }
 
-    /// A node of a tile's index that is still to be visited.
+    /// An R-tree node that is still to be visited.
     private struct Visit {
         var level: Int
         var index: Int
@@ -55,24 +57,26 @@ package struct RoadFinder: Sendable {
     /// The graph, kept alive for the views.
     private let graph: RoadGraph
     private let tiles: ContiguousArray<TileView>
-    /// Of each level of each tile's index the number of boxes and where they start.
+    /// The number of boxes and the first box of each level of each tile's index.
     private let levels: ContiguousArray<(count: Int, start: Int)>
     /// The tiles that meet `tileRegion`.
     private var nearTiles: ContiguousArray<Int> = []
     private var tileRegion = BoxRecord.empty
-    /// The pieces of roads that meet `pieceRegion`: what most searches look through, as vehicles move little between two of them.
+    /// The road segments that meet `pieceRegion`.
+    ///
+    /// Most searches read only these, as a vehicle moves little between two searches.
     private var nearPieces: ContiguousArray<Piece> = []
     private var pieceRegion = BoxRecord.empty
     private var stack: ContiguousArray<Visit> = []
     /// The results of the last search, by ascending distance; equal distances by edge number.
     package private(set) var hits: ContiguousArray<Hit> = []
 
-    /// The margin around a search within which the tiles are remembered, 1e-7 degrees: about 5 km.
+    /// The margin around a search within which tiles are cached, 1e-7 degrees: about 5 km.
     private static let tileMargin: Int64 = 500_000
-    /// The margin around a search within which the pieces are remembered, 1e-7 degrees: about 100 m, some ten seconds' way.
+    /// The margin around a search within which segments are cached, 1e-7 degrees: about 100 m, some ten seconds of driving.
     private static let pieceMargin: Int64 = 10_000
 
-    /// A finder on a graph; takes time in proportion to its tiles.
+    /// Creates a finder on a graph, in time proportional to its number of tiles.
     package init(_ graph: RoadGraph) {
         self.graph = graph
         var views: ContiguousArray<TileView> = []
@@ -109,7 +113,7 @@ package struct RoadFinder: Sendable {
         let half = full / 2
         let query = Query(frame, radius: radius)
         if west < -half || east > half {
-            // On both sides of the antimeridian: a box for each.
+            // The search crosses the antimeridian: one box on each side.
             visit(box(south, north, max(west, -half), min(east, half)), query)
             if west < -half { visit(box(south, north, west + full, half), query) }
             if east > half { visit(box(south, north, -half, east - full), query) }
@@ -211,7 +215,7 @@ package struct RoadFinder: Sendable {
         if place == hits.count { hits.append(hit) } else { hits[place] = hit }
     }
 
-    /// There are few: sorted by insertion.
+    /// Sorts the hits by insertion, as there are few.
     private mutating func sort() {
         hits.withUnsafeMutableBufferPointer { hits in
             for index in 0..<hits.count {

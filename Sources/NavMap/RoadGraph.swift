@@ -2,9 +2,12 @@ public import NavGeo
 
 /// An immutable snapshot of the loaded tiles as one directed graph.
 ///
-/// Topology, lengths and headings lie in flat arrays for the searches; names, lines and limits are read from the tiles
-/// when asked for. A head in a tile that is not loaded is a node without edges, and ``missingTiles(at:)`` names what
-/// would continue it. Edge and node numbers depend on which tiles are loaded; ``EdgeKey`` and OSM ids do not.
+/// Topology, lengths and headings lie in flat arrays for the searches; names, geometry and limits are read from the
+/// tiles on demand.
+///
+/// A head in an unloaded tile is a node without edges; ``missingTiles(at:)`` returns the tiles that continue it.
+///
+/// Edge and node numbers depend on which tiles are loaded; ``EdgeKey`` and OSM ids do not.
 public final class RoadGraph: Sendable {
     /// The loaded tiles, by ascending id.
     public let tiles: [RoadTile]
@@ -16,7 +19,7 @@ public final class RoadGraph: Sendable {
     public let nodeFlags: ContiguousArray<NodeFlags>
     public let edgeTails: ContiguousArray<NodeIndex>
     public let edgeHeads: ContiguousArray<NodeIndex>
-    /// Metres along each edge.
+    /// Length of each edge, metres.
     public let edgeLengths: ContiguousArray<Float>
     /// Direction of travel at the start of each edge, radians clockwise from north.
     public let edgeStartBearings: ContiguousArray<Float>
@@ -24,13 +27,13 @@ public final class RoadGraph: Sendable {
     public let edgeEndBearings: ContiguousArray<Float>
     /// The same road in the other direction, or ``noEdge``.
     public let edgeOpposites: ContiguousArray<EdgeIndex>
-    /// The place of each edge in the order of contraction; nil when a tile came without.
+    /// The contraction rank of each edge; nil when a tile has no ranks.
     public let edgeRanks: ContiguousArray<UInt32>?
-    /// Paths that may not be driven, by anybody at any time or by some vehicles at times.
+    /// Paths that are prohibited, for all vehicles at all times or for some vehicles at some times.
     public let restrictions: [TurnRestriction]
-    /// Their numbers by the first edge of their paths.
+    /// The indices of ``restrictions``, sorted by the first edge of the path.
     private let restrictionOrder: ContiguousArray<UInt32>
-    /// The distinct properties of edges, and which of them each edge has.
+    /// The distinct traits of edges, which ``traits(of:)`` looks up by each edge's number.
     package let traitTable: ContiguousArray<EdgeTraits>
     package let traitNumbers: ContiguousArray<UInt32>
 
@@ -40,7 +43,7 @@ public final class RoadGraph: Sendable {
     let incomingEdges: ContiguousArray<EdgeIndex>
     let firstEdgeOfTile: ContiguousArray<UInt32>
     let tileIDs: ContiguousArray<RoadTileID>
-    /// Of the lines of each tile's roads.
+    /// The bounds of the road geometry of each tile.
     let tileBounds: ContiguousArray<BoxRecord>
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
@@ -50,20 +53,21 @@ public final class RoadGraph: Sendable {
     let absentTiles: Set<RoadTileID>?
     let missingArrivals: [NodeIndex: [RoadTileID]]
     let incompleteness: ContiguousArray<Incompleteness>
-    /// One bit for each edge: whether anything stands along it.
+    /// A bit for each edge: whether it has point features.
     let edgesWithFeatures: ContiguousArray<UInt64>
 
     /// Stands for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
 
-    /// Joins tiles to a graph. A tile given twice counts once.
+    /// Joins tiles into a graph; a tile given twice counts once.
     ///
-    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000, half of it where the tiles have been in a
-    /// graph before. The graph is that of every vehicle at every
-    /// time.
+    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000, and half of that for tiles that have been
+    /// in a graph before.
     ///
-    /// - Parameter catalogue: All tiles of the tileset, loaded or not; nil when that is not known, and then only what the
-    ///   loaded ones tell of others is.
+    /// The graph is independent of vehicle and time.
+    ///
+    /// - Parameter catalogue: All tiles of the tileset, loaded or not; nil when unknown, in which case only tiles that
+    ///   the loaded ones refer to are known.
     public init(tiles: [RoadTile], mapVersion: String, catalogue: [RoadTileID]? = nil) {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
@@ -99,7 +103,7 @@ public final class RoadGraph: Sendable {
     }
 
     public var edgeCount: Int { edgeTails.count }
-    /// Nodes, those in missing tiles included.
+    /// The number of nodes, including those in missing tiles.
     public var nodeCount: Int { nodePositions.count }
 
     /// Edges that start at a node, by ascending number.
@@ -114,25 +118,25 @@ public final class RoadGraph: Sendable {
         incomingEdges.slice(incomingOffsets[node.index], incomingOffsets[node.index + 1])
     }
 
-    /// The same road in the other direction; nil for a one-way street.
+    /// Returns the same road in the other direction; nil for a one-way street.
     public func opposite(_ edge: EdgeIndex) -> EdgeIndex? {
         let other = edgeOpposites[edge.index]
         return other == RoadGraph.noEdge ? nil : other
     }
 
-    /// The tile-bound name of an edge.
+    /// Returns the key of an edge, which stays valid when other tiles are loaded.
     public func key(of edge: EdgeIndex) -> EdgeKey {
         let (tile, local) = locate(edge)
         return EdgeKey(tile: tiles[tile].id, index: local)
     }
 
-    /// The edge with a tile-bound name; nil when its tile is not loaded or has no such edge.
+    /// Returns the edge with a key; nil when its tile is not loaded or has no such edge.
     public func edge(_ key: EdgeKey) -> EdgeIndex? {
         guard let id = key.tile, let tile = tileNumber(id), key.index < tiles[tile].edgeCount else { return nil }
         return EdgeIndex(Int(firstEdgeOfTile[tile]) + key.index)
     }
 
-    /// The place of a tile in ``tiles``; nil when it is not loaded.
+    /// Returns the index of a tile in ``tiles``; nil when it is not loaded.
     func tileNumber(_ id: RoadTileID) -> Int? {
         let tile = tileIDs.partitioningIndex { $0 >= id }
         return tile < tileIDs.count && tileIDs[tile] == id ? tile : nil
@@ -140,13 +144,13 @@ public final class RoadGraph: Sendable {
 
     public func wayID(of edge: EdgeIndex) -> Int64 { record(edge).wayID }
 
-    /// Class, names, speeds and limits of an edge.
+    /// Returns the class, names, speeds and limits of an edge.
     public func attributes(of edge: EdgeIndex) -> RoadAttributes {
         let (tile, local) = locate(edge)
         return tiles[tile].attributes(Int(tiles[tile].edges[local].attributes))
     }
 
-    /// Class, flags, access, speed and limits of an edge, without the cost of its strings.
+    /// Returns the class, flags, access, speed and limits of an edge, without the cost of its strings.
     public func traits(of edge: EdgeIndex) -> EdgeTraits { traitTable[Int(traitNumbers[edge.index])] }
 
     private static func traits(_ tiles: [RoadTile]) -> (ContiguousArray<EdgeTraits>, ContiguousArray<UInt32>) {
@@ -174,7 +178,7 @@ public final class RoadGraph: Sendable {
         return bits
     }
 
-    /// The edges on which something holds at times only, ascending, with what.
+    /// Returns the edges with time-dependent conditions, in ascending order.
     package func conditionalEdges() -> [(edge: EdgeIndex, conditions: [RoadCondition])] {
         var result: [(edge: EdgeIndex, conditions: [RoadCondition])] = []
         for (number, tile) in tiles.enumerated() {
@@ -187,18 +191,18 @@ public final class RoadGraph: Sendable {
         return result
     }
 
-    /// The line of an edge in travel order.
+    /// Returns the geometry of an edge in travel order.
     public func shape(of edge: EdgeIndex) -> EdgeShape {
         let (tile, local) = locate(edge)
         return EdgeShape(tile: tiles[tile], record: tiles[tile].edges[local])
     }
 
-    /// Whether anything stands along an edge.
+    /// Whether an edge has point features.
     package func hasFeatures(_ edge: EdgeIndex) -> Bool {
         edgesWithFeatures[edge.index >> 6] & 1 << UInt64(edge.index & 63) != 0
     }
 
-    /// Signals, stops, crossings and the like along an edge, in travel order.
+    /// Returns the signals, stops, crossings and other point features along an edge, in travel order.
     public func features(of edge: EdgeIndex) -> [PointFeature] {
         guard hasFeatures(edge) else { return [] }
         var result: [PointFeature] = []
@@ -206,7 +210,7 @@ public final class RoadGraph: Sendable {
         return result
     }
 
-    /// Like ``features(of:)``, one after the other.
+    /// Calls `body` with each of an edge's ``features(of:)``.
     package func forEachFeature(of edge: EdgeIndex, _ body: (PointFeature) -> Void) {
         guard hasFeatures(edge) else { return }
         let (tile, local) = locate(edge)
@@ -220,14 +224,14 @@ public final class RoadGraph: Sendable {
         }
     }
 
-    /// Paths of two or more edges that a kind of vehicle may not drive.
+    /// Returns the paths of two or more edges that a kind of vehicle may not drive.
     ///
-    /// - Parameter time: When; nil leaves out what holds at times only.
+    /// - Parameter time: The local time; nil leaves out time-dependent restrictions.
     public func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
         restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
     }
 
-    /// The paths that begin with an edge and may not be driven, by anybody at any time or by some vehicles at times.
+    /// Returns the restrictions whose path begins with an edge, for all vehicles and times.
     public func restrictions(from edge: EdgeIndex) -> some Sequence<TurnRestriction> {
         var (low, high) = (0, restrictionOrder.count)
         while low < high {
@@ -239,29 +243,30 @@ public final class RoadGraph: Sendable {
             .prefix { $0.path[0] == edge }
     }
 
-    /// Exit number of a motorway junction; empty without.
+    /// Returns the exit number of a motorway junction; empty when there is none.
     public func exitReference(of node: NodeIndex) -> String { exitReferences[node] ?? "" }
 
-    /// Name of a motorway junction; empty without.
+    /// Returns the name of a motorway junction; empty when there is none.
     public func junctionName(of node: NodeIndex) -> String { junctionNames[node] ?? "" }
 
-    /// The tiles that hold further edges at a node but are not loaded, by ascending id.
+    /// Returns the unloaded tiles that hold further edges at a node, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {
         let own = GraphAssembly.missingTiles(
             layers: nodeLayers[node.index], position: nodePositions[node.index], loaded: loadedTiles)
         return Set(own + (missingArrivals[node] ?? [])).sorted()
     }
 
-    /// Whether a tile is loaded; nil when there is none of that id, as far as is known.
+    /// Whether a tile is loaded; nil when no tile of that id is known to exist.
     public func hasLoaded(_ id: RoadTileID) -> Bool? {
         if loadedTiles.contains(id) { return true }
         return absentTiles?.contains(id) == true ? false : nil
     }
 
-    /// The tile of a layer that a place lies in, if it is not loaded; nil when it is, or when there is none. Where the
-    /// tileset's list is not known, there is one if a loaded road leads there.
+    /// Returns the unloaded tile of a layer that contains a place; nil when it is loaded or does not exist.
     ///
-    /// Without the list it takes time in proportion to the nodes where the tile is not loaded.
+    /// Without a catalogue, a tile is known to exist only if a loaded road leads into it.
+    ///
+    /// Without a catalogue it takes time in proportion to the number of nodes with missing edges.
     public func missingTile(_ layer: RoadLayer, at place: Coordinate) -> RoadTileID? {
         let id = RoadTileID(layer: layer, containing: place)
         guard !loadedTiles.contains(id) else { return nil }
@@ -301,16 +306,16 @@ public final class RoadGraph: Sendable {
     }
 }
 
-/// A path that may not be driven.
+/// A path that is prohibited.
 public struct TurnRestriction: Sendable, Hashable {
-    /// Two or more edges, each leading to the next.
+    /// Two or more consecutive edges.
     public let path: [EdgeIndex]
-    /// The vehicles that may not drive it.
+    /// The vehicles that the restriction applies to.
     public let vehicles: VehicleAccess
-    /// When it may not be driven; nil for always.
+    /// The time at which the restriction holds; nil when it always holds.
     public let time: TimeCondition?
 
-    /// Whether the path is closed to a kind of vehicle at a time; without one, what holds at times only is left out.
+    /// Whether the path is closed to a kind of vehicle at a time; without a time, only permanent restrictions count.
     public func holds(for vehicle: VehicleAccess, at moment: LocalTime?) -> Bool {
         guard !vehicles.isDisjoint(with: vehicle) else { return false }
         guard let time else { return true }

@@ -3,7 +3,7 @@ public final class RoadTile: @unchecked Sendable {
     // Safe to share: all pointers lead into `storage`, which is immutable and lives as long as the tile.
     private let storage: TileStorage
     public let id: RoadTileID
-    /// The bounds of its roads' lines; these may reach beyond the tile.
+    /// The bounds of its road geometry, which may extend beyond the tile.
     let bounds: BoxRecord
 
     let nodes: UnsafeBufferPointer<NodeRecord>
@@ -21,16 +21,16 @@ public final class RoadTile: @unchecked Sendable {
     let arrivals: UnsafeBufferPointer<ArrivalRecord>
     let conditions: UnsafeBufferPointer<ConditionRecord>
     let indexLevels: [Int]
-    /// The place of each edge in the order of contraction; nil when it was not given.
+    /// The contraction rank of each edge; nil when no ranks were given.
     let ranks: ContiguousArray<UInt32>?
-    /// Directions at the ends of edges, once a graph needs them: graphs come and go with every tile that arrives.
+    /// The end bearings of the edges, computed on demand and kept here because graphs are rebuilt with every tile that arrives.
     let endBearings = LazyEndBearings()
 
-    /// A view of a tile's bytes, after every offset in them has been checked.
+    /// Creates a view of a tile's bytes after checking every offset in them.
     ///
     /// - Parameters:
-    ///   - expected: the tile that these bytes should be; nil accepts any.
-    ///   - ranks: the content of the file beside the tile, which makes routes fast to find; it is read at once.
+    ///   - expected: The tile that these bytes should be; nil accepts any tile.
+    ///   - ranks: The content of the ranks file, which makes route searches fast; it is decoded at once.
     public init(
         _ storage: TileStorage, expected: RoadTileID? = nil, ranks: TileStorage? = nil
     ) throws(TileError) {
@@ -65,10 +65,10 @@ public final class RoadTile: @unchecked Sendable {
     public var nodeCount: Int { nodes.count }
     public var edgeCount: Int { edges.count }
     public var byteCount: Int { storage.bytes.count }
-    /// Paths that may not be driven, by anybody at any time or by some at times.
+    /// The number of prohibited paths, including those for some vehicles or times only.
     public var prohibitedPathCount: Int { restrictions.count }
 
-    /// The string at an offset of the string section; empty for an offset outside.
+    /// Returns the string at an offset of the string section; empty when the offset is out of range.
     func string(_ offset: UInt32) -> String {
         let start = Int(offset)
         guard start > 0, start + 2 <= strings.count else { return "" }
@@ -77,7 +77,7 @@ public final class RoadTile: @unchecked Sendable {
         return String(decoding: strings[(start + 2)..<(start + 2 + length)], as: UTF8.self)
     }
 
-    /// The string behind that at an offset; empty where there is none.
+    /// Returns the string after the one at an offset; empty when there is none.
     func string(after offset: UInt32) -> String {
         let start = Int(offset)
         guard start > 0, start + 2 <= strings.count else { return "" }
@@ -116,16 +116,16 @@ public final class RoadTile: @unchecked Sendable {
     }
 }
 
-/// A country's two letters in 16 bits, 0 for none.
+/// The packing of a country's two letters into 16 bits, 0 for no country.
 package enum CountryCode {
-    /// Two upper-case letters; 0 for anything else.
+    /// Packs two upper-case letters; returns 0 for any other text.
     package static func packed(_ text: String) -> UInt16 {
         let bytes = Array(text.utf8)
         guard bytes.count == 2, bytes.allSatisfy({ $0 >= 65 && $0 <= 90 }) else { return 0 }
         return UInt16(bytes[0]) << 8 | UInt16(bytes[1])
     }
 
-    /// The letters; empty for none.
+    /// Returns the letters; empty for 0.
     package static func text(_ packed: UInt16) -> String {
         let bytes = [UInt8(packed >> 8), UInt8(packed & 0xff)]
         return bytes.allSatisfy { $0 >= 65 && $0 <= 90 } ? String(decoding: bytes, as: UTF8.self) : ""

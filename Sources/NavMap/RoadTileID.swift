@@ -1,17 +1,17 @@
 public import NavGeo
 
-/// A road tile: a layer and its place in the pyramid at the layer's zoom level.
+/// The id of a road tile: its layer and its position in the tile pyramid at the layer's zoom level.
 public struct RoadTileID: Sendable, Hashable, Comparable {
     /// The packed form: layer in bits 24–25, column in 12–23, row in 0–11.
     public let rawValue: UInt32
 
-    /// The tile of `layer` that holds a position.
+    /// Creates the id of the tile of `layer` that contains a position.
     public init(layer: RoadLayer, containing coordinate: Coordinate) {
         let tile = TileID(containing: coordinate, zoom: layer.zoom)
         rawValue = UInt32(layer.rawValue) << 24 | tile.x << 12 | tile.y
     }
 
-    /// A tile from its packed form; nil when it names no tile.
+    /// Creates an id from its packed form; nil when it is out of range.
     public init?(rawValue: UInt32) {
         guard let layer = RoadLayer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 24)), rawValue >> 26 == 0,
             TileID(zoom: layer.zoom, x: rawValue >> 12 & 0xfff, y: rawValue & 0xfff) != nil
@@ -29,7 +29,7 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
     /// The file of the tile below a tileset's directory, such as `12/2331/1185.road`.
     public var path: String { "\(tile.zoom)/\(tile.x)/\(tile.y).road" }
 
-    /// The file of the ranks of the tile's edges, beside the tile's own.
+    /// The file of the tile's edge ranks, beside the tile's own.
     public var ranksPath: String { "\(tile.zoom)/\(tile.x)/\(tile.y).rank" }
 
     /// By layer, column, row.
@@ -37,7 +37,7 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
 }
 
 extension RoadTileID {
-    /// The road tile at a place of the pyramid; nil where no layer has that zoom level.
+    /// Creates the id of the road tile at a position of the pyramid; nil when no layer has that zoom level.
     package init?(_ tile: TileID) {
         guard let layer = RoadLayer.allCases.first(where: { $0.zoom == tile.zoom }), tile.x < 1 << 12, tile.y < 1 << 12
         else { return nil }
@@ -50,7 +50,7 @@ extension RoadTileID: CustomStringConvertible {
     public var description: String { "\(tile.zoom)/\(tile.x)/\(tile.y)" }
 }
 
-/// An edge by its tile and its index there: stable as long as the tile's content is.
+/// The key of an edge: its tile and its index there; stable as long as the tile's content is.
 public struct EdgeKey: RawRepresentable, Sendable, Hashable {
     /// Tile in the upper 32 bits, index in the lower.
     public let rawValue: UInt64

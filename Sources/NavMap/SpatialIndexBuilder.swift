@@ -1,12 +1,12 @@
 internal import NavGeo
 
-/// Builds a tile's packed R-tree over pieces of road lines, one per road and not per direction.
+/// A builder of a tile's packed R-tree over segments of road geometry, with one entry per road instead of per direction.
 struct SpatialIndexBuilder {
     private let content: TileContent
 
     init(_ content: TileContent) { self.content = content }
 
-    /// Leaf items in Hilbert order, and the boxes of all levels, leaves first.
+    /// Returns the leaf items in Hilbert order and the boxes of all levels, leaves first.
     func build() -> (items: [IndexItemRecord], boxes: [BoxRecord]) {
         var pieces: [(item: IndexItemRecord, box: BoxRecord, key: UInt64)] = []
         for (index, edge) in content.edges.enumerated() {

@@ -2,16 +2,16 @@
 public struct SpeedLimit: Sendable, Hashable {
     /// The origin of a speed limit.
     public enum Source: Sendable, Hashable, CaseIterable {
-        /// The road is tagged with it.
+        /// Tagged on the road.
         case signed
-        /// The general rule of the country.
+        /// Implied by the general rule of the country.
         case implied
         case unknown
     }
 
-    /// m/s; nil where it is unknown or there is none.
+    /// The limit, m/s; nil when it is unknown or unlimited.
     public let speed: Float?
-    /// Whether it is known that there is none.
+    /// Whether the road is known to have no limit.
     public let isUnlimited: Bool
     public let source: Source
 
@@ -23,10 +23,10 @@ public struct SpeedLimit: Sendable, Hashable {
         self.source = source
     }
 
-    /// The limit that binds a vehicle on a road.
+    /// Determines the limit that applies to a vehicle on a road.
     ///
-    /// Goods vehicles keep the lower of their own limit and that of all vehicles. The general rules for motorways and roads
-    /// like them are those for cars; goods vehicles have lower ones, which the map does not know.
+    /// Goods vehicles keep the lower of their own limit and the limit for all vehicles. The map's general rules for
+    /// motorways and motorroads are those for cars, so it does not know the lower ones for goods vehicles.
     init(
         general: Float?, truck: Float?, flags: RoadFlags, roadClass: RoadClass, vehicle: VehicleAccess
     ) {

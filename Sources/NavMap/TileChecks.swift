@@ -1,6 +1,6 @@
 extension RoadTile {
-    /// Checks every number that leads from one record to another, and every quantity that is reckoned with, so that a
-    /// tile made to harm cannot make a reader trap, hang or outgrow the tile.
+    /// Checks every reference between records and every quantity used in arithmetic, so that a malicious tile cannot
+    /// make a reader trap, hang or exhaust memory.
     func checkRecords() throws(TileError) {
         try checkNodesAndEdges()
         try checkAttributes()
@@ -37,8 +37,9 @@ extension RoadTile {
         }
     }
 
-    /// Whether the edge that an edge calls its opposite may be that: another one that calls it the same, with as many
-    /// points. A line that both share is driven once each way.
+    /// Whether the opposite of an edge is consistent: a different edge that refers back and has as many points.
+    ///
+    /// If both share a shape, they must run in opposite directions.
     private func isOpposite(_ edge: EdgeRecord, _ index: Int) -> Bool {
         guard Int(edge.opposite) < edges.count, Int(edge.opposite) != index else { return false }
         let other = edges[Int(edge.opposite)]
@@ -79,7 +80,7 @@ extension RoadTile {
         }
     }
 
-    /// Whether a string is a time that is understood; many records share few of them.
+    /// Whether a string is a valid time condition; records share few distinct strings, which `known` caches.
     private func isTime(_ offset: UInt32, _ known: inout Set<UInt32>) -> Bool {
         if known.contains(offset) { return true }
         guard TimeCondition(string(offset)) != nil else { return false }

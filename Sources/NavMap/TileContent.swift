@@ -2,8 +2,8 @@ public import NavGeo
 
 /// The content of one road tile, before it is encoded.
 ///
-/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's
-/// choice and is best made along a space-filling curve, so that neighbours share cache lines.
+/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The builder chooses the order of
+/// nodes; a space-filling curve makes neighbours share cache lines.
 public struct TileContent: Sendable {
     public struct Node: Sendable {
         public var osmID: Int64
@@ -11,9 +11,9 @@ public struct TileContent: Sendable {
         public var flags: NodeFlags
         /// The layers in which the node has edges, in or out.
         public var layers: Set<RoadLayer>
-        /// Exit number of a motorway junction; empty without.
+        /// Exit number of a motorway junction; empty when there is none.
         public var exitReference: String
-        /// Name of a motorway junction; empty without.
+        /// Name of a motorway junction; empty when there is none.
         public var junctionName: String
 
         public init(
@@ -76,15 +76,15 @@ public struct TileContent: Sendable {
         public var tail: Int
         public var head: Head
         public var wayID: Int64
-        /// Its line in ``TileContent/shapePoints``, both ends included: at least 2, at most 65,535 points.
+        /// Its points in ``TileContent/shapePoints``, both ends included: at least 2, at most 65,535.
         public var shape: Range<Int>
         /// Whether the edge runs against the order of its shape.
         public var reversed: Bool
-        /// The edge of the same road in the other direction, when it starts in this tile too.
+        /// The opposite edge, if it starts in this tile too.
         public var opposite: Int?
         /// Index in ``TileContent/attributes``.
         public var attributes: Int
-        /// Things along it, by ascending shape index in travel order.
+        /// Point features along it, by ascending shape index in travel order.
         public var features: [PointFeature]
 
         public init(
@@ -102,12 +102,12 @@ public struct TileContent: Sendable {
         }
     }
 
-    /// A path that may not be driven.
+    /// A path that is prohibited.
     public struct Restriction: Sendable, Hashable {
         public var path: [EdgeReference]
-        /// The vehicles that may not drive it.
+        /// The vehicles that the restriction applies to.
         public var vehicles: VehicleAccess
-        /// When it may not be driven, as ``TimeCondition`` reads it; empty for always.
+        /// The time at which it holds, in the syntax of ``TimeCondition``; empty when it always holds.
         public var time: String
 
         public init(path: [EdgeReference], vehicles: VehicleAccess = .all, time: String = "") {
@@ -119,23 +119,23 @@ public struct TileContent: Sendable {
 
     public var id: RoadTileID
     public var nodes: [Node] = []
-    /// Nodes elsewhere that edges of the tile lead to, or that edges into the tile come from.
+    /// Nodes in other tiles that are heads of the tile's edges or tails of edges into the tile.
     public var externalNodes: [ExternalNode] = []
-    /// The heads in this tile of edges of other tiles: they tell an open end from a dead one while those tiles are
-    /// missing.
+    /// Edges of other tiles that end in this tile; they distinguish an open end from a dead end while those tiles are missing.
     public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.
     public var edges: [Edge] = []
     public var shapePoints: [ShapePoint] = []
     public var attributes: [RoadAttributes] = []
-    /// Paths that may not be driven, kept in the tile of their first edge. Those of more than 255 edges are left out of
-    /// the tile: no real restriction has as many.
+    /// Prohibited paths, kept in the tile of their first edge.
+    ///
+    /// Paths of more than 255 edges are left out; no real restriction has as many.
     public var restrictions: [Restriction] = []
 
     public init(id: RoadTileID) { self.id = id }
 }
 
-/// An edge by its OSM ids: holds across tiles, also after one of them was rebuilt.
+/// An edge by its OSM ids, which hold across tiles and after a tile is rebuilt.
 public struct EdgeReference: Sendable, Hashable {
     /// OSM id of the node at its start.
     public var tailNodeID: Int64

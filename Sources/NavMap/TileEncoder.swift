@@ -1,17 +1,16 @@
 internal import NavGeo
 
-/// Why a tile's content cannot be encoded: a mistake of the builder that made it.
+/// A reason why a tile's content cannot be encoded; a bug of the code that built it.
 public enum TileEncodingError: Error, Sendable, Equatable {
-    /// An edge names a node, shape, opposite or attribute that is not there or not its own, or edges are not sorted by
-    /// tail.
+    /// An edge refers to a missing or wrong node, shape, opposite or attribute, or edges are not sorted by tail.
     case inconsistentEdge(index: Int)
-    /// An arrival names a node that is not there.
+    /// An arrival refers to a missing node.
     case inconsistentArrival(index: Int)
     /// More records than the format's 32-bit offsets can address.
     case tooLarge
 }
 
-/// Writes ``TileContent`` as the bytes of a road tile. Equal content gives equal bytes.
+/// An encoder of ``TileContent`` as the bytes of a road tile; equal content gives equal bytes.
 public struct TileEncoder {
     private var strings: [UInt8] = [0, 0]
     private var stringOffsets: [String: UInt32] = ["": 0]
@@ -88,7 +87,7 @@ public struct TileEncoder {
         return offset
     }
 
-    /// The offset of a string that another one follows, unless that is empty.
+    /// Returns the offset of a string, stored with `next` right after it unless that is empty.
     private mutating func offset(of string: String, _ next: String) -> UInt32 {
         guard !next.isEmpty else { return offset(of: string) }
         let key = string + "\0" + next
@@ -176,7 +175,7 @@ public struct TileEncoder {
         return records
     }
 
-    /// Whether readers will understand a time; none is understood as always.
+    /// Whether readers can parse a time; an empty text means always.
     private func isTime(_ text: String) -> Bool { text.isEmpty || TimeCondition(text) != nil }
 
     private mutating func conditionRecord(_ condition: RoadCondition) -> ConditionRecord? {
@@ -225,7 +224,7 @@ public struct TileEncoder {
     }
 }
 
-/// Lays sections out behind a header and its table.
+/// A writer that places sections behind a header and its table.
 private struct TileWriter {
     var bytes: [UInt8]
 

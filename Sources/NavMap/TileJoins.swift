@@ -1,26 +1,28 @@
 internal import NavGeo
 
-/// A check of what does not fit between the tiles of a whole set.
+/// A consistency check between the tiles of a whole tileset.
 ///
-/// A tile by itself is checked when it is opened; here the tiles are held against each other: heads and arrivals meet,
-/// shared nodes are where they say in all their layers, and restrictions name roads that are there.
+/// Opening a tile checks that tile by itself. This check compares tiles: heads match arrivals, shared nodes have the
+/// same position in all their layers, and restrictions name existing roads.
 public struct TileJoins: Sendable {
     public struct Problem: Sendable, Hashable {
-        /// The tile that is wrong about the others.
+        /// The tile with the wrong reference to another one.
         public let tile: RoadTileID
         public let reason: String
     }
 
-    /// No more misfits than this are listed.
+    /// The maximum number of problems that are listed.
     public static let mostProblems = 1_000
 
     private let tiles: [RoadTile]
     private let tileNumbers: [RoadTileID: Int]
-    /// For each tile its shared nodes by OSM id.
+    /// The shared nodes of each tile by OSM id.
     private let sharedNodes: [[Int64: Int]]
     private var problems: [Problem] = []
 
-    /// The misfits between tiles, by tile; at most ``mostProblems``. A tile given twice counts once.
+    /// Returns the inconsistencies between tiles, ordered by tile; at most ``mostProblems``.
+    ///
+    /// A tile given twice counts once.
     public static func problems(_ tiles: [RoadTile]) -> [Problem] {
         var joins = TileJoins(tiles)
         for number in joins.tiles.indices {
@@ -60,7 +62,7 @@ public struct TileJoins: Sendable {
             layer: layer, containing: FixedCoordinate(latitudeE7: latitudeE7, longitudeE7: longitudeE7).coordinate)
     }
 
-    /// Nodes lie in their tile, and are known to the tiles of their other layers.
+    /// Checks that nodes lie in their tile and that the tiles of their other layers know them.
     private mutating func checkNodes(_ number: Int) {
         let layer = tiles[number].id.layer
         for node in tiles[number].nodes {
@@ -86,7 +88,7 @@ public struct TileJoins: Sendable {
         return node.latitudeE7 == latitudeE7 && node.longitudeE7 == longitudeE7
     }
 
-    /// Edges that leave the tile end at a node that is there, whose tile knows that they come.
+    /// Checks that edges that leave the tile end at existing nodes whose tiles list them as arrivals.
     private mutating func checkHeads(_ number: Int) {
         let tile = tiles[number]
         for node in tile.nodes {
@@ -148,7 +150,7 @@ public struct TileJoins: Sendable {
         }
     }
 
-    /// Restrictions are paths of edges of the set.
+    /// Checks that restrictions are paths of edges of the tileset.
     private mutating func checkRestrictions() {
         var missing: Set<EdgeReference> = []
         for tile in tiles {

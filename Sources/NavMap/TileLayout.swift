@@ -10,14 +10,13 @@ package enum TileLayout {
     package static let externalHead: UInt32 = 1 << 31
     package static let indexNodeSize = 16
     package static let segmentsPerIndexItem = 8
-    /// The longest prohibited path, edges. Searches keep every prefix of every path, so its square bounds what a tile
-    /// can ask for.
+    /// The longest prohibited path, edges; searches keep every prefix of every path, so their memory grows with its square.
     package static let longestPath = 255
-    /// Metres: half of the equator, further than any road or ferry goes.
+    /// The longest edge, metres: half of the equator, longer than any road or ferry.
     package static let longestEdge: Float = 2e7
-    /// Metres per second that free traffic may be expected at: from a hundredth of walking to an airliner.
+    /// The range of free-flow speeds, m/s: from a hundredth of walking pace to an airliner.
     package static let speeds: ClosedRange<Float> = 0.01...300
-    /// No height, weight, speed limit or crossing time in a tile is greater: metres, tonnes, m/s, seconds.
+    /// The upper bound of every height, weight, speed limit and crossing time in a tile, in metres, tonnes, m/s or seconds.
     package static let greatestQuantity: Float = 1e7
 
     package enum Section: Int, CaseIterable {
@@ -55,7 +54,7 @@ package enum TileLayout {
         package static let bounds = 32
     }
 
-    /// The CRC-32 of a file's bytes, the four bytes at the checksum field taken as zero.
+    /// Returns the CRC-32 of a file's bytes, with the four bytes of the checksum field taken as zero.
     package static func checksum(
         _ bytes: UnsafeRawBufferPointer, fieldAt offset: Int = HeaderOffset.checksum
     ) -> UInt32 {
@@ -77,7 +76,7 @@ package enum TileLayout {
         return UInt32(truncatingIfNeeded: value)
     }
 
-    /// The number of boxes on each level of a packed R-tree over `count` items, leaves first.
+    /// Returns the number of boxes on each level of a packed R-tree over `count` items, leaves first.
     package static func indexLevels(_ count: Int) -> [Int] {
         guard count > 0 else { return [] }
         var levels = [count]
@@ -96,7 +95,7 @@ package struct NodeRecord {
     package var exitReference: UInt32
     package var layers: UInt32
 
-    /// In ``layers``: the name of the junction follows the string of its number.
+    /// A flag in ``layers``: the junction's name follows the string of its exit number.
     package static let hasJunctionName: UInt32 = 1 << 16
 }
 
@@ -159,7 +158,7 @@ package struct AttributeRecord {
     /// ``hasLocalNames`` or 0.
     package var nameFlags: UInt16
 
-    /// The text of ``LocalNames`` follows that of the name.
+    /// A flag in ``nameFlags``: the text of ``LocalNames`` follows the name.
     package static let hasLocalNames: UInt16 = 1
 }
 

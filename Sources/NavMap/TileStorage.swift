@@ -1,10 +1,10 @@
-/// Bytes of a tile that somebody else keeps in memory: a mapped file or a buffer.
+/// The bytes of a tile in memory that the tile does not own: a mapped file or a buffer.
 public final class TileStorage: @unchecked Sendable {
     // Safe to share: the bytes are never written while the storage lives, and the pointer never changes.
     let bytes: UnsafeRawBufferPointer
     private let release: @Sendable () -> Void
 
-    /// Takes over bytes, 8-byte aligned, that stay as they are until `release` is called, once, at the end of the
+    /// Wraps 8-byte aligned bytes that must not change until `release` is called, exactly once, at the end of the
     /// storage's life.
     public init(bytes: UnsafeRawBufferPointer, release: @escaping @Sendable () -> Void) {
         self.bytes = bytes
@@ -20,26 +20,26 @@ public final class TileStorage: @unchecked Sendable {
         }
     }
 
-    /// The bytes, for as long as the closure runs.
+    /// Calls a closure with the bytes, which are valid until it returns.
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { body(bytes) }
 
     deinit { release() }
 }
 
-/// Why bytes are not a usable road tile.
+/// A reason why bytes are not a usable road tile.
 public enum TileError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The bytes do not start like a road tile.
+    /// The bytes do not start with the signature of a road tile.
     case notATile
-    /// The tile was written in another version of the format.
+    /// The tile has another version of the format.
     case version(found: UInt32)
-    /// The file is shorter or longer than it says.
+    /// The file's length differs from the length in its header.
     case truncated(expected: UInt64, found: Int)
-    /// The checksum does not fit the content.
+    /// The checksum does not match the content.
     case checksum
     /// A record points outside the tile.
     case corrupt(String)
 
-    /// A description of the fault and, where there is one, of the way out.
+    /// A description of the failure and, where there is one, of the remedy.
     public var description: String {
         switch self {
         case .notATile: "not a road tile"

@@ -8,12 +8,12 @@ public struct Tileset: Sendable, Codable, Equatable {
     public struct Entry: Sendable, Codable, Equatable {
         /// The packed ``RoadTileID``.
         public var id: UInt32
-        /// The file, relative to the tileset's directory.
+        /// The file's path, relative to the tileset's directory.
         public var file: String
         public var bytes: Int
         /// SHA-256 of the file, lower-case hexadecimal.
         public var sha256: String
-        /// The file of the ranks of the tile's edges.
+        /// The file of the tile's edge ranks.
         public var ranks: RanksEntry
 
         public init(id: UInt32, file: String, bytes: Int, sha256: String, ranks: RanksEntry) {
@@ -24,8 +24,9 @@ public struct Tileset: Sendable, Codable, Equatable {
             self.ranks = ranks
         }
 
-        /// The tile; nil where there is none of that number, or where its files have other names than such a tile's: they
-        /// come from outside, and no other name leads to a file.
+        /// The tile; nil when the id is invalid or a file name is not the expected one.
+        ///
+        /// The names are untrusted, and this check keeps them inside the tileset's directory.
         public var tile: RoadTileID? {
             guard let tile = RoadTileID(rawValue: id), file == tile.path, ranks.file == tile.ranksPath else {
                 return nil
@@ -35,7 +36,7 @@ public struct Tileset: Sendable, Codable, Equatable {
     }
 
     public struct RanksEntry: Sendable, Codable, Equatable {
-        /// The file, relative to the tileset's directory.
+        /// The file's path, relative to the tileset's directory.
         public var file: String
         public var bytes: Int
         /// SHA-256 of the file, lower-case hexadecimal.
@@ -48,21 +49,21 @@ public struct Tileset: Sendable, Codable, Equatable {
         }
     }
 
-    /// The version of the tile format, ``formatVersion`` when this module wrote it.
+    /// The version of the tile format; ``formatVersion`` when this module wrote it.
     public var formatVersion: Int
     /// The version of the map: a hash over the tiles' hashes, so that equal versions mean equal content.
     public var mapVersion: String
-    /// The extract that it was built from.
+    /// The OSM extract that the tileset was built from.
     public var source: String
-    /// The extract's time stamp (UTC, ISO 8601), when it says one.
+    /// The extract's time stamp (UTC, ISO 8601), if it has one.
     public var sourceTimestamp: String?
     public var bounds: BoundingBox
-    /// Whom to name, as the data's licence asks.
+    /// The attribution that the data's licence requires.
     public var attribution: String
     /// The tiles, by ascending id.
     public var tiles: [Entry]
 
-    /// The ids of the tiles that there can be, in the order of ``tiles``.
+    /// The valid tile ids, in the order of ``tiles``.
     public var tileIDs: [RoadTileID] { tiles.compactMap(\.tile) }
 
     public init(
@@ -80,7 +81,7 @@ public struct Tileset: Sendable, Codable, Equatable {
 }
 
 extension Tileset {
-    /// Returns what an error of decoding a tileset says.
+    /// Describes an error of decoding a tileset.
     package static func explain(_ error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"

@@ -1,27 +1,29 @@
 public import NavGeo
 
-/// A moment on a place's own clock and calendar.
+/// A moment in a place's local time.
 ///
-/// Tiles know no time zones: who asks for a route knows how far the place's clock is ahead of UTC.
+/// Tiles know no time zones: the caller that requests a route supplies the place's offset from UTC.
 public struct LocalTime: Sendable, Hashable {
-    /// Minutes since 1970-01-01 00:00 of the place's clock.
+    /// Minutes since 1970-01-01 00:00 local time.
     public let minutes: Int64
 
-    /// A moment in seconds since 1970-01-01 00:00 of the place's own clock, which is UTC plus the place's offset.
+    /// Creates a moment from the seconds since 1970-01-01 00:00 local time, which is UTC plus the place's offset.
     public init(localSeconds: Int64) {
         minutes = localSeconds.quotientAndRemainder(dividingBy: 60).quotient - (localSeconds % 60 < 0 ? 1 : 0)
     }
 
-    /// A moment on the clock of a place that is some minutes ahead of UTC (60 in Berlin in winter, -300 in New York);
-    /// an offset beyond a day counts as a day.
+    /// Creates a moment from a timestamp and the place's offset from UTC (60 in Berlin in winter, -300 in New York).
+    ///
+    /// The offset is clamped to one day.
     public init(_ moment: Timestamp, minutesAheadOfUTC offset: Int) {
         let second = Int64(1_000_000_000)
         let whole = moment.nanoseconds / second - (moment.nanoseconds % second < 0 ? 1 : 0)
         self.init(localSeconds: whole + Int64(min(max(offset, -1_440), 1_440)) * 60)
     }
 
-    /// A moment of the Gregorian calendar; days and hours beyond their range carry over. Nil for a year outside of
-    /// 1 … 9999 and for anything else outside of -1,000 … 10,000.
+    /// Creates a moment of the Gregorian calendar; days and hours beyond their range carry over.
+    ///
+    /// Nil for a year outside of 1 … 9999 and for any other value outside of -1,000 … 10,000.
     public init?(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0) {
         let small = -1_000...10_000
         guard (1...9_999).contains(year), (1...12).contains(month), small.contains(day), small.contains(hour),
@@ -43,7 +45,7 @@ public struct LocalTime: Sendable, Hashable {
     public var minuteOfDay: Int { Int(minutes - dayNumber * 1_440) }
     /// The day of the week, 0 (Monday) … 6.
     public var weekday: Int { Int(((dayNumber + 3) % 7 + 7) % 7) }
-    /// The month, 1 … 12, and the day in it, 1 … 31.
+    /// The month, 1 … 12, and the day of the month, 1 … 31.
     public var monthAndDay: (month: Int, day: Int) {
         let shifted = dayNumber + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -61,25 +63,25 @@ public struct LocalTime: Sendable, Hashable {
     private init(minutes: Int64) { self.minutes = minutes }
 }
 
-/// When something holds: a subset of OSM's `opening_hours`.
+/// A recurring time, in a subset of OSM's `opening_hours` syntax.
 ///
-/// Rules are separated by `;`, and a later one replaces an earlier one on its days. A rule has months or dates
-/// (`Apr-Oct`, `Nov 15-Mar 31`), days of the week (`Mo-Fr,Su`), spans of time (`07:00-09:00,16:00-18:30`,
-/// `22:00-06:00`), each of them optional, and may end in `off`. `24/7` is always. Public and school holidays (`PH`,
-/// `SH`) are not known to a map and count as no day. Sunrise and sunset, weeks, years and the n-th day of a month are
-/// not understood.
+/// Rules are separated by `;`, and a later rule replaces an earlier one on its days. A rule has months or dates
+/// (`Apr-Oct`, `Nov 15-Mar 31`), days of the week (`Mo-Fr,Su`) and spans of time (`07:00-09:00,16:00-18:30`,
+/// `22:00-06:00`). Each part is optional, and the rule may end in `off`. `24/7` means always. The map knows no public
+/// or school holidays, so `PH` and `SH` match no day. Sunrise and sunset, weeks, years and the n-th weekday of a month
+/// are not supported.
 public struct TimeCondition: Sendable, Hashable {
-    /// The longest text that is read, bytes.
+    /// The longest text that is parsed, bytes.
     public static let longestText = 1_000
     private static let mostRules = 32
     private static let mostSpans = 32
 
     private struct Rule: Sendable, Hashable {
-        /// Spans of dates, each as 32 × month + day; a span whose end is before its start runs over the new year.
+        /// Spans of dates, each end as 32 × month + day; a span that ends before it starts wraps around the new year.
         var dates: [ClosedSpan] = []
-        /// Days of the week, Monday the lowest bit; nil for all.
+        /// Days of the week, with Monday in the lowest bit; nil for all days.
         var weekdays: UInt8?
-        /// Spans of minutes of the day; ends above 1440 reach into the next day. Empty for the whole day.
+        /// Spans of minutes of the day, empty for the whole day; an end above 1440 extends into the next day.
         var times: [ClosedSpan] = []
         var isOff = false
     }
@@ -91,7 +93,7 @@ public struct TimeCondition: Sendable, Hashable {
 
     private var rules: [Rule] = []
 
-    /// Reads a condition; nil for what is not understood.
+    /// Parses a condition; nil when the text is not understood.
     public init?(_ text: String) {
         guard text.utf8.count <= TimeCondition.longestText else { return nil }
         for part in text.utf8.split(separator: UInt8(ascii: ";")) {
@@ -221,7 +223,7 @@ public struct TimeCondition: Sendable, Hashable {
         return true
     }
 
-    /// Steps through ASCII; spaces before a token are passed over.
+    /// A tokenizer of ASCII text that skips spaces before a token.
     private struct Scanner {
         let bytes: [UInt8]
         var position = 0
@@ -255,7 +257,7 @@ public struct TimeCondition: Sendable, Hashable {
             return nil
         }
 
-        /// A number of one or two digits that no colon follows.
+        /// Parses a number of one or two digits that is not followed by a colon.
         mutating func number(below limit: Int) -> Int? {
             skipSpaces()
             let start = position
@@ -271,7 +273,7 @@ public struct TimeCondition: Sendable, Hashable {
             return value
         }
 
-        /// `7:30` or `07:30`, in minutes, up to 48:00.
+        /// Parses `7:30` or `07:30` into minutes, up to 48:00.
         mutating func clock() -> Int? {
             skipSpaces()
             let start = position

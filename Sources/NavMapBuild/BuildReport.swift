@@ -1,25 +1,25 @@
 public import NavGeo
 
-/// An oddity of the input that does no harm.
+/// A harmless oddity of the input.
 public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
     CustomStringConvertible
 {
-    /// Nodes of roads that the extract lacks: the road is cut there.
+    /// Road nodes that are missing in the extract: the road is cut there.
     case missingNodes
     /// Roads with fewer than two nodes: left out.
     case shortWays
-    /// Nodes that follow themselves in a road: taken once.
+    /// Nodes that follow themselves in a road: they count once.
     case repeatedNodes
     /// Objects that come twice: the last one counts.
     case duplicateIDs
-    /// Nodes outside of the world: taken as missing.
+    /// Nodes with coordinates out of range: treated as missing.
     case invalidCoordinates
-    /// Conditions of access or speed that are not understood, such as the weather: what holds without them counts.
+    /// Unsupported conditions of access or speed, such as the weather: the unconditional value applies.
     case unknownConditions
-    /// Kilometres of road in no known country: no general limits are taken there, and traffic keeps to the right.
+    /// Kilometres of road in no known country: no general limits apply there, and traffic keeps to the right.
     case unknownCountry
 
-    /// A description of the oddity, to follow its number.
+    /// A description of the oddity, to follow its count.
     public var description: String {
         switch self {
         case .missingNodes: "nodes of roads are not in the extract; the roads are cut there"
@@ -38,7 +38,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
 public struct CountryShare: Sendable, Codable, Equatable {
     /// ISO 3166-1, two upper-case letters; empty for roads in no known country.
     public var country: String
-    /// The length of its edges, metres, each direction counted.
+    /// The length of its edges, metres, counting each direction.
     public var edgeLength: Double
 }
 
@@ -50,7 +50,7 @@ public struct BuildReport: Sendable, Codable, Equatable {
     public var graphNodes = 0
     /// Directed edges of the road graph.
     public var edges = 0
-    /// Their length, metres, each direction counted.
+    /// The length of the edges, metres, counting each direction.
     public var edgeLength = 0.0
     public var tiles = 0
     public var bytes = 0
@@ -62,7 +62,7 @@ public struct BuildReport: Sendable, Codable, Equatable {
     public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
     /// The country that all roads lie in; empty for several or none.
     public var country = ""
-    /// The countries of the roads, that with the longest roads first.
+    /// The countries of the roads, those with the longest roads first.
     public var countries: [CountryShare] = []
     /// The map's version: a hash over its tiles.
     public var mapVersion = ""

@@ -1,32 +1,32 @@
-/// Why a map could not be built: what went wrong, where, and what to do about it.
+/// An error in building a map: what went wrong, where, and what to do about it.
 public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         /// The input cannot be opened or read.
         case unreadable
         /// The input is not an OSM PBF file.
         case notOSM
-        /// The input ends in the middle of a block.
+        /// The input ends inside a block.
         case truncated
         /// The input needs a feature that this reader lacks.
         case unsupported
         /// A block is larger than the format allows.
         case blobTooLarge
-        /// A block's bytes are not what the format says.
+        /// A block's bytes contradict the format.
         case malformed
-        /// The output directory holds something that is not a tileset.
+        /// The output directory contains something other than a tileset.
         case outputExists
         /// The output cannot be written.
         case unwritable
         case noRoads
         /// The map does not fit the tile format.
         case tooLarge
-        /// The system has no hashes, for want of memory above all.
+        /// The system cannot compute hashes, usually for lack of memory.
         case unhashed
     }
 
     public let code: Code
     public let path: String
-    /// The place in the file, in bytes from its start; nil where no place is to blame.
+    /// The offset in the file, in bytes; nil if the error has no offset.
     public let offset: Int?
     public let reason: String
     public let advice: String

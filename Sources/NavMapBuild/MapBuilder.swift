@@ -3,21 +3,23 @@ internal import Foundation
 internal import NavGeo
 public import NavMap
 
-/// Builds road tiles from OpenStreetMap data.
+/// A builder of road tiles from OpenStreetMap data.
 ///
 /// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
 public struct MapBuilder: Sendable {
     public struct Options: Sendable, Equatable {
-        /// Threads that work at once, at least 1.
+        /// The number of threads that work at once, at least 1.
         public var jobs: Int
-        /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags set it for single roads.
+        /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags decide for single roads.
         public var leftHandTraffic: Bool
-        /// The country of the input, ISO 3166-1, two upper-case letters: its general limits and its side of the road
-        /// hold where tags do not say. Nil to find the country of each road: by the borders in the input, without any
-        /// by what a road's own zone tags, else the addresses and zone tags of the whole input say.
+        /// The country of the input, ISO 3166-1, two upper-case letters.
+        ///
+        /// Its general limits and its side of the road apply where tags do not decide. Nil finds the country of each road:
+        /// from the borders in the input, else from the road's own zone tags, else from the addresses and zone tags of the
+        /// whole input.
         public var country: String?
 
-        /// Options; without `jobs` as many as the machine has processors.
+        /// Creates options; `jobs` defaults to the number of processors.
         public init(jobs: Int? = nil, leftHandTraffic: Bool = false, country: String? = nil) {
             self.country = country
             self.jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
@@ -28,7 +30,7 @@ public struct MapBuilder: Sendable {
     public struct BuiltTile: Sendable, Equatable {
         public let id: RoadTileID
         public let bytes: [UInt8]
-        /// The bytes of the file of its edges' ranks.
+        /// The bytes of the file with the ranks of its edges.
         public let ranks: [UInt8]
 
         /// A view of the tile in memory.
@@ -39,7 +41,7 @@ public struct MapBuilder: Sendable {
         }
     }
 
-    /// Whom to name wherever the map is shown: OpenStreetMap's licence, ODbL 4.3.
+    /// The attribution to display with the map, from OpenStreetMap's licence, ODbL 4.3.
     public static let attribution = "© OpenStreetMap contributors"
 
     public let options: Options
@@ -50,10 +52,10 @@ public struct MapBuilder: Sendable {
     ///
     /// - Parameters:
     ///   - input: The .osm.pbf or .osm file.
-    ///   - output: The directory to make. An empty directory or another tileset there is replaced, all at once and
+    ///   - output: The directory to create. An empty directory or another tileset there is replaced as a whole, and
     ///     only after the new one is complete; anything else is left alone and refused.
-    ///   - progress: Hears of all phases, from the working threads.
-    /// - Throws: What is wrong with the input or the output, where, and what to do.
+    ///   - progress: Receives the progress of all phases, from the working threads.
+    /// - Throws: ``MapBuildError`` when the input is invalid or the output cannot be written.
     public func build(
         input: String, output: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> BuildReport {
@@ -90,7 +92,7 @@ public struct MapBuilder: Sendable {
         return (tiles, report)
     }
 
-    /// A hash as tilesets have it.
+    /// Returns a hash in the form used in tilesets.
     private static func digest(_ bytes: [UInt8], _ file: String) throws(MapBuildError) -> String {
         guard let hash = ContentHash(of: bytes) else {
             throw MapBuildError(
@@ -107,7 +109,7 @@ public struct MapBuilder: Sendable {
                 file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: try digest(tile.ranks, tile.id.ranksPath)))
     }
 
-    /// Makes all tiles and hands each to `consume`, several at once; the results are in the order of the tiles.
+    /// Creates all tiles and passes each to `consume`, several at once; the results are in the order of the tiles.
     private func assemble<T: Sendable>(
         _ data: OSMData, source: String, progress: @escaping BuildProgress, _ report: inout BuildReport,
         _ consume: @Sendable (BuiltTile) throws(MapBuildError) -> T
@@ -191,13 +193,13 @@ public struct MapBuilder: Sendable {
             south: low.latitude, west: low.longitude, north: high.latitude, east: high.longitude)
     }
 
-    /// The hash over the hashes of all tiles, 32 hexadecimal digits.
+    /// Returns the hash over the hashes of all tiles, 32 hexadecimal digits.
     static func version(_ entries: [Tileset.Entry]) throws(MapBuildError) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
         return String(try digest(Array(text.utf8), "tileset.json").prefix(32))
     }
 
-    /// Seconds since 1970 as ISO 8601; nil without a stamp or for one that no calendar has.
+    /// Returns seconds since 1970 as ISO 8601; nil without a stamp, or when it is outside the calendar.
     private static func timeStamp(_ seconds: Int64?) -> String? {
         guard let seconds, seconds > 0, seconds < 253_402_300_800 else { return nil }
         return ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(seconds)))

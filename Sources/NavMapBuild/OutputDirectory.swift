@@ -2,11 +2,11 @@ internal import Foundation
 internal import Glibc
 internal import NavMap
 
-/// Replaces a directory by a new one all at once.
+/// A directory that is replaced by a new one as a whole.
 struct OutputDirectory {
     private let path: String
 
-    /// Checks that the directory may be made or replaced: it is absent, empty, or holds a tileset.
+    /// Checks that the directory may be created or replaced: it is absent, empty, or holds a tileset.
     init(_ path: String) throws(MapBuildError) {
         var trimmed = path
         while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }
@@ -32,7 +32,7 @@ struct OutputDirectory {
         return object["formatVersion"] != nil && object["tiles"] != nil
     }
 
-    /// Lets `fill` write into a new directory beside the old one, then puts it in the old one's place.
+    /// Lets `fill` write into a new directory beside the old one, then moves it to the old one's place.
     func replace<T>(_ fill: (Staging) throws(MapBuildError) -> T) throws(MapBuildError) -> T {
         let staging = Staging(path: "\(path).partial-\(getpid())")
         defer { try? FileManager.default.removeItem(atPath: staging.path) }
@@ -43,8 +43,8 @@ struct OutputDirectory {
             throw staging.failure(error)
         }
         let result = try fill(staging)
-        // Where nothing stands yet, or an empty directory, one rename does. Otherwise the old tileset steps aside
-        // first; should the process die in between, it is still whole under its other name.
+        // If the directory is absent or empty, one rename is enough. Otherwise the old tileset is renamed first; if the
+        // process dies in between, it is still complete under its other name.
         if rename(staging.path, path) == 0 { return result }
         let aside = "\(path).replaced-\(getpid())"
         guard rename(path, aside) == 0 else { throw refused() }
@@ -63,7 +63,7 @@ struct OutputDirectory {
             advice: "Check its permissions, or name another directory")
     }
 
-    /// The new directory while it is filled; several threads may write different files.
+    /// The new directory while it is being filled; several threads may write different files.
     struct Staging: Sendable {
         fileprivate let path: String
 

@@ -2,8 +2,8 @@ import NavDigest
 internal import Foundation
 internal import NavMap
 
-/// Verifies a whole tileset on disk: every file that its `tileset.json` names, every tile's invariants, and, when
-/// all tiles are sound, what they say of each other.
+/// A checker of a whole tileset on disk: every file named in its `tileset.json`, every tile's invariants, and, if all tiles
+/// are valid, the consistency between tiles.
 public enum TilesetChecker {
     public struct Problem: Sendable, Codable, Equatable {
         /// The file, relative to the directory.
@@ -12,15 +12,15 @@ public enum TilesetChecker {
     }
 
     public struct Report: Sendable, Codable, Equatable {
-        /// The map's version, as the tileset names it.
+        /// The map's version according to the tileset.
         public var mapVersion = ""
-        /// Tiles that the tileset names.
+        /// The number of tiles in the tileset.
         public var tiles = 0
-        /// Directed edges, nodes and prohibited paths of the sound tiles.
+        /// The directed edges, nodes and prohibited paths of the valid tiles.
         public var edges = 0, nodes = 0, prohibitedPaths = 0
-        /// Bytes of the tiles and their ranks, as far as they could be read.
+        /// The readable bytes of the tiles and their ranks.
         public var bytes = 0
-        /// The faults by file; empty for a sound set.
+        /// The problems by file; empty for a valid tileset.
         public var problems: [Problem] = []
 
         public init() {}
@@ -31,9 +31,9 @@ public enum TilesetChecker {
     /// Checks the tileset of a directory.
     ///
     /// - Parameters:
-    ///   - directory: Where its `tileset.json` lies.
-    ///   - jobs: How many threads check tiles at once; the report does not depend on it.
-    ///   - progress: Hears the part that is done, 0 … 1, from the working threads.
+    ///   - directory: The directory of its `tileset.json`.
+    ///   - jobs: The number of threads that check tiles at once; the report does not depend on it.
+    ///   - progress: Receives the completed share, 0 … 1, from the working threads.
     /// - Throws: When there is no tileset to check.
     public static func check(
         _ directory: String, jobs: Int = 1, progress: @escaping @Sendable (Double) -> Void = { _ in }
@@ -64,7 +64,7 @@ public enum TilesetChecker {
             report.prohibitedPaths += tile.prohibitedPathCount
             tiles.append(tile)
         }
-        // While a tile is missing all its neighbours would complain of it.
+        // If a tile is missing, all its neighbours would report it.
         if tiles.count == tileset.tiles.count {
             report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
         }
@@ -141,7 +141,7 @@ public enum TilesetChecker {
         return (tile, size, problems)
     }
 
-    /// Tiles and ranks in the directory that the tileset does not name.
+    /// Returns a problem for each tile or ranks file in the directory that is not in the tileset.
     private static func strangers(_ tileset: Tileset, _ directory: String) -> [Problem] {
         var known: Set<String> = []
         for entry in tileset.tiles { known.formUnion([entry.file, entry.ranks.file]) }

@@ -6,9 +6,9 @@ import NavRouting
 /// A place on a road where the vehicle may be.
 struct Place {
     var edge: EdgeIndex
-    /// The same road in the other direction, or ``RoadGraph/noEdge``.
+    /// The opposite edge, or ``RoadGraph/noEdge``.
     var opposite: EdgeIndex
-    /// The state on the edge, with what turn restrictions need of the past.
+    /// The state on the edge, including the history that turn restrictions depend on.
     var state: TurnState
     /// Segment of the edge's shape.
     var segment: Int32
@@ -21,25 +21,25 @@ struct Place {
     var coordinate: Coordinate
     /// Direction of the road.
     var bearing: Double
-    /// Log likelihood of the fix from here.
+    /// Log likelihood of the fix given this place.
     var emission = 0.0
     /// Probability given all fixes.
     var probability = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
     var best = 0.0
-    /// The place's number when the belief was made; it stays when others are dropped later.
+    /// The place's index when the belief was computed; it does not change when other places are dropped.
     var node: Int32 = 0
-    /// The ``node`` before in that history.
+    /// The ``node`` of the previous step in that history.
     var parent = Belief.noParent
-    /// The stretches driven since, in the step's pool: the first and how many.
+    /// The stretches driven since the previous step: the first one in the step's pool and their count.
     var firstStretch: Int32 = 0
     var stretchCount: Int32 = 0
-    /// When and where the fix was taken that put the vehicle here.
+    /// The time and position of the fix that put the vehicle here.
     var origin: Waymark
-    /// The number of later fixes that were taken to tell nothing.
+    /// The number of later fixes that were treated as outliers.
     var holds: Int32 = 0
 
-    /// A place that a lookup found, in the direction of the hit or the other one.
+    /// Creates a place from a lookup, in the direction of the hit or in the opposite one.
     init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
         self.origin = origin
         edge = isOpposite ? hit.opposite : hit.edge
@@ -54,22 +54,22 @@ struct Place {
     }
 }
 
-/// The belief after a fix: places on roads, or none of them.
+/// The belief after a fix: a probability distribution over places on roads and "on no mapped road".
 struct Belief {
     static let noParent: Int32 = -1
 
     var places: ContiguousArray<Place> = []
     /// The probability of being on no mapped road.
     var offRoadProbability = 1.0
-    /// Log probability of the most probable history that ends there, relative to the best of all.
+    /// Log probability of the most probable history that ends off the roads, relative to the best of all.
     var offRoadBest = 0.0
     var offRoadParent = Belief.noParent
-    /// Its number, the count of places when the belief was made.
+    /// The index of the off-road state: the number of places when the belief was computed.
     var offRoadNode: Int32 = 0
 
-    /// Histories less likely than the best by more than this are forgotten: e^-14, less than one in a million.
+    /// The log probability, relative to the best, below which histories are dropped: e^-14, less than one in a million.
     static let negligible = -14.0
-    /// The same for places.
+    /// The same threshold as a probability, for places.
     private static let negligibleProbability = exp(negligible)
 
     mutating func clear() {
@@ -84,7 +84,7 @@ struct Belief {
         offRoadNode = Int32(places.count)
     }
 
-    /// Forgets the negligible and makes the probabilities of the rest sum to one.
+    /// Drops negligible places and scales the remaining probabilities to a sum of one.
     mutating func normalise() {
         var total = offRoadProbability
         var best = offRoadBest

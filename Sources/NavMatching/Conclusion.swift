@@ -2,15 +2,15 @@ import Glibc
 import NavGeo
 import NavMap
 
-/// Turns a belief into the position that is given out.
+/// The conversion of a belief into the published position.
 struct Conclusion {
     let graph: RoadGraph
     let belief: Belief
     let sight: FixSight
 
-    /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
+    /// Standard deviation across the road, metres: half a carriageway of two lanes.
     private static let lateralSigma = 2.5
-    /// Standard deviations of a fix that its distance from the road may be.
+    /// The distance from the road that a fix's error explains, in standard deviations.
     private static let explained = 3.0
 
     func position(speed: Double?, isTeleport: Bool) -> MatchedPosition {
@@ -41,7 +41,7 @@ struct Conclusion {
         return result
     }
 
-    /// Keeps the most probable first; of equals the one that came first.
+    /// Inserts by descending probability; equal candidates keep their order.
     private func insert(_ candidate: MatchedPosition.Candidate, into candidates: inout [MatchedPosition.Candidate]) {
         candidates.append(candidate)
         var hole = candidates.count - 1
@@ -52,7 +52,7 @@ struct Conclusion {
         candidates[hole] = candidate
     }
 
-    /// Leaves each edge once: at its most probable place, with the probability of all of its places.
+    /// Merges the candidates of each edge into its most probable place, with the sum of their probabilities.
     private func merge(_ candidates: inout [MatchedPosition.Candidate]) {
         var merged: [MatchedPosition.Candidate] = []
         for candidate in candidates {
@@ -86,8 +86,8 @@ struct Conclusion {
             bearing: place.bearing, distance: place.distance, alongSigma: along, crossSigma: cross)
     }
 
-    /// Standard deviations along and across the road: the fix's own along, the carriageway's across, and of both what the other candidates
-    /// lie away, by their probability.
+    /// Returns the standard deviations along and across the road: the fix's along and the carriageway's across, both
+    /// increased by the distances of the other candidates, weighted by probability.
     private func spread(around place: Place) -> (along: Double, cross: Double) {
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
         let origin = sight.frame.point(place.coordinate)
@@ -100,7 +100,7 @@ struct Conclusion {
             along += other.probability * forward * forward
             cross += other.probability * right * right
         }
-        // What the receiver's error does not explain.
+        // The distance that the receiver's error does not explain.
         let excess = max(place.distance - Conclusion.explained * sight.sigma, 0)
         cross += excess * excess
         cross += belief.offRoadProbability * (place.distance * place.distance + sight.sigma * sight.sigma)

@@ -2,19 +2,19 @@ public import NavGeo
 public import NavMap
 public import NavRouting
 
-/// The position of a vehicle at one fix of a drive, judged by the whole of it.
+/// The position of a vehicle at one fix, estimated from the whole drive.
 public struct SmoothedPosition: Sendable, Hashable {
     /// Time of the fix.
     public var stamp: Timestamp
     /// The fix's position as given.
     public var raw: Coordinate
-    /// The edge; nil on no mapped road and for a fix without a position.
+    /// The edge; nil when the vehicle is on no mapped road or the fix has no position.
     public var edge: EdgeIndex?
-    /// The position on the edge, else the raw one.
+    /// The position on the edge, or the raw position without an edge.
     public var coordinate: Coordinate
     /// Metres from the edge's start.
     public var offset: Double
-    /// Direction of the road, radians clockwise from true north; 0 without one.
+    /// Direction of the road, radians clockwise from true north; 0 without an edge.
     public var bearing: Double
 }
 
@@ -22,7 +22,7 @@ public struct SmoothedPosition: Sendable, Hashable {
 public struct SmoothedDrive: Sendable, Hashable {
     /// A position for each fix, in order.
     public var positions: [SmoothedPosition]
-    /// Every OSM segment driven, also between the fixes, each once per traversal, in driving order.
+    /// Every OSM segment driven, including those between fixes, each once per traversal, in driving order.
     public var segments: [DrivenSegment]
 
     public init(positions: [SmoothedPosition], segments: [DrivenSegment]) {
@@ -31,12 +31,14 @@ public struct SmoothedDrive: Sendable, Hashable {
     }
 }
 
-/// Matches whole drives after the fact: the most probable path given all fixes (Viterbi, 1967).
+/// An offline matcher of whole drives that finds the most probable path given all fixes (Viterbi, 1967).
 ///
-/// It goes over the drive twice. The first time it learns the receiver's noise where the receiver does not state it (Newson and Krumm, 2009,
-/// take it from the distances to the roads, too); the second time it decides nothing before the drive ends or all histories agree. Jumps and
-/// gaps that no road bridges divide the path. It uses the model of ``StreamingMatcher``; memory grows with the stretches on which histories
-/// differ.
+/// It makes two passes over the drive. The first estimates the receiver's noise where the receiver does not state it;
+/// Newson and Krumm (2009) also derive it from the distances to the roads. The second decides nothing until all
+/// histories agree or the drive ends.
+///
+/// Jumps and gaps that no road bridges divide the path. The model is that of ``StreamingMatcher``. Memory grows with
+/// the stretches on which histories differ.
 public struct DriveSmoother: Sendable {
     private let metric: Metric
     private let config: MatcherConfig
@@ -46,7 +48,7 @@ public struct DriveSmoother: Sendable {
         self.config = config
     }
 
-    /// Matches a drive, its fixes in the order of their stamps.
+    /// Matches a drive whose fixes are in the order of their stamps.
     public func smooth(_ fixes: [Fix], includesPartialEnds: Bool = false) -> SmoothedDrive {
         var config = config
         var first = StreamingMatcher(metric: metric, config: config)
@@ -55,7 +57,7 @@ public struct DriveSmoother: Sendable {
         var matcher = StreamingMatcher(metric: metric, config: config, recordsPath: true)
         var tracker = PathTracker(lag: .max, includesPartialEnds: includesPartialEnds, recordsPlaces: true)
         var segments: [DrivenSegment] = []
-        // For each fix the number of the step that it made, or of the last one before it; -1 before the first.
+        // For each fix the index of its step, or of the last step before it; -1 before the first.
         var steps: [Int] = []
         var isHeld: [Bool] = []
         var count = 0
@@ -78,7 +80,7 @@ public struct DriveSmoother: Sendable {
         return SmoothedDrive(positions: positions, segments: segments)
     }
 
-    /// The place of a fix: of its own step, else the nearest on the way between the steps around it.
+    /// Returns the place of a fix: that of its own step, otherwise the nearest on the path between the steps around it.
     private func position(
         of fix: Fix, step: Int, isStep: Bool, isHeld: Bool, _ places: [PathTracker.Place]
     ) -> SmoothedPosition {

@@ -1,13 +1,13 @@
 package import NavGeo
 package import NavMap
 
-/// Finds the edges of one graph in another.
+/// A translation of edges from one graph to another.
 package struct EdgeTranslation {
     private let old: RoadGraph
     private let new: RoadGraph
     private let sameMap: Bool
 
-    /// The greatest distance of an edge from its place in another version of the map, metres.
+    /// The greatest distance between an edge's geometries in two versions of the map, metres.
     private static let reach = 5.0
 
     package init(from old: RoadGraph, to new: RoadGraph) {
@@ -16,7 +16,7 @@ package struct EdgeTranslation {
         sameMap = old.mapVersion == new.mapVersion
     }
 
-    /// A place in the other graph; nil when that does not have its edge.
+    /// Returns a place in the other graph; nil when its edge is missing there.
     func place(_ place: Place) -> Place? {
         guard let edge = edge(place.edge, at: place.coordinate) else { return nil }
         var place = place
@@ -28,8 +28,10 @@ package struct EdgeTranslation {
         return place
     }
 
-    /// The same edge; nil when the other graph does not have it. In the same version of the map it has the same key; in another one it is
-    /// the edge of the same way that leads in the same direction there.
+    /// Returns the same edge in the other graph; nil when it is missing there.
+    ///
+    /// In the same map version the edge keeps its key. In another version it is the edge of the same way in the same
+    /// direction at that place.
     package func edge(_ edge: EdgeIndex, at coordinate: Coordinate) -> EdgeIndex? {
         if sameMap { return new.edge(old.key(of: edge)) }
         let wayID = old.wayID(of: edge)

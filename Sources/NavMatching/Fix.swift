@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// The kind of a receiver's solution.
+/// The kind of a receiver's position solution.
 public enum FixType: UInt8, Sendable, CaseIterable {
     /// The receiver does not say.
     case unknown
@@ -9,21 +9,22 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     case fix2D
     /// A position with a height.
     case fix3D
-    /// Code differences from a base station or a satellite (DGNSS, SBAS).
+    /// Differential code corrections from a base station or a satellite (DGNSS, SBAS).
     case differential
-    /// Carrier phase with ambiguities not yet fixed.
+    /// Carrier phase with float ambiguities.
     case rtkFloat
     /// Carrier phase with fixed ambiguities.
     case rtkFixed
-    /// Carried on by the receiver's own sensors.
+    /// Dead reckoning by the receiver's own sensors.
     case deadReckoning
     case simulated
 
-    /// Whether the type stands for a position at all.
+    /// Whether a fix of this type has a position.
     public var hasPosition: Bool { self != .noFix }
 
-    /// Whether a position is at least as good as one of another type; what the receiver does not say is not. Its own
-    /// sensors count as a position without a height, a simulator as anything.
+    /// Whether this type is at least as good as another.
+    ///
+    /// An unknown type ranks lowest, dead reckoning like a 2D fix, and a simulator highest.
     public func isAtLeast(_ other: FixType) -> Bool { rank >= other.rank }
 
     private var rank: Int {
@@ -38,23 +39,23 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// A receiver's alarm of interference or counterfeit signals.
+/// A receiver's alarm of jamming, spoofing or doubtful integrity.
 public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
-    /// Nothing, or it looked for it and found none.
+    /// No alarm: the receiver does not check, or found nothing.
     case none
-    /// A suspicion; the position still holds.
+    /// A suspicion; the position is still valid.
     case suspected
-    /// The position cannot be relied upon.
+    /// The position is unreliable.
     case certain
 
     public static func < (left: SignalAlarm, right: SignalAlarm) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One position report of a receiver; what it does not say is nil.
+/// One position report of a receiver; values that it does not report are nil.
 public struct Fix: Sendable, Hashable {
-    /// Time at which the position held.
+    /// Time at which the position was valid.
     public var stamp: Timestamp
-    /// The place; any value is accepted, see ``isUsable``.
+    /// The position; any value is accepted, see ``isUsable``.
     public var coordinate: Coordinate
     /// Standard deviation of the horizontal position per axis, metres.
     public var horizontalSigma: Double?
@@ -62,31 +63,31 @@ public struct Fix: Sendable, Hashable {
     public var speed: Double?
     /// Direction of travel, radians clockwise from true north.
     public var course: Double?
-    /// Direction of the vehicle's body, radians clockwise from true north.
+    /// Direction of the vehicle's longitudinal axis, radians clockwise from true north.
     public var heading: Double?
     /// Horizontal dilution of precision, at least 0.
     public var hdop: Double?
     /// Metres above the receiver's datum.
     public var altitude: Double?
     public var type: FixType
-    /// The source's count of its fixes.
+    /// The source's sequence number of the fix.
     public var sequence: UInt64?
-    /// When it arrived, by the host's clock.
+    /// Arrival time by the host's clock.
     public var received: Timestamp?
-    /// Seconds by which it is ahead of all fixes before it, by its arrival at the host; nil when that is not known.
+    /// Seconds by which the fix is ahead of all earlier fixes, by its arrival at the host; nil when unknown.
     public var lead: Double?
-    /// Which of several receivers, 0 for the only one.
+    /// The index of the receiver; 0 when there is only one.
     public var receiver: UInt8 = 0
-    /// Whether counterfeit signals were noticed.
+    /// The receiver's alarm of counterfeit signals.
     public var spoofing = SignalAlarm.none
-    /// Whether interference was noticed.
+    /// The receiver's alarm of interference.
     public var jamming = SignalAlarm.none
-    /// Whether the receiver's own integrity monitoring has doubts.
+    /// The alarm of the receiver's own integrity monitoring.
     public var integrity = SignalAlarm.none
-    /// Radius that the receiver guarantees with its stated integrity risk, metres.
+    /// The protection level: the error radius guaranteed with the receiver's stated integrity risk, metres.
     public var protectionLevel: Double?
 
-    /// A fix; what is not given is unknown.
+    /// Creates a fix; omitted values are unknown.
     public init(
         stamp: Timestamp, coordinate: Coordinate, horizontalSigma: Double? = nil, speed: Double? = nil,
         course: Double? = nil, heading: Double? = nil, hdop: Double? = nil, altitude: Double? = nil,
@@ -104,13 +105,13 @@ public struct Fix: Sendable, Hashable {
         self.sequence = sequence
     }
 
-    /// Whether there is a position, finite and within the ranges of latitude and longitude.
+    /// Whether there is a position that is finite and within the ranges of latitude and longitude.
     public var isUsable: Bool { type.hasPosition && coordinate.isValid }
 
-    /// The speed when it is a number that a road vehicle may have.
+    /// The speed if it is plausible for a road vehicle, otherwise nil.
     package var usableSpeed: Double? { speed.flatMap { $0 >= 0 && $0 < 150 ? $0 : nil } }
 
-    /// The direction of travel when it is a number, else the body's.
+    /// The course if it is a number, otherwise the heading.
     package var usableCourse: Double? {
         if let course, course.isFinite { return course }
         if let heading, heading.isFinite { return heading }

@@ -1,25 +1,26 @@
 import Glibc
 import NavGeo
 
-/// The likelihood of a fix from a place.
+/// The likelihood of a fix given a place.
 struct Emission {
     private let sigma: Double
     private let weight: Double
     private let course: Double?
     private let courseSigma: Double
 
-    /// Beyond this many standard deviations the likelihood falls as of a distribution with a heavier tail: reflections in streets.
+    /// The deviation, in standard deviations, from which the distribution has a heavier tail, because of reflections in
+    /// streets.
     private static let tail = 4.0
-    /// Least log likelihood of a course: receivers turn round at times.
+    /// The lower bound of a course's log likelihood, because receivers at times report the reverse.
     private static let courseFloor = -7.0
 
-    /// - Parameter weight: the share of the position's evidence that is new, 0 ... 1.
+    /// - Parameter weight: The share of the position's evidence that is new, 0 ... 1.
     init(_ fix: Fix, sigma: Double, weight: Double, config: MatcherConfig) {
         self.sigma = sigma
         self.weight = weight
         let speed = fix.usableSpeed
         course = (speed ?? 0) >= config.courseSpeed ? fix.usableCourse : nil
-        // Roads bend between their nodes and lanes change: 12 degrees at speed, more when slow.
+        // Roads bend between their nodes and vehicles change lanes: 12 degrees at speed, more when slow.
         courseSigma = Angle.radians(12 + 60 / max(speed ?? 1, 1))
     }
 
@@ -37,24 +38,25 @@ struct Emission {
     }
 }
 
-/// The likelihood of a way, given the movement between two fixes.
+/// The likelihood of a path, given the movement between two fixes.
 struct Movement {
     /// Metres between the fixes.
     let straight: Double
-    /// Metres that a place may seem to go back by noise.
+    /// Metres that a place may appear to move backwards by noise.
     let backwardTolerance: Double
-    /// Metres that a turn counts as in comparing ways.
+    /// Metres that a U-turn counts as when paths are compared.
     let uTurnCost: Float
-    /// Metres beyond which a way is less likely than a jump.
+    /// Metres beyond which a path is less likely than a jump.
     let bound: Double
-    /// Metres by which a way must be longer to be less likely by a factor of e.
+    /// Extra metres that make a path less likely by a factor of e.
     let scale: Double
 
     private let uTurnLog: Double
     private let expected: (distance: Double, sigma: Double)?
     private let possible: Double
 
-    /// Least log likelihood of a distance against the reported speeds: they lag, and wheels and receivers disagree.
+    /// The lower bound of a distance's log likelihood given the reported speeds, which lag, and because wheels and
+    /// receivers disagree.
     private static let speedFloor = -6.0
 
     init(from origin: Waymark, to now: Waymark, frame: LocalFrame, sigma: Double, config: MatcherConfig) {

@@ -1,33 +1,33 @@
 public import NavMap
 
-/// A part of an edge that was driven.
+/// A driven part of an edge.
 public struct Stretch: Sendable, Hashable {
     public var edge: EdgeIndex
-    /// Metres from the edge's start where it was entered.
+    /// Metres from the edge's start to where it was entered.
     public var from: Double
-    /// Metres from the edge's start where it was left; below ``from`` only when the fixes moved back by their noise.
+    /// Metres from the edge's start to where it was left; below ``from`` only when noise moved the fixes backwards.
     public var to: Double
 }
 
-/// One step of the matcher's belief, with pointers to the step before: what ``PathTracker`` follows back.
+/// One step of the matcher's belief, with back-pointers to the previous step that ``PathTracker`` follows.
 public struct MatchStep: Sendable {
     public struct Node: Sendable {
-        /// The edge; nil for being on no mapped road.
+        /// The edge; nil for "on no mapped road".
         public var edge: EdgeIndex?
         /// Metres from the edge's start.
         public var offset: Double
         /// Log probability of the most probable history that ends here, relative to the best of all.
         public var best: Double
-        /// The node of the step before; nil at the start.
+        /// The node of the previous step; nil at the start.
         public var parent: Int?
-        /// The stretches driven since, in ``MatchStep/stretches``; empty when no road leads here.
+        /// The stretches driven since the previous step, in ``MatchStep/stretches``; empty when no road leads here.
         public var stretches: Range<Int>
     }
 
     public let graph: RoadGraph
     public let nodes: [Node]
-    /// The stretches that were driven to reach them.
+    /// The stretches that were driven to reach the nodes.
     public let stretches: [Stretch]
-    /// Whether the belief began anew, so that no node has a parent.
+    /// Whether the belief was restarted, so that no node has a parent.
     public let isRestart: Bool
 }

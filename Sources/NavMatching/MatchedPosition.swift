@@ -1,14 +1,14 @@
 public import NavGeo
 public import NavMap
 
-/// The position of a vehicle on the road graph, as far as the fixes up to now tell.
+/// The position of a vehicle on the road graph, given the fixes so far.
 public struct MatchedPosition: Sendable, Hashable {
     /// The matcher's conclusion.
     public enum State: UInt8, Sendable, CaseIterable {
-        /// The fix cannot be used: no position, a number out of range, or older than its predecessor.
+        /// The fix is unusable: it has no position, a number out of range, or a stamp before its predecessor's.
         case unusable
         case onRoad
-        /// Most likely on no mapped road, though there is one near.
+        /// Most likely on no mapped road, though one is near.
         case offRoad
         /// No road is near.
         case noCandidates
@@ -58,7 +58,7 @@ public struct MatchedPosition: Sendable, Hashable {
         public var alongSigma: Double
         /// Standard deviation across the road, metres.
         public var crossSigma: Double
-        /// Whether the vehicle drives against the edge, which is one-way; ``bearing`` is then that of the vehicle.
+        /// Whether the vehicle drives against the one-way edge; ``bearing`` is then the vehicle's direction.
         public var isAgainst = false
     }
 
@@ -69,17 +69,18 @@ public struct MatchedPosition: Sendable, Hashable {
     public var state: State
     /// The most probable place on a road; nil unless ``state`` is ``State/onRoad``.
     public var road: RoadPosition?
-    /// Probability of the most probable edge, 0 ... 1; 0 without one.
+    /// Probability of the most probable edge, 0 ... 1; 0 when there is none.
     public var confidence: Double
     /// Places on roads, the most probable first.
     public var candidates: [Candidate]
     /// Probability of being on no mapped road, 0 ... 1.
     public var offRoadProbability: Double
-    /// Speed over ground, m/s, from the fix or else from the last movement; nil when unknown.
+    /// Speed over ground, m/s, from the fix or otherwise from the last movement; nil when unknown.
     public var speed: Double?
-    /// Whether the position jumped: no vehicle gets here from the last position in the time between.
+    /// Whether the position jumped: no vehicle can get here from the last position in the elapsed time.
     public var isTeleport: Bool
-    /// Whether the fix was judged to tell nothing (it cannot have been reached, or fits no road that can) and the place is the one before.
+    /// Whether the fix was rejected as an outlier, because it is unreachable or fits no reachable road, and the place
+    /// is the previous one.
     public var isHeld: Bool
 
     package init(
@@ -98,10 +99,10 @@ public struct MatchedPosition: Sendable, Hashable {
         self.isHeld = isHeld
     }
 
-    /// The position on the road, else the raw one.
+    /// The position on the road, otherwise the raw one.
     public var coordinate: Coordinate { road?.coordinate ?? raw }
 
-    /// An answer to a fix that tells nothing.
+    /// Returns the result for an unusable fix.
     static func unusable(_ fix: Fix) -> MatchedPosition {
         MatchedPosition(
             stamp: fix.stamp, raw: fix.coordinate, state: .unusable, road: nil, confidence: 0, candidates: [],
@@ -110,9 +111,9 @@ public struct MatchedPosition: Sendable, Hashable {
 }
 
 extension MatchedPosition.RoadPosition {
-    /// The place some metres from an edge's start.
+    /// Creates the position at a distance from an edge's start.
     ///
-    /// - Parameter raw: where the receiver has the vehicle; nil where no fix stands behind the place.
+    /// - Parameter raw: The receiver's position; nil when the place has no fix behind it.
     package init(
         _ edge: EdgeIndex, at offset: Double, on graph: RoadGraph, raw: Coordinate?, alongSigma: Double,
         crossSigma: Double

@@ -1,12 +1,12 @@
 import NavGeo
 
-/// A fix as something to measure movement from.
+/// A fix as a reference to measure movement from.
 struct Waymark {
     var stamp: Timestamp
     var coordinate: Coordinate
-    /// Metres travelled by the reported speeds, since the first fix.
+    /// Metres travelled since the first fix, by the reported speeds.
     var travelled: Double
-    /// The number of interruptions of the reported speeds before.
+    /// The number of gaps in the reported speeds so far.
     var gaps: Int
 }
 
@@ -15,16 +15,16 @@ struct MotionState {
     enum Verdict {
         /// The fix is older than its predecessor.
         case late
-        /// No vehicle moves that fast; the fix may be wrong.
+        /// The implied speed is impossible; the fix may be wrong.
         case suspect
-        /// No vehicle moves that fast, and the fixes stay where they are.
+        /// The implied speed is impossible, but later fixes confirm the new position.
         case jumped
-        /// Far enough to learn from.
+        /// The vehicle has moved far enough for new evidence.
         case stepped
-        /// On the move, but not yet far enough.
+        /// Moving, but not yet far enough.
         case drifted
         case standing
-        /// The receiver repeats its last position, though by its own speed the vehicle moves.
+        /// The receiver repeats its last position while reporting a speed.
         case frozen
     }
 
@@ -43,39 +43,39 @@ struct MotionState {
     private var elapsed = 0.0
     /// Speed over the last step, m/s; nil before the second.
     private(set) var speed: Double?
-    /// Set when the last position is not to be held.
+    /// Set when the last position must not be held.
     var isInterrupted = false
 
-    /// Fixes that the vehicle cannot have reached, but that agree with each other.
+    /// Fixes that the vehicle cannot have reached but that agree with each other.
     private struct Suspect {
         var since: Timestamp
         var last: Mark
     }
 
     private var anchor: Mark?
-    /// The last fix that moved or stood, but was not frozen.
+    /// The last fix that was neither frozen nor suspect.
     private var last: Mark?
-    /// The last fix of all, for its time and speed.
+    /// The last fix of any kind, for its time and speed.
     private var report: Mark?
     private var suspect: Suspect?
 
-    /// A clock that was set back by more than this begins anew, seconds.
+    /// A clock that jumps back by more than this restarts the state, seconds.
     private static let clockReset = 10.0
-    /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
+    /// The time for which fixes must confirm a jump, seconds; after a single wrong fix the position returns sooner.
     private static let confirmation = 0.9
-    /// The wandering of a receiver at rest, in multiples of the noise that a moving one must leave.
+    /// The movement that counts as a step while the receiver is at rest, as a multiple of the noise threshold of a moving one.
     private static let wander = 3.0
-    /// Speed from which a position that stays exactly the same is not believed, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
+    /// Speed from which an exactly repeated position is rejected, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
     private static let frozenSpeed = 1.0
-    /// Longest time over which a speed is carried on, seconds.
+    /// The longest interval that is integrated between two reported speeds, seconds.
     private static let speedValidity = 2.5
 
-    /// Takes note of a fix.
+    /// Updates the state with a fix and classifies it.
     ///
     /// - Parameters:
-    ///   - frame: metres around the fix.
-    ///   - origins: where the vehicle may be, for fixes without a speed: one that cannot be reached from its predecessor may be right and the
-    ///     predecessor wrong, when it can be reached from a place that did without it.
+    ///   - frame: The local frame around the fix.
+    ///   - origins: The places where the vehicle may be, for fixes without a speed. A fix that cannot be reached from
+    ///     its predecessor is still accepted when it can be reached from a place that ignored that predecessor.
     mutating func advance(
         to fix: Fix, frame: LocalFrame, sigma: Double, config: MatcherConfig, origins: () -> ContiguousArray<Place>
     ) -> Verdict {
@@ -131,15 +131,15 @@ struct MotionState {
         elapsed = fix.stamp.seconds(since: anchor.stamp)
         let isInterrupted = isInterrupted
         self.isInterrupted = false
-        // Without a speed only the places tell that a vehicle moves: then no less than the assumed noise does.
+        // Without a speed only positions show movement, so the threshold is at least the default noise.
         let least = mark.speed == nil ? config.defaultSigma : config.minimumStep
         let noise = max(least, min(sigma, config.maximumSigma / 2))
         let stands = mark.speed.map { $0 < config.standingSpeed }
-        // A receiver at rest wanders; its speed is better than its place.
+        // The position of a receiver at rest wanders; its speed is more reliable.
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
         if let stands { return stands ? .standing : .drifted }
-        // Without a speed: at the last step's pace the vehicle would have left the noise by now.
+        // Without a speed: at the pace of the last step the vehicle would have exceeded the noise by now.
         guard let speed, speed * elapsed < 2 * config.minimumStep else { return .standing }
         return .drifted
     }
@@ -157,7 +157,7 @@ struct MotionState {
             from: first, to: second, distance: frame.distance(origin.coordinate, second.coordinate), config)
     }
 
-    /// Begins the next step at a fix.
+    /// Starts the next step at a fix.
     mutating func commit(_ fix: Fix) {
         if elapsed > 0 { speed = moved / elapsed }
         anchor = last
@@ -165,7 +165,7 @@ struct MotionState {
         elapsed = 0
     }
 
-    /// A fix to measure from later.
+    /// Returns a fix as a reference for later movement.
     func waymark(_ fix: Fix) -> Waymark {
         Waymark(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
     }

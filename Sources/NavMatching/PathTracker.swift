@@ -2,25 +2,26 @@ import NavMap
 
 /// A piece of road between two consecutive OSM nodes, driven once.
 public struct DrivenSegment: Sendable, Hashable {
-    /// OSM id of the node that it was driven from.
+    /// OSM id of the node at which the segment was entered.
     public var fromNodeID: Int64
-    /// OSM id of the node that it was driven to.
+    /// OSM id of the node at which the segment was left.
     public var toNodeID: Int64
     public var wayID: Int64
 }
 
-/// The driven path, also between the fixes: every OSM segment from the first fix to the last, each once per traversal, in driving order.
+/// A tracker of the driven path: every OSM segment from the first fix to the last, each once per traversal, in driving order.
 ///
-/// Viterbi's path is known as soon as all possibilities share an ancestor, and is given out then; the lag bounds how long that may take. What
-/// was given out is never taken back: when a later fix shows that it was wrong, the path goes on along the other history.
+/// The Viterbi path is known, and is emitted, as soon as all histories share an ancestor; the lag bounds that wait.
+///
+/// Emitted segments are never taken back. If a later fix contradicts them, the path continues along the other history.
 public struct PathTracker: Sendable {
-    /// Steps that are waited for at most while possibilities differ.
+    /// The maximum number of steps to wait while histories differ.
     public let lag: Int
 
-    /// The usual ``lag``: a fork needs about three steps behind it to be told from noise.
+    /// The default ``lag``: telling the branches of a fork apart takes about three steps after it.
     public static let usualLag = 3
 
-    /// A place of the path, in the order of the steps that were taken.
+    /// A place of the path, in the order of the steps.
     struct Place {
         /// The edge; nil for being on no mapped road.
         var edge: EdgeIndex?
@@ -28,18 +29,18 @@ public struct PathTracker: Sendable {
         var stretches: [Stretch]
     }
 
-    /// The places that are decided, one a step; filled only when asked for.
+    /// The decided places, one per step; recorded on request only.
     private(set) var places: [Place] = []
     private let recordsPlaces: Bool
     private var steps: [MatchStep] = []
     private var firstKept = 0
     private var writer: SegmentWriter
 
-    /// A tracker without a path.
+    /// Creates an empty tracker.
     ///
     /// - Parameters:
-    ///   - lag: steps to wait for agreement, at least 0; then the likelier possibility is taken.
-    ///   - includesPartialEnds: whether the segments count in which the path begins and ends and of which only a part was driven.
+    ///   - lag: The steps to wait for agreement, at least 0; after them the likelier history is taken.
+    ///   - includesPartialEnds: Whether partly driven segments at both ends of the path count.
     public init(lag: Int = PathTracker.usualLag, includesPartialEnds: Bool = false) {
         self.init(lag: lag, includesPartialEnds: includesPartialEnds, recordsPlaces: false)
     }
@@ -50,7 +51,7 @@ public struct PathTracker: Sendable {
         writer = SegmentWriter(includesPartialEnds: includesPartialEnds)
     }
 
-    /// Takes the next step of a matcher; returns what is now known to have been driven.
+    /// Adds the next step of a matcher and returns the segments that are now known to have been driven.
     public mutating func append(_ step: MatchStep) -> [DrivenSegment] {
         var segments: [DrivenSegment] = []
         if step.isRestart { segments = finish() }
@@ -59,7 +60,7 @@ public struct PathTracker: Sendable {
         return segments
     }
 
-    /// The rest of the path, along the most probable history; the tracker is empty afterwards.
+    /// Returns the rest of the path along the most probable history and empties the tracker.
     public mutating func finish() -> [DrivenSegment] {
         var segments: [DrivenSegment] = []
         if firstKept < steps.count, let last = steps.last, let best = PathTracker.bestNode(of: last) {
@@ -71,7 +72,7 @@ public struct PathTracker: Sendable {
         return segments
     }
 
-    /// Gives out all steps whose node is the same in every possible history.
+    /// Emits all steps whose node is the same in every possible history.
     private mutating func settle(_ segments: inout [DrivenSegment]) {
         guard let newest = steps.last, let best = PathTracker.bestNode(of: newest) else { return }
         var alive = PathTracker.mask(of: newest)
@@ -93,14 +94,14 @@ public struct PathTracker: Sendable {
         }
     }
 
-    /// The node from which a node of the newest step descends.
+    /// Returns the ancestor, at the step of an index, of a node of the newest step.
     private func ancestor(of node: Int, at index: Int) -> Int {
         var node = node
         for step in steps[(index + 1)...].reversed() { node = step.nodes[node].parent ?? 0 }
         return node
     }
 
-    /// Gives out the history up to a node of a step and forgets it.
+    /// Emits the history up to a node of a step and drops it.
     private mutating func write(endingAt node: Int, of index: Int, _ segments: inout [DrivenSegment]) {
         var chain: [Int] = []
         var node = node
@@ -128,7 +129,7 @@ public struct PathTracker: Sendable {
         }
     }
 
-    /// Decided steps that are kept until they are removed all at once.
+    /// The number of emitted steps that are kept before they are removed all at once.
     private static let trimming = 256
 
     private static func mask(of step: MatchStep) -> UInt64 {

@@ -2,59 +2,62 @@ import NavGeo
 public import NavMap
 public import NavRouting
 
-/// A provided route as a route of this map.
+/// A provided route mapped onto this map's edges.
 public struct MappedRoute: Sendable, Equatable {
     /// The route on the map's edges, with the provider's times and traffic.
     public var route: Route
-    /// The share of the provided route's length that it follows, 0 ... 1.
+    /// The share of the provided route's length that the mapped route follows, 0 ... 1.
     public var share: Double
-    /// The stretches where it does not, in travel order.
+    /// The stretches of the provided route that it does not follow, in travel order.
     public var unmapped: [UnmappedStretch]
 }
 
-/// Why a provided route is no route of this map.
+/// A failure to map a provided route.
 public struct RouteMappingError: Error, Sendable, Equatable {
     public enum Code: String, Sendable, CaseIterable {
-        /// The provided route makes no sense, or is none for the request.
+        /// The provided route is invalid or does not answer the request.
         case invalid
-        /// Too much of it leads over roads that the map lacks, or that the vehicle may not use.
+        /// Too much of it runs over roads that the map lacks or that the vehicle may not use.
         case unmapped
-        /// It cannot be driven by the map's rules.
+        /// It is not drivable under the map's rules.
         case interrupted
     }
 
     public var code: Code
-    /// A description of what happened, for people.
+    /// A human-readable description of the failure.
     public var message: String
     /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
     public var share = 0.0
     /// The stretches where it could not be followed, in travel order.
     public var unmapped: [UnmappedStretch] = []
-    /// Tiles whose lack may be the reason, by ascending id.
+    /// Missing tiles that may be the reason, by ascending id.
     public var missingTiles: [RoadTileID] = []
 }
 
-/// Puts routes that somebody else found on the map, so that they are matched, guided and preferred as its own.
+/// A mapping of routes from other providers onto the map, so that they are matched, guided and preferred like its own.
 ///
-/// A leg that names its OSM nodes is looked up. The line of any other is matched as a drive along it would be. What comes
-/// out is connected and legal for the vehicle on this map, whatever was provided; it is compared with the provided line
-/// and refused when too little agrees. The work grows with the route's length, not with the map.
+/// A leg with OSM node ids is looked up; any other leg's line is matched like a drive. The result is connected and
+/// legal for the vehicle on this map. It is compared with the provided line and rejected when too little agrees.
+///
+/// Work grows with the route's length, not with the map.
 public struct RouteMapping: Sendable {
-    /// The criteria for the same route.
+    /// The acceptance criteria.
     public struct Config: Sendable, Hashable {
-        /// The least share of the provided route that must be followed, 0 ... 1. A twentieth is what a new roundabout or a
-        /// road closed to this vehicle may take of a drive through a town.
+        /// The least share of the provided route that must be followed, 0 ... 1.
+        ///
+        /// A new roundabout, or a road closed to this vehicle, may take a twentieth of a drive through a town.
         public var minimumShare = 0.95
-        /// The greatest distance between lines of one road, metres: maps differ by some metres, and by the half width
-        /// of a road that one of them draws as two carriageways.
+        /// The greatest distance between two lines of the same road, metres.
+        ///
+        /// Maps differ by some metres, and by half a road's width where one of them draws two carriageways.
         public var tolerance = 15.0
-        /// By how much the followed route may be longer than the provided one, as a share of it.
+        /// The share by which the mapped route may be longer than the provided one.
         public var maximumDetour = 0.05
-        /// By how much the followed route may be longer in any case, metres: a block.
+        /// The extra length that is always allowed, metres: a block.
         public var freeDetour = 300.0
         /// Metres between two points of a line that is matched.
         public var spacing = 12.0
-        /// The most points of a provided route, lines without nodes sampled; more is refused.
+        /// The maximum number of points of a provided route, with lines sampled at ``spacing``; more are rejected.
         public var maximumPoints = 1_000_000
 
         public init() {}
@@ -63,15 +66,15 @@ public struct RouteMapping: Sendable {
     private let router: Router
     private let config: Config
 
-    /// A mapping onto the roads that a router's vehicle may use in its traffic.
+    /// Creates a mapping onto the roads that a router's vehicle may use, with the router's traffic.
     public init(_ router: Router, config: Config = Config()) {
         self.router = router
         self.config = config
     }
 
-    /// The provided route on this map.
+    /// Returns the provided route on this map.
     ///
-    /// - Parameter request: what the provider was asked; its waypoints become the route's, its exclusions are kept.
+    /// - Parameter request: The request that the provider answered. The route takes its waypoints and respects its exclusions.
     public func map(_ provided: ProvidedRoute, for request: RouteRequest) throws(RouteMappingError) -> MappedRoute {
         if let fault = request.fault ?? provided.fault { throw RouteMappingError(code: .invalid, message: fault) }
         let follower = RouteFollower(router, request)
@@ -125,7 +128,7 @@ public struct RouteMapping: Sendable {
         }
     }
 
-    /// The matcher's configuration for a line instead of a receiver: each point is evidence of its own, and none lies far off.
+    /// The matcher's configuration for a line instead of a receiver: points are independent evidence, and none is far off.
     private static let matcherConfig: MatcherConfig = {
         var config = MatcherConfig()
         config.minimumSigma = 2
@@ -134,12 +137,12 @@ public struct RouteMapping: Sendable {
         return config
     }()
 
-    /// Standard deviation of a point of a line from the road, metres.
+    /// Standard deviation of a line's point from the road, metres.
     private static let lineSigma = 3.0
-    /// The speed of the drive along a line, m/s.
+    /// The speed of the simulated drive along a line, m/s.
     private static let driveSpeed = 12.0
 
-    /// A drive along a line with a fix at each of its corners and between them.
+    /// Returns a simulated drive along a line, with fixes at its corners and between them.
     private func drive(along line: [Coordinate]) -> [Fix] {
         let line = Polyline(line)
         let count = max(Int((line.length / config.spacing).rounded(.up)), 1)
@@ -159,6 +162,6 @@ public struct RouteMapping: Sendable {
 }
 
 extension ProvidedRoute {
-    /// Metres along the lines.
+    /// The length of all legs' lines, metres.
     fileprivate var lineLength: Double { legs.reduce(0) { $0 + Polyline($1.line).length } }
 }

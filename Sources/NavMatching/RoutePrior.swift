@@ -1,26 +1,27 @@
 import Glibc
 public import NavMap
 
-/// The route that the driver is asked to follow, as a hint where the fixes leave a choice.
+/// The active route as a prior where the fixes leave a choice.
 ///
-/// It works on decisions, never on places: leaving the route costs a constant once, following it earns nothing, and a vehicle that has left
-/// is judged like any other. So the hint settles a fork until the fixes speak, and can delay by no more than that constant what they say.
+/// It affects decisions, never places. Leaving the route costs a constant once, following it earns nothing, and a
+/// vehicle that has left is judged like any other. It thus settles a fork until the fixes do, and delays their verdict
+/// by no more than that constant.
 public struct RoutePrior: Sendable {
-    /// Log probability of leaving the route at a place where it goes on.
+    /// Log probability of leaving the route where it continues.
     public let leavingLog: Double
     private let edges: Set<EdgeIndex>
 
-    /// A hint.
+    /// Creates a prior.
     ///
     /// - Parameters:
-    ///   - edges: the rest of the route, valid in the matcher's graph.
-    ///   - followingOdds: how much likelier it is that the driver follows than leaves, at least 1.
+    ///   - edges: The rest of the route, valid in the matcher's graph.
+    ///   - followingOdds: The odds of the driver following the route rather than leaving it, at least 1.
     public init(edges: some Sequence<EdgeIndex>, followingOdds: Double = 4) {
         self.edges = Set(edges)
         leavingLog = -log(max(followingOdds.isFinite ? followingOdds : 1, 1))
     }
 
-    /// Whether the route runs over an edge.
+    /// Whether the route contains an edge.
     @inline(__always)
     public func contains(_ edge: EdgeIndex) -> Bool { edges.contains(edge) }
 }

@@ -1,25 +1,26 @@
 import NavMap
 import NavRouting
 
-/// One way to reach a candidate by road.
+/// A path by road to a candidate.
 struct Reach {
     var candidate: Int
     /// Metres from the source to the start of the candidate's edge.
     var distance: Double
-    /// Turns round on the way.
+    /// U-turns on the path.
     var uTurns: Int
     var state: TurnState
 }
 
-/// Bounded Dijkstra from one place to all candidates at once, over the turn graph, by distance.
+/// A bounded Dijkstra search by distance over the turn graph, from one place to all candidates at once.
 ///
-/// A label holds the cost from the source to the start of its state's edge. The labels lie in a small table that grows with the search and
-/// not with the map: states around a place have numbers that lie together, so their low bits place them. A label is valid in one search
-/// only, told by its number, so that starting one costs nothing.
+/// A label holds the cost from the source to the start of its state's edge. Labels lie in a small hash table that grows
+/// with the search, not with the map. Nearby states have nearby numbers, so their low bits serve as the hash.
+///
+/// Each label carries the number of its search and is valid in that search only, so starting a search needs no clearing.
 struct RouteSearch {
-    /// Parent of a state that is entered from the end of the source's edge.
+    /// The parent of a state that is entered from the end of the source's edge.
     static let fromSource = TurnState.max
-    /// Parent of a state that is entered after turning round on the source's edge.
+    /// The parent of a state that is entered after a U-turn on the source's edge.
     static let fromOpposite = TurnState.max - 1
 
     private struct Label {
@@ -36,14 +37,14 @@ struct RouteSearch {
     }
 
     private var labels: ContiguousArray<Label> = ContiguousArray(repeating: Label(), count: 1 << 9)
-    /// Labels of the search under way.
+    /// The number of labels in the current search.
     private var labelled = 0
     private var heap: ContiguousArray<Entry> = []
     private var search: UInt32 = 0
     private var candidates: ContiguousArray<EdgeIndex> = []
-    /// A bit for the low six bits of each candidate's number: most edges are told from all candidates by it.
+    /// A bitmap of the low six bits of each candidate's edge number, which rules out most edges quickly.
     private var filter: UInt64 = 0
-    /// The states that the last search reached.
+    /// The candidates that the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
 
     mutating func removeCandidates() {
@@ -51,7 +52,7 @@ struct RouteSearch {
         filter = 0
     }
 
-    /// Adds an edge to look for; their numbers count from 0.
+    /// Adds a candidate edge; candidates are numbered from 0.
     mutating func addCandidate(_ edge: EdgeIndex) {
         candidates.append(edge)
         filter |= 1 << UInt64(edge.rawValue & 63)
@@ -67,13 +68,13 @@ struct RouteSearch {
     /// Searches from a place on an edge.
     ///
     /// - Parameters:
-    ///   - state: a state on the edge.
-    ///   - toEnd: metres to the edge's end.
-    ///   - toStart: metres to the edge's start, where turning round leads.
-    ///   - opposite: the edge in the other direction, or ``RoadGraph/noEdge``.
-    ///   - uTurnCost: metres that a turn counts as when ways are compared.
-    ///   - bounds: for each candidate the metres to its edge's start up to which it matters; below 0 for one that does not.
-    ///   - budget: states that may still be settled; lowered by those that were.
+    ///   - state: A state on the edge.
+    ///   - toEnd: Metres to the edge's end.
+    ///   - toStart: Metres to the edge's start, where a U-turn leads.
+    ///   - opposite: The opposite edge, or ``RoadGraph/noEdge``.
+    ///   - uTurnCost: Metres that a U-turn counts as when paths are compared.
+    ///   - bounds: For each candidate the maximum distance to its edge's start, metres; below 0 to skip the candidate.
+    ///   - budget: The number of states that may still be settled, which the search reduces.
     mutating func run(
         _ turns: TurnGraph, _ metric: Metric, from state: TurnState, toEnd: Double, toStart: Double,
         opposite: EdgeIndex, uTurnCost: Float, bounds: ContiguousArray<Float>, budget: inout Int
@@ -122,7 +123,8 @@ struct RouteSearch {
         }
     }
 
-    /// The states driven from the source's edge (not included) to a reached state, in reverse order, and whether it began with a turn.
+    /// Appends the states from the source's edge (excluded) to a reached state in reverse order; returns whether a
+    /// U-turn came first.
     func chain(to state: TurnState, into states: inout ContiguousArray<TurnState>) -> Bool {
         var state = state
         while true {
@@ -144,7 +146,7 @@ struct RouteSearch {
         search += 1
     }
 
-    /// Returns the slot of a state's label, or the one where it belongs.
+    /// Returns the slot of a state's label, or the free slot for it.
     @inline(__always)
     private func slot(of state: TurnState) -> Int {
         let mask = labels.count - 1
@@ -153,7 +155,7 @@ struct RouteSearch {
         return slot
     }
 
-    /// Twice the room: at most half of the table is ever in use.
+    /// Doubles the table, so that at most half of it is in use.
     private mutating func grow() {
         let old = labels
         labels = ContiguousArray(repeating: Label(), count: old.count * 2)

@@ -1,20 +1,20 @@
 import NavGeo
 import NavMap
 
-/// Turns driven stretches into OSM segments, each once per traversal, in driving order.
+/// A converter of driven stretches into OSM segments, each once per traversal, in driving order.
 struct SegmentWriter {
-    /// An edge while it is being driven.
+    /// An edge that is being driven.
     private struct Traversal {
         let key: EdgeKey
         let wayID: Int64
         let shape: EdgeShape
-        /// Metres from the edge's start where it was entered.
+        /// Metres from the edge's start to where it was entered.
         let from: Double
-        /// Whether the path begins here, so that what lies before was not driven.
+        /// Whether the path begins on this edge, so that the part before was not driven.
         let beginsPath: Bool
         /// Metres from the edge's start that have been reached.
         var reached: Double
-        /// The segment under way, with the metres from the edge's start to its start and end.
+        /// The current segment, and the metres from the edge's start to its start and end.
         var segment = 0
         var start = 0.0
         var end: Double
@@ -30,7 +30,7 @@ struct SegmentWriter {
             while end <= from, moveOn() {}
         }
 
-        /// Goes to the next segment; false at the last.
+        /// Moves to the next segment; returns false at the last.
         mutating func moveOn() -> Bool {
             guard segment < shape.count - 2 else { return false }
             segment += 1
@@ -39,7 +39,7 @@ struct SegmentWriter {
             return true
         }
 
-        /// Metres driven of the segment under way.
+        /// Metres driven of the current segment.
         var driven: Double { min(reached, end) - max(from, start) }
 
         var drivenSegment: DrivenSegment {
@@ -50,12 +50,12 @@ struct SegmentWriter {
     private let includesPartialEnds: Bool
     private var current: Traversal?
 
-    /// Metres that a path's first or last segment may lack of its ends and still count as whole: about what a place on a road is unsure by
-    /// under free sky.
+    /// Metres that the first or last segment of a path may lack and still count as whole: about the uncertainty of a
+    /// place on a road under open sky.
     private static let wholeTolerance = 3.0
-    /// Metres that must have been driven of such a segment for it to count as touched, where those count: less may be noise.
+    /// Metres that must be driven of a first or last segment for it to count as partly driven; less may be noise.
     private static let touchedTolerance = 5.0
-    /// Lengths are stored in single precision; what is nearer to an end has reached it, metres.
+    /// The tolerance at an edge's end, metres, because lengths are stored in single precision.
     private static let precision = 0.02
 
     init(includesPartialEnds: Bool) { self.includesPartialEnds = includesPartialEnds }
@@ -64,7 +64,7 @@ struct SegmentWriter {
         current = Traversal(edge, from: offset, graph: graph, beginsPath: true)
     }
 
-    /// Drives the stretches of one step; the first goes on where the last step ended.
+    /// Adds the stretches of one step; the first continues where the last step ended.
     mutating func drive(_ stretches: ArraySlice<Stretch>, on graph: RoadGraph, _ segments: inout [DrivenSegment]) {
         for (index, stretch) in zip(stretches.indices, stretches) {
             let goesOn = index == stretches.startIndex && current?.key == graph.key(of: stretch.edge)
@@ -79,7 +79,7 @@ struct SegmentWriter {
         }
     }
 
-    /// Ends the path; what follows is not connected with it.
+    /// Ends the path; later stretches are not connected with it.
     mutating func end(_ segments: inout [DrivenSegment]) {
         defer { current = nil }
         guard let current else { return }
@@ -104,7 +104,7 @@ struct SegmentWriter {
         current = traversal
     }
 
-    /// Leaves the edge under way at its end.
+    /// Finishes the current edge at its end.
     private mutating func leave(_ segments: inout [DrivenSegment]) {
         guard var traversal = current else { return }
         traversal.reached = .infinity
@@ -114,7 +114,9 @@ struct SegmentWriter {
         current = nil
     }
 
-    /// Leaves the edge under way where the vehicle turns round. A segment of which less than half was driven, there and back, does not count.
+    /// Finishes the current edge where the vehicle turns around.
+    ///
+    /// The current segment counts only if at least half of it was driven.
     private mutating func turnRound(_ segments: inout [DrivenSegment]) {
         if let traversal = current, traversal.driven * 2 >= traversal.end - traversal.start, countsAtStart(traversal) {
             segments.append(traversal.drivenSegment)

@@ -3,31 +3,35 @@ import NavGeo
 import NavMap
 public import NavRouting
 
-/// Follows a vehicle on the road graph: one fix in, one position out, from nothing but the fixes so far.
+/// A streaming map matcher: one fix in, one position out, using only the fixes so far.
 ///
-/// A hidden Markov model (Newson and Krumm, 2009) whose states are places on directed edges and "on no mapped road". A fix is likelier the
-/// nearer it lies to a place and the better its course fits; a movement the better the way by road fits the distance between the fixes.
-/// Ways are searched on the turn graph, so restrictions hold. The probabilities are those of the forward algorithm; next to them runs
-/// Viterbi's, whose back-pointers ``PathTracker`` turns into the driven path.
+/// The model is a hidden Markov model (Newson and Krumm, 2009). Its states are places on directed edges and "on no
+/// mapped road". A fix is more likely near a place and with a course that fits it. A movement is more likely when the
+/// distance by road fits the distance between the fixes. Paths are searched on the turn graph, so restrictions hold.
 ///
-/// Fixes teach only when the vehicle has moved by more than the receiver's noise: between such steps each fix is matched against the belief
-/// of the last step, without changing it. So a vehicle at rest keeps its place, direction and probabilities, and 10 Hz are no more certain
-/// than 1 Hz. Work per fix is bounded by the configuration, not by the map.
+/// Probabilities come from the forward algorithm. Viterbi's algorithm runs alongside, and ``PathTracker`` turns its
+/// back-pointers into the driven path.
+///
+/// Only fixes that moved by more than the receiver's noise update the belief. Between such steps each fix is matched
+/// against the last step's belief without changing it. A stationary vehicle therefore keeps its place, direction and
+/// probabilities, and 10 Hz is no more certain than 1 Hz.
+///
+/// Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {
     public let config: MatcherConfig
     public private(set) var turns: TurnGraph
-    /// The step that the last fix added to the history; nil when it taught nothing or the path is not recorded.
+    /// The step that the last fix added to the history; nil when it added none or the path is not recorded.
     public private(set) var step: MatchStep?
 
-    /// Standard deviation per axis taken for a fix that states none, metres: what the drive so far tells of the receiver.
+    /// The standard deviation per axis assumed for a fix that reports none, metres; estimated from the drive so far.
     public var usualSigma: Double { noise.sigma }
 
-    /// Standard deviation per axis that is taken for a fix, metres.
+    /// Returns the standard deviation per axis that the matcher uses for a fix, metres.
     public func sigma(of fix: Fix) -> Double { config.sigma(of: fix, otherwise: noise.sigma) }
 
     private var metric: Metric
     private let recordsPath: Bool
-    /// Whether there is a belief to go on from.
+    /// Whether there is a belief to continue from.
     private var hasBelief = false
     private var transition: Transition
     private var motion = MotionState()
@@ -35,11 +39,11 @@ public struct StreamingMatcher: Sendable {
     private var output: MatchedPosition?
     private var wrongWay = WrongWayTracker()
 
-    /// A matcher that has seen nothing.
+    /// Creates a matcher without history.
     ///
     /// - Parameters:
-    ///   - metric: says which edges the vehicle may be on; brings the turn graph and the roads.
-    ///   - recordsPath: whether ``step`` is filled, for a ``PathTracker``.
+    ///   - metric: The vehicle's metric, which decides the edges it may be on and provides the turn graph and the roads.
+    ///   - recordsPath: Whether ``step`` is filled for a ``PathTracker``.
     public init(metric: Metric, config: MatcherConfig = MatcherConfig(), recordsPath: Bool = false) {
         self.metric = metric
         self.config = config
@@ -58,7 +62,9 @@ public struct StreamingMatcher: Sendable {
         wrongWay.reset()
     }
 
-    /// Goes on with other roads: tiles that arrived or left, or another metric over the same. Places on roads that both graphs have are kept.
+    /// Switches to another graph after tiles arrived or left, or to another metric on the same graph.
+    ///
+    /// Places on roads of both graphs are kept.
     public mutating func adopt(_ metric: Metric) {
         let old = turns.graph
         let new = metric.turns.graph
@@ -79,7 +85,8 @@ public struct StreamingMatcher: Sendable {
 
     /// Matches the next fix.
     ///
-    /// A fix without a usable position, or older than the one before, is answered as ``MatchedPosition/State/unusable`` and changes nothing.
+    /// A fix without a usable position, or older than the previous one, results in ``MatchedPosition/State/unusable``
+    /// and changes nothing.
     public mutating func match(_ fix: Fix, routePrior: RoutePrior? = nil) -> MatchedPosition {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
@@ -110,7 +117,7 @@ public struct StreamingMatcher: Sendable {
         }
     }
 
-    /// The share of new evidence in a fix that comes where the last one was.
+    /// The least weight of a fix, for one at the position of the last step.
     private static let leastWeight = 0.01
 
     private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
@@ -119,7 +126,7 @@ public struct StreamingMatcher: Sendable {
         return FixSight(fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix))
     }
 
-    /// The last answer once more, for a fix that changes nothing; nil when there is none.
+    /// Returns the last result again for a fix that changes nothing; nil when there is none.
     private func hold(_ fix: Fix, _ frame: LocalFrame, isHeld: Bool) -> MatchedPosition? {
         guard var held = output else { return nil }
         held.stamp = fix.stamp

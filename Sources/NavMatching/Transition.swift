@@ -3,7 +3,7 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// Computes one belief from another; owns both and the scratch memory.
+/// The computation of one belief from another; it owns both and the scratch memory.
 struct Transition {
     private let config: MatcherConfig
     private let recordsPath: Bool
@@ -16,12 +16,12 @@ struct Transition {
     private var goals: ContiguousArray<Goal> = []
     private var movements: ContiguousArray<Movement> = []
     private var bounds: ContiguousArray<Float> = []
-    /// For each candidate the number of a source that reaches it along its own edge so well that no detour needs to be looked for.
+    /// For each candidate, a bitmap of the sources that reach it along their own edge so well that no detour needs a search.
     private var settledBy: ContiguousArray<UInt64> = []
-    /// Log probability of the most probable history so far of what is being computed: what falls far below is not looked for.
+    /// Log probability of the most probable history computed so far; paths far below it are not searched.
     private var greatest = -Double.infinity
 
-    /// A place to go to, as searches need it.
+    /// A candidate's place, as the searches need it.
     private struct Goal {
         var edge: EdgeIndex
         var offset: Double
@@ -32,10 +32,10 @@ struct Transition {
     var hits: ContiguousArray<RoadFinder.Hit> { finder.hits }
 
     private(set) var current = Belief()
-    /// The belief computed last; it becomes ``current`` by ``commit()``.
+    /// The belief computed last; ``commit()`` makes it ``current``.
     private(set) var next = Belief()
 
-    /// A way this likely is not improved upon by driving round the block.
+    /// The log probability from which driving round the block cannot improve a path.
     private static let direct = -1.0
 
     init(_ turns: TurnGraph, config: MatcherConfig, recordsPath: Bool) {
@@ -44,7 +44,7 @@ struct Transition {
         finder = RoadFinder(turns.graph)
     }
 
-    /// Goes on with another graph; places that it does not have are lost.
+    /// Switches to another graph; places that are missing there are dropped.
     mutating func adopt(_ turns: TurnGraph, translating translation: EdgeTranslation?) {
         finder = RoadFinder(turns.graph)
         guard let translation else { return }
@@ -52,7 +52,7 @@ struct Transition {
         current.normalise()
     }
 
-    /// Takes the belief computed last for that of the last step.
+    /// Makes the belief computed last the belief of the last step.
     mutating func commit() { swap(&current, &next) }
 
     mutating func begin(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
@@ -92,7 +92,7 @@ struct Transition {
         next.number()
     }
 
-    /// The step that ``PathTracker`` needs of the belief computed last.
+    /// Returns the belief computed last as a step for ``PathTracker``.
     func step(graph: RoadGraph, isRestart: Bool) -> MatchStep {
         func parent(_ number: Int32) -> Int? { number == Belief.noParent || isRestart ? nil : Int(number) }
         var nodes = next.places.map {
@@ -106,7 +106,7 @@ struct Transition {
         return MatchStep(graph: graph, nodes: Array(nodes), stretches: Array(stretches), isRestart: isRestart)
     }
 
-    /// The nearest places that the vehicle may be at, each direction on its own, with how likely the fix is from each.
+    /// Finds the nearest places that the vehicle may be at, one per direction, with the likelihood of the fix given each.
     private mutating func findCandidates(_ sight: FixSight, _ metric: Metric) {
         finder.find(sight.frame, radius: config.radius(sigma: sight.sigma))
         let limit = min(max(config.maximumCandidates, 0), 31)
@@ -140,19 +140,21 @@ struct Transition {
         }
     }
 
-    /// Whether the end of another candidate stands for the start of this one: at a junction the edge that leads there is the same place as the
-    /// starts of all that leave it, and no guess yet.
+    /// Whether the end of another candidate stands for the start of this one.
+    ///
+    /// At a junction the end of an incoming edge is the same place as the starts of all outgoing edges, and does not
+    /// guess which one follows.
     private func isReachedBefore(_ place: Place, _ graph: RoadGraph) -> Bool {
         graph.incoming(graph.edgeTails[place.edge.index]).contains {
             $0 != place.opposite && search.candidate(on: $0) != nil
         }
     }
 
-    /// Leaving the roads, staying away from them, coming back, and jumping where nothing leads.
+    /// Adds leaving the roads, staying off them, returning, and jumping where no road leads.
     private mutating func addOffRoad(_ sight: FixSight) {
         let share = 1 / Double(max(next.places.count, 1))
         let shareLog = log(share)
-        // Roads are left and found again by the way that is driven, not by the fix.
+        // Roads are left and rejoined per distance driven, not per fix.
         let leaving = config.leavingProbability * sight.weight
         let entering = config.enteringProbability * sight.weight
         let (leavingLog, enteringLog) = (log(leaving), log(entering))
@@ -188,7 +190,7 @@ struct Transition {
         }
     }
 
-    /// Driving on along the same edge, or turning round on it.
+    /// Adds driving on along the same edge and U-turns on it.
     private mutating func addOwnEdges(_ sight: FixSight, _ routePrior: RoutePrior?) {
         movements.removeAll(keepingCapacity: true)
         for (rank, source) in order.enumerated() {
@@ -225,13 +227,13 @@ struct Transition {
         }
     }
 
-    /// Notes that the last stretches lead to a place.
+    /// Assigns the last stretches to a place.
     private mutating func noteStretches(_ count: Int, of target: Int) {
         next.places[target].firstStretch = Int32(stretches.count - count)
         next.places[target].stretchCount = Int32(count)
     }
 
-    /// Driving on by other roads, from every place to every place where that may matter.
+    /// Adds paths over other roads, from every place to every place where they may matter.
     private mutating func addRoads(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
         var budget = config.maximumSettled
         for (rank, source) in order.enumerated() {
@@ -269,7 +271,7 @@ struct Transition {
         return routePrior.leavingLog
     }
 
-    /// The most probable places once more, as they were, for the case that the fix tells nothing.
+    /// Keeps the most probable places unchanged, in case the fix is an outlier.
     private mutating func hold(_ sight: FixSight) {
         for source in held where mayBeHeld(current.places[source], sight) {
             var place = current.places[source]
@@ -287,7 +289,7 @@ struct Transition {
         }
     }
 
-    /// The places that are carried on in case the fix tells nothing.
+    /// The places that are kept in case the fix is an outlier.
     private var held: ContiguousArray<Int>.SubSequence { order.prefix(min(max(config.maximumHeld, 0), 16)) }
 
     private func mayBeHeld(_ place: Place, _ sight: FixSight) -> Bool {
@@ -295,7 +297,7 @@ struct Transition {
             || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
     }
 
-    /// Orders the places of the last step by probability. There are few: sorted by insertion.
+    /// Sorts the places of the last step by probability, by insertion as there are few.
     private mutating func rank() {
         order.removeAll(keepingCapacity: true)
         for index in current.places.indices {
@@ -310,7 +312,7 @@ struct Transition {
         }
     }
 
-    /// Adds a way to a place; true when it is the most probable so far.
+    /// Adds a path to a place; returns whether it is the most probable so far.
     private mutating func improve(_ target: Int, _ place: Place, _ log: Double, state: TurnState) -> Bool {
         sums[target] += place.probability * exp(log)
         let best = place.best + log
@@ -341,15 +343,15 @@ struct Transition {
     }
 }
 
-/// A fix with what every part of the computation needs of it.
+/// A fix with the values that every part of the computation needs.
 struct FixSight {
     let fix: Fix
     /// Standard deviation per axis, metres.
     let sigma: Double
     /// The share of the position's evidence that is new, 0 ... 1.
     let weight: Double
-    /// Metres around the fix.
+    /// The local frame around the fix.
     let frame: LocalFrame
-    /// The fix as something to measure movement from.
+    /// The fix as a reference to measure movement from.
     let waymark: Waymark
 }

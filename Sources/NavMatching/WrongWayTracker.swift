@@ -5,29 +5,32 @@ import NavRouting
 
 /// A tracker of a vehicle that drives against a one-way road.
 ///
-/// The belief knows no such state: it would leave the roads, or find another carriageway. So the road is followed here from where the vehicle
-/// was last sure to be on it, or came to its end, as long as the course is against it and the belief has no road that fits. It decides what
-/// is told and teaches the belief nothing.
+/// The belief has no state for it: it would leave the roads or pick another carriageway. This tracker therefore follows
+/// the road from where the vehicle was last certain to be on it, or at its end, while the course opposes the road and
+/// no road of the belief fits.
+///
+/// It changes the published position, never the belief.
 struct WrongWayTracker {
-    /// The road that the vehicle was last sure to be on, or that it drives against.
+    /// The last road that the vehicle was certain to be on, or the road that it drives against.
     private var edge: EdgeIndex?
-    /// Steps in a row against it.
+    /// The number of steps in a row against it.
     private var steps = 0
 
-    /// Steps that tell: one may be a turn.
+    /// The number of steps that confirm it; a single one may be a turn.
     private static let leastSteps = 2
-    /// Standard deviations within which a road of the belief fits its fix, and one that is driven against: a car park lies beside it.
+    /// Standard deviations within which a fix fits a road of the belief, and a road driven against; the latter is less
+    /// because of car parks beside roads.
     private static let (fit, nearness) = (2.5, 1.5)
-    /// Probability from which a road is sure.
+    /// Probability from which a road is certain.
     private static let sureness = 0.8
-    /// Angle between a course and a road from which it is against the road, radians.
+    /// The angle between course and road from which the vehicle drives against it, radians.
     private static let against = 0.75 * Double.pi
 
     mutating func reset() { self = WrongWayTracker() }
 
-    /// Takes in a fix with what the belief makes of it, and puts the position on the road that is driven against.
+    /// Updates the tracker with a fix and its matched position, and moves the position onto a road that is driven against.
     ///
-    /// - Parameter isStep: whether the vehicle has moved enough for the fix to tell something new.
+    /// - Parameter isStep: Whether the vehicle has moved enough for the fix to be new evidence.
     mutating func follow(
         _ position: inout MatchedPosition, _ sight: FixSight, _ hits: ContiguousArray<RoadFinder.Hit>, isStep: Bool,
         _ config: MatcherConfig, _ metric: Metric
@@ -60,7 +63,8 @@ struct WrongWayTracker {
         if isStep { self.edge = best.edge }
     }
 
-    /// Whether a vehicle on one edge can come onto another against its direction: on the same one, or where the other one ends.
+    /// Whether a vehicle on one edge can enter another against its direction: it is the same edge, or one that ends at
+    /// the first.
     private func leads(from edge: EdgeIndex, backInto other: EdgeIndex, _ graph: RoadGraph) -> Bool {
         edge == other || graph.edgeHeads[other.index] == graph.edgeTails[edge.index]
             || graph.edgeHeads[other.index] == graph.edgeHeads[edge.index]
@@ -74,7 +78,7 @@ struct WrongWayTracker {
             crossSigma: Self.crossSigma)
         road.bearing = Angle.normalised(road.bearing + .pi)
         road.isAgainst = true
-        // What else it may be is judged by how far that lies from the fix.
+        // Alternatives are weighted by their distance from the fix.
         func likelihood(_ distance: Double) -> Double { exp(-distance * distance / (2 * sight.sigma * sight.sigma)) }
         let own = likelihood(hit.distance)
         let other = position.road.map { min(likelihood($0.distance), own) } ?? 0
@@ -95,6 +99,6 @@ struct WrongWayTracker {
 
     /// Half a carriageway of two lanes, metres.
     private static let crossSigma = 2.5
-    /// The weight of being on no road beside a place at the fix.
+    /// The weight of being off-road, relative to a place exactly at the fix.
     private static let offRoad = 0.05
 }

@@ -2,7 +2,7 @@ extension Polyline {
     /// The number of points.
     public var count: Int { min(latDeltasE7.count, lonDeltasE7.count) }
 
-    /// A line through points given in degrees; one out of range, or not finite, is clamped.
+    /// Creates a line through points in degrees; coordinates that are out of range or not finite are clamped.
     public init(_ points: some Sequence<(latitude: Double, longitude: Double)>) {
         self.init()
         latDeltasE7.reserveCapacity(points.underestimatedCount)
@@ -17,7 +17,7 @@ extension Polyline {
         }
     }
 
-    /// The points in degrees; a surplus delta in one of the columns is ignored.
+    /// Returns the points in degrees; surplus deltas in one of the columns are ignored.
     public func coordinates() -> [(latitude: Double, longitude: Double)] {
         var out: [(latitude: Double, longitude: Double)] = []
         out.reserveCapacity(count)
@@ -38,7 +38,7 @@ extension Polyline {
 }
 
 extension Timestamp {
-    /// A point in time from nanoseconds since the Unix epoch, UTC.
+    /// Creates a point in time from nanoseconds since the Unix epoch, UTC.
     public init(nanoseconds: Int64) {
         var (seconds, nanos) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         if nanos < 0 {
@@ -51,7 +51,7 @@ extension Timestamp {
     /// Nanoseconds since the Unix epoch, UTC; `nil` before 1677, after 2262 or with nanos out of range.
     public var nanoseconds: Int64? {
         guard (0..<1_000_000_000).contains(nanos) else { return nil }
-        // Counting back from the next second keeps the earliest representable time representable.
+        // Counting back from the next second keeps the earliest time representable.
         let back = seconds < 0 && nanos > 0
         let (scaled, overflow) = (back ? seconds + 1 : seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, carry) = scaled.addingReportingOverflow(Int64(nanos) - (back ? 1_000_000_000 : 0))
@@ -66,7 +66,7 @@ extension GnssFix {
         set { timestamp = newValue.map { Timestamp(nanoseconds: $0) } }
     }
 
-    /// The fix, of the time of its message's header, ns since the Unix epoch, where it has none of its own.
+    /// Returns the fix, stamped with the time of its message's header, ns since the Unix epoch, if it has no time of its own.
     public func dated(by headerStamp: Int64) -> GnssFix {
         guard timestamp == nil, headerStamp > 0 else { return self }
         var fix = self

@@ -1,4 +1,4 @@
-/// An error in a JSON text that should be a message of a type.
+/// An error in a JSON text that does not represent a message of the type.
 public struct MessageTextError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The place in the message, such as `legs[2].distance_m`; empty for the message itself.
     public let field: String
@@ -15,14 +15,14 @@ public struct MessageTextError: Error, Sendable, Equatable, CustomStringConverti
 }
 
 extension SchemaPool {
-    /// The bytes of a message of the named type, from the JSON that ``json(decoding:as:indent:limit:)`` writes.
+    /// Returns the bytes of a message of the named type, from JSON as written by ``json(decoding:as:indent:limit:)``.
     ///
-    /// Accepts what protobuf's JSON mapping allows as well: members named as in the .proto file or in lowerCamelCase,
-    /// enums by name or number, 64-bit integers as strings or numbers, base64 of both alphabets, `null` for absent. An
-    /// enum's value may also be named without what all of its names begin with: `TRUCK` for `VEHICLE_CLASS_TRUCK`.
-    /// Fields are written in the order of their numbers.
+    /// It accepts all of protobuf's JSON mapping: members named as in the .proto file or in lowerCamelCase, enums by name or
+    /// number, 64-bit integers as strings or numbers, base64 of both alphabets, `null` for absent. An enum's value may omit the
+    /// common prefix of all of its names: `TRUCK` for `VEHICLE_CLASS_TRUCK`. Fields are written in the order of their
+    /// numbers.
     ///
-    /// - Throws: ``MessageTextError`` with the place in the text for anything else: an unknown field, a value out of
+    /// - Throws: ``MessageTextError`` with the position in the text for anything else: an unknown field, a value out of
     ///   range, two members of one oneof, a required field that is missing, a message over `limit` bytes.
     public func encode(
         json: String, as fullName: String, limit: Int = 64 << 20
@@ -51,11 +51,11 @@ extension SchemaPool {
     }
 }
 
-/// Reads JSON into the bytes of a message.
+/// A reader of JSON into the bytes of a message.
 private struct DynamicReader {
     let pool: SchemaPool
     var scanner: JSONScanner
-    /// The reader's place in the message; the place of the error when one was thrown.
+    /// The reader's place in the message; after an error, the place of the error.
     private var path: [PathStep] = []
 
     init(pool: SchemaPool, json: String) {
@@ -121,7 +121,7 @@ private struct DynamicReader {
             return try list(field, depth)
         }
         let bytes = try value(field.kind, depth)
-        // A field without presence is omitted when it is zero, as in every protobuf library.
+        // A field without presence is omitted when it is zero, as in all protobuf libraries.
         if !field.hasPresence, bytes.allSatisfy({ $0 == 0 }) { return [] }
         return Self.tag(field.number, field.kind.shape ?? .bytes) + bytes
     }
@@ -242,7 +242,7 @@ private struct DynamicReader {
         return Self.fixed(value.bitPattern)
     }
 
-    /// A whole number in digits, or as a float that is one (`1e3`).
+    /// Encodes a whole number, given in digits or as a float with a whole value (`1e3`).
     private func integer(_ kind: FieldDeclaration.Kind, _ text: String) throws(JSONScanner.Problem) -> [UInt8] {
         func parse<Number: FixedWidthInteger>(_ type: Number.Type) throws(JSONScanner.Problem) -> Number {
             if let value = Number(text) { return value }

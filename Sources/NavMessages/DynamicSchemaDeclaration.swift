@@ -1,8 +1,9 @@
 internal import CNavProto
 
 extension SchemaPool {
-    /// The fields of a message type as lines for people: number, type, name, and what an enum's names are; `[]` for a
-    /// type that is not there.
+    /// Returns the fields of a message type as lines for display: number, type, name, and the names of an enum.
+    ///
+    /// `[]` for an unknown type.
     public func declaration(of fullName: String) -> [String] {
         guard let message = message(named: fullName) else { return [] }
         return message.fields.map { field in
@@ -23,7 +24,7 @@ extension SchemaPool {
         }
     }
 
-    /// The names of an enum, the first two dozen.
+    /// Returns the first 24 names of an enum.
     private static func names(of type: EnumDeclaration) -> String {
         let names = type.values.prefix(24).map(\.name)
         return names.joined(separator: ", ") + (type.values.count > 24 ? ", …" : "")
@@ -34,7 +35,7 @@ extension SchemaPool {
     }
 }
 
-/// The library below the codec.
+/// The protobuf library that the codec uses.
 public enum ProtobufLibrary {
     /// Its version, for example `1.4.1`.
     public static var version: String { protobuf_c_version().map { String(cString: $0) } ?? "unknown" }

@@ -1,9 +1,9 @@
 extension SchemaPool {
-    /// Reads a serialised `google.protobuf.FileDescriptorSet`, as `protoc --include_imports --descriptor_set_out` or a
-    /// node's schema service gives it.
+    /// Reads a serialised `google.protobuf.FileDescriptorSet`, as written by `protoc --include_imports --descriptor_set_out` or
+    /// returned by a node's schema service.
     ///
     /// - Throws: ``SchemaError`` when it is malformed, over ``maximumSize`` or ``maximumDeclarations``, declares a
-    ///   name twice, or refers to a type that no file of it declares.
+    ///   name twice, or refers to a type that none of its files declares.
     public init(fileDescriptorSet bytes: [UInt8]) throws(SchemaError) {
         guard bytes.count <= Self.maximumSize else {
             throw SchemaError("a schema of \(bytes.count) bytes is over the limit of \(Self.maximumSize)")
@@ -20,7 +20,7 @@ extension SchemaPool {
     }
 }
 
-/// Builds a pool in two passes: declarations as they stand, then the references between them.
+/// A builder of a pool in two passes: first the declarations, then the references between them.
 private struct SchemaReader {
     private struct Field {
         var name = ""
@@ -39,7 +39,7 @@ private struct SchemaReader {
         var name = ""
         var package = ""
         var isProto3 = false
-        /// Editions pack lists and track presence.
+        /// Whether the file uses an edition, which packs lists and tracks presence.
         var isEdition = false
         var messages: [Range<Int>] = []
         var enums: [Range<Int>] = []
@@ -79,7 +79,7 @@ private struct SchemaReader {
             default: break
             }
         }
-        // The same file twice is what a set made of several nodes' answers has.
+        // A set merged from several nodes' answers may contain a file twice.
         guard files.insert(file.name).inserted else { return }
         if !file.package.isEmpty { try check(name: file.package, dots: true) }
         let prefix = file.package.isEmpty ? "" : file.package + "."
@@ -161,7 +161,7 @@ private struct SchemaReader {
         if let scalar = Self.scalars[field.type] {
             kind = scalar
         } else if [11, 14, 0].contains(field.type), !field.typeName.isEmpty {
-            // Which of the two it is shows when the name is resolved.
+            // Whether it is a message or an enum is known once the name is resolved.
             kind = field.type == 14 ? .enumeration(-1) : .message(-1)
             references.append(Reference(message: index, field: message.fields.count, name: field.typeName))
         } else {
@@ -267,7 +267,7 @@ private struct SchemaReader {
 
     // MARK: References
 
-    /// Resolves the types of fields, and gives each field its name in JSON.
+    /// Resolves the types of fields, and sets the JSON name of each field.
     mutating func link() throws(SchemaError) {
         for reference in references {
             let name = try Self.absolute(reference.name)
@@ -304,7 +304,7 @@ private struct SchemaReader {
         }
     }
 
-    /// A reference without its leading dot: compilers write full names.
+    /// Returns a reference without its leading dot; compilers write full names.
     private static func absolute(_ name: String) throws(SchemaError) -> String {
         guard name.hasPrefix(".") else {
             throw SchemaError("the reference to '\(name.prefix(80))' is not a full name: let protoc make the schema")
@@ -343,7 +343,7 @@ private struct SchemaReader {
         return value
     }
 
-    /// The truth value of a number in a declaration's options; nil when it is not there.
+    /// Reads the boolean option with a number; nil when it is absent.
     private mutating func flag(
         _ wanted: UInt32, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(SchemaError) -> Bool? {
@@ -354,7 +354,7 @@ private struct SchemaReader {
         return result
     }
 
-    /// The name in a declaration that has nothing else of interest.
+    /// Reads the name of a declaration whose other content is not used.
     private mutating func name(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(SchemaError) -> String {
         var result = ""
         try each(bytes, range, "a oneof") { reader, number, value throws(SchemaError) in
@@ -376,7 +376,7 @@ private struct SchemaReader {
         return fullName
     }
 
-    /// Names are identifiers, so that they can be printed as they are.
+    /// Checks that a name is an identifier, so that it can be printed as it is.
     private func check(name: String, dots: Bool = false) throws(SchemaError) {
         let isValid = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == 0x5f || dots && byte == 0x2e

@@ -1,19 +1,19 @@
 extension SchemaPool {
-    /// A message as text, and what of it the schema does not know.
+    /// A message as text, and the number of its fields unknown to the schema.
     public struct Text: Sendable, Equatable {
         /// The JSON.
         public var json: String
-        /// Fields on the wire that the type does not have; they are left out of the JSON.
+        /// The number of fields on the wire that the type does not have; the JSON omits them.
         public var unknownFieldCount: Int
     }
 
-    /// The bytes of a message of the named type as JSON; `indent` puts each member on its own line.
+    /// Returns the bytes of a message of the named type as JSON; `indent` puts each member on its own line.
     ///
-    /// The form is protobuf's JSON mapping with the names of the schema: enums by name (by number where unknown),
-    /// 64-bit integers as strings, bytes in base64, NaN and infinities as strings, maps as objects, absent fields left
-    /// out, fields in the order of their numbers. Plain proto3 fields, which cannot be absent, are always there.
+    /// The form is protobuf's JSON mapping with the names of the schema: enums by name (by number if unknown), 64-bit integers
+    /// as strings, bytes in base64, NaN and infinities as strings, maps as objects, absent fields omitted, fields in the order
+    /// of their numbers. Plain proto3 fields, which cannot be absent, are always written.
     ///
-    /// - Throws: ``MessageError`` for bytes that no node would read, and for text of more than 1 MiB + 64 times the
+    /// - Throws: ``MessageError`` for bytes that no node accepts, and for text of more than 1 MiB + 64 times the
     ///   message's size.
     public func json(
         decoding bytes: [UInt8], as fullName: String, indent: Bool = false, limit: Int = 64 << 20
@@ -29,12 +29,12 @@ extension SchemaPool {
     }
 }
 
-/// Writes one message as JSON, straight from its bytes.
+/// A writer of one message as JSON, directly from its bytes.
 ///
-/// A message's fields are first looked for on the wire, then written in the order of their numbers: the last of a
-/// repeated single field counts, and several pieces of one inner message are one message, as protobuf has it.
+/// It first finds a message's fields on the wire, then writes them in the order of their numbers. As in protobuf, the last of
+/// a repeated single field counts, and several pieces of an inner message are merged.
 private struct DynamicWriter {
-    /// One field on the wire: its position in the type, and where its value lies.
+    /// A field on the wire: its position in the type, and the range of its value.
     private struct Entry {
         var field: Int
         var shape: WireCursor.Shape
@@ -49,7 +49,7 @@ private struct DynamicWriter {
     var out: [UInt8] = []
     var unknownFields = 0
     private var depth = 0
-    /// The entries of the messages that are being written, the innermost last.
+    /// The entries of the messages being written, the innermost last.
     private var entries: [Entry] = []
 
     init(pool: SchemaPool, type: String, size: Int, indent: Bool) {
@@ -139,7 +139,7 @@ private struct DynamicWriter {
         }
     }
 
-    /// Of each oneof only the member that came last is there, with what came of it since another member.
+    /// Keeps of each oneof only the last member, with its pieces since any other member.
     private mutating func keepLastOfOneofs(_ type: MessageDeclaration, _ base: Int) {
         var winners: [Int: (field: Int, isClosed: Bool)] = [:]
         var kept: [Entry] = []
@@ -200,7 +200,7 @@ private struct DynamicWriter {
         out.append(UInt8(ascii: "]"))
     }
 
-    /// A map as an object: the last of equal keys counts, at the place of the first.
+    /// Writes a map as an object: the last of equal keys counts, at the place of the first.
     private mutating func map(
         _ type: MessageDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {
@@ -240,7 +240,7 @@ private struct DynamicWriter {
         out.append(UInt8(ascii: "}"))
     }
 
-    /// A map's key, always a string in JSON, quoted and with its colon.
+    /// Writes a map's key, always a string in JSON, quoted and followed by a colon.
     private mutating func keyText(
         _ field: FieldDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>?
     ) throws(MessageError) -> [UInt8] {
@@ -254,7 +254,7 @@ private struct DynamicWriter {
 
     // MARK: Values
 
-    /// One value, whose bytes are known to be of the field's shape.
+    /// Writes one value, whose bytes are known to match the field's shape.
     private mutating func value(
         _ field: FieldDeclaration, _ owner: String, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {

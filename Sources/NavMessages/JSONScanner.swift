@@ -1,6 +1,6 @@
-/// Reads JSON text piece by piece, without a tree; text of any origin.
+/// A scanner of JSON text without a tree; the text may be untrusted.
 package struct JSONScanner {
-    /// An error in the text, at the byte where it shows.
+    /// An error in the text, with the offset of the byte.
     package struct Problem: Error {
         let position: Int
         let text: String
@@ -14,13 +14,13 @@ package struct JSONScanner {
 
     package func problem(_ text: String) -> Problem { Problem(position: position, text: text) }
 
-    /// The next byte that is not white space; nil at the end.
+    /// Returns the next byte that is not white space; nil at the end.
     package mutating func peek() -> UInt8? {
         while position < bytes.count, [0x20, 0x09, 0x0a, 0x0d].contains(bytes[position]) { position += 1 }
         return position < bytes.count ? bytes[position] : nil
     }
 
-    /// Takes a character when it is the next.
+    /// Takes a character if it is next.
     package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard peek() == UInt8(ascii: character) else { return false }
         position += 1
@@ -31,7 +31,7 @@ package struct JSONScanner {
         guard take(character) else { throw problem("expected '\(character)'") }
     }
 
-    /// Takes a literal such as `null` when it is the next.
+    /// Takes a literal such as `null` if it is next.
     package mutating func take(word: String) -> Bool {
         _ = peek()
         guard bytes[position...].starts(with: word.utf8) else { return false }
@@ -73,7 +73,7 @@ package struct JSONScanner {
         case UInt8(ascii: "u"):
             var scalar = try hexadecimal()
             if (0xd800..<0xdc00).contains(scalar) {
-                // `take` would skip white space, which belongs to the string here.
+                // `take` would skip white space, which is part of the string here.
                 guard bytes[position...].starts(with: "\\u".utf8) else { throw problem("half of a surrogate pair") }
                 position += 2
                 let low = try hexadecimal()
@@ -90,7 +90,7 @@ package struct JSONScanner {
 
     private mutating func hexadecimal() throws(Problem) -> UInt32 {
         let digits = bytes[position..<min(bytes.count, position + 4)]
-        // `UInt32` reads a sign as well.
+        // `UInt32` also accepts a sign.
         guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
             let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
         else {
@@ -102,7 +102,7 @@ package struct JSONScanner {
 
     private static let numberBytes = Set("+-.eE0123456789".utf8)
 
-    /// A number as it is written.
+    /// Takes a number as it is written.
     package mutating func number() throws(Problem) -> String {
         guard let first = peek(), first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
             throw problem("expected a number")
@@ -117,7 +117,7 @@ package struct JSONScanner {
         return text
     }
 
-    /// Passes over a value and tells where it stands.
+    /// Skips a value and returns its range.
     @discardableResult
     mutating func skipValue(depth: Int = 0) throws(Problem) -> Range<Int> {
         guard depth < 2 * SchemaPool.maximumDepth else { throw problem("nested too deep") }
@@ -147,7 +147,7 @@ package struct JSONScanner {
         return start..<position
     }
 
-    /// True when a list or object has a member (more); takes the comma, or the closing bracket.
+    /// Takes the comma before the next member of a list or object, or the closing bracket; false at the end.
     package mutating func hasNext(closing: Unicode.Scalar, _ isFirst: inout Bool) throws(Problem) -> Bool {
         if take(closing) { return false }
         if !isFirst, !take(",") { throw problem("expected ',' or '\(closing)'") }
@@ -155,7 +155,7 @@ package struct JSONScanner {
         return true
     }
 
-    /// Goes into a member or element of the value here; false when there is none.
+    /// Enters a member or element of the next value; false when it does not exist.
     mutating func enter(_ step: PathStep) throws(Problem) -> Bool {
         var isFirst = true
         switch step {

@@ -1,6 +1,6 @@
-/// The pieces of JSON text that do not depend on a schema.
+/// Functions for JSON text that do not depend on a schema.
 enum JSONText {
-    /// Appends UTF-8 as a JSON string. Control characters are escaped, those of 8-bit terminals too.
+    /// Appends UTF-8 as a JSON string; control characters are escaped, including those of 8-bit terminals.
     static func quote(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var index = 0
@@ -47,7 +47,7 @@ enum JSONText {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Bytes of base64, of either alphabet, with or without padding; nil when it is none.
+    /// Decodes base64 of either alphabet, with or without padding; nil when it is malformed.
     static func bytes(base64 text: String) -> [UInt8]? {
         var out: [UInt8] = []
         out.reserveCapacity(text.utf8.count / 4 * 3)
@@ -82,8 +82,9 @@ enum JSONText {
         return out
     }
 
-    /// The value at a path of member names and positions, such as `legs[0].distance_m`, as it stands in a JSON text;
-    /// nil where there is none.
+    /// Returns the value at a path of member names and positions, such as `legs[0].distance_m`, as written in the JSON text.
+    ///
+    /// Nil when there is no value.
     static func value(at path: [PathStep], in json: String) -> String? {
         var scanner = JSONScanner(json)
         do throws(JSONScanner.Problem) {
@@ -96,17 +97,17 @@ enum JSONText {
     }
 }
 
-/// One step into a JSON text.
+/// A step into a JSON text.
 enum PathStep: Sendable, Equatable {
     case member(String)
     case element(Int)
 }
 
-/// A place inside a message, as people write it: `position.latitude`, `legs[0].steps[2].name`.
+/// A path to a field inside a message: `position.latitude`, `legs[0].steps[2].name`.
 public struct FieldPath: Sendable {
     let steps: [PathStep]
 
-    /// Reads a path of names and positions; nil when it is none.
+    /// Parses a path of names and positions; nil when it is malformed.
     public init?(_ text: String) {
         var steps: [PathStep] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -122,6 +123,6 @@ public struct FieldPath: Sendable {
         self.steps = steps
     }
 
-    /// The value there as it stands in a JSON text; nil where there is none.
+    /// Returns the value at the path as written in a JSON text; nil when there is none.
     public func value(in json: String) -> String? { JSONText.value(at: steps, in: json) }
 }

@@ -1,9 +1,9 @@
-/// The callers of commands that no call gave, as the journal names them.
+/// The names in the journal of the sources of commands that did not come from a call.
 package enum JournalCaller {
     /// The configuration at the node's start.
     package static let configuration = "configuration"
-    /// The trip that outlived the node's last run.
+    /// The trip saved by the node's previous run.
     package static let tripFile = "trip file"
-    /// A jump of the time, which ends the drive.
+    /// A clock jump, which ends the drive.
     package static let clock = "clock"
 }

@@ -1,18 +1,18 @@
 /// A reason why bytes could not be read as a message.
 public enum MessageError: Error, Sendable, Equatable {
-    /// The bytes are more than the limit of the topic or of the caller.
+    /// The bytes exceed the limit of the topic or of the caller.
     case tooLarge(type: String, size: Int, limit: Int)
     /// The bytes are not protobuf of this type: truncated, a wrong wire type, a bad length.
     case malformed(type: String, size: Int)
     /// A string is not valid UTF-8, or contains a NUL; `field` is the full name of the field.
     case invalidString(field: String)
-    /// Unpacking would take more memory than any honest message of this size needs.
+    /// Unpacking would take more memory than any valid message of this size needs.
     case expandsTooMuch(type: String, size: Int, limit: Int)
-    /// Messages lie in messages deeper than any honest schema needs.
+    /// Messages are nested deeper than any valid schema needs.
     case tooDeep(type: String, limit: Int)
-    /// A field that the message must have is absent; `field` is its full name.
+    /// A required field is absent; the value is its full name.
     case missingField(String)
-    /// No message type of this name is part of the schema.
+    /// The schema has no message type with this name.
     case unknownType(String)
 }
 

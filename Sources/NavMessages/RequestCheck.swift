@@ -1,12 +1,12 @@
 extension SchemaPool {
-    /// Returns the path and the error of the first invalid value in a message, an enum number without a name or a floating-point number
-    /// that is not finite; nil when there is none.
+    /// Returns the path and the error of the first unusable value in a message; nil when there is none.
     ///
-    /// Both are valid protobuf and would otherwise be treated as absent.
+    /// Unusable are an enum number without a name and a floating-point number that is not finite. Both are valid protobuf, but
+    /// would otherwise be treated as absent.
     ///
     /// - Parameters:
-    ///   - bytes: a message that can be read; of other bytes as much is checked as can be.
-    ///   - fullName: its type; the result is nil for a type that the pool lacks.
+    ///   - bytes: a valid message; malformed bytes are checked as far as possible.
+    ///   - fullName: its type; the result is nil for a type that is not in the pool.
     public func unusableValue(in bytes: UnsafeRawBufferPointer, as fullName: String) -> String? {
         guard let index = messageIndices[fullName] else { return nil }
         return unusableValue(bytes, 0..<bytes.count, messages[index], at: "", depth: 0)
@@ -32,7 +32,7 @@ extension SchemaPool {
                 continue
             }
             guard let complaint = complaint(about: field.kind) else { continue }
-            // A packed list holds its values one after the other.
+            // A packed list holds consecutive values.
             let shape = tag.shape == .bytes ? field.kind.shape : tag.shape
             var values = WireCursor(bytes, value)
             while let shape, !values.isAtEnd, let one = values.value(shape) {
@@ -42,7 +42,7 @@ extension SchemaPool {
         return nil
     }
 
-    /// Returns the check of the values of a kind of field; nil for kinds of which every value is usable.
+    /// Returns the check for values of a kind of field; nil for kinds whose values are all usable.
     private func complaint(about kind: FieldDeclaration.Kind) -> ((WireCursor) -> String?)? {
         switch kind {
         case .enumeration(let index):

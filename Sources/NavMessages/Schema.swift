@@ -1,13 +1,13 @@
 internal import CNavProto
 
-/// The schema that is compiled in: what bags embed and what `navbus.v1.Node` hands out.
+/// The compiled-in schema, which bags embed and `navbus.v1.Node` serves.
 public enum Schema {
-    /// The FileDescriptorSet of everything, dependencies first.
+    /// The FileDescriptorSet of the whole schema, dependencies first.
     public static var fileDescriptorSet: [UInt8] {
         Array(UnsafeBufferPointer(start: nav_schema_bytes(), count: nav_descriptor_set_size))
     }
 
-    /// A FileDescriptorSet with exactly the files that the type needs, dependencies first; `nil`: no such type.
+    /// Returns a FileDescriptorSet with exactly the files that the type needs, dependencies first; `nil` for an unknown type.
     public static func fileDescriptorSet(for fullName: String) -> [UInt8]? {
         guard let index = indices[fullName], let entry = nav_schema_message(index), let files = entry.pointee.files
         else { return nil }
@@ -20,10 +20,10 @@ public enum Schema {
         return out
     }
 
-    /// The message type of that full name.
+    /// Returns the message type with a full name.
     public static func type(named fullName: String) -> (any Message.Type)? { types[fullName] }
 
-    /// Reads bytes as a message of the type of that full name.
+    /// Reads bytes as a message of the type with a full name.
     public static func decode(
         _ bytes: [UInt8], as fullName: String, limit: Int = 64 << 20
     ) throws(MessageError) -> any Message {

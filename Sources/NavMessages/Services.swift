@@ -2,15 +2,15 @@
 public struct MethodDescriptor: Sendable {
     /// Name of the method, for example `SetRoute`.
     public let name: String
-    /// Type of the request.
+    /// The type of the request.
     public let request: any Message.Type
-    /// Type of the answer, or of each answer of a stream.
+    /// The type of the response, or of each response of a stream.
     public let response: any Message.Type
     /// Whether the server answers with a stream.
     public let isServerStreaming: Bool
-    /// Whether calling again does no harm (`idempotency_level` in the schema).
+    /// Whether the method is idempotent (`idempotency_level` in the schema), so that a lost call is retried.
     public let isIdempotent: Bool
-    /// A summary of one line.
+    /// A one-line summary.
     public let summary: String
 }
 
@@ -23,11 +23,11 @@ public struct ServiceDescriptor: Sendable {
     /// Its methods in the order of their declaration.
     public let methods: [MethodDescriptor]
 
-    /// The method of that name.
+    /// Returns the method with a name.
     public func method(named name: String) -> MethodDescriptor? { methods.first { $0.name == name } }
 }
 
-/// A service of the schema as a Swift type: its methods are static values that carry their types.
+/// A service of the schema as a Swift type, whose methods are static values that carry their types.
 public protocol ServiceSchema {
     /// Full name, for example `navbus.v1.Navigation`.
     static var name: String { get }
@@ -40,12 +40,12 @@ public struct UnaryMethod<Request: Message, Response: Message>: Sendable {
     public let service: String
     /// Name of the method.
     public let name: String
-    /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
+    /// Whether the method is idempotent (`idempotency_level` in the schema), so that a lost call is retried.
     public let isIdempotent: Bool
-    /// A summary of one line.
+    /// A one-line summary.
     public let summary: String
 
-    /// The method without its types.
+    /// The type-erased method.
     public var descriptor: MethodDescriptor {
         MethodDescriptor(
             name: name, request: Request.self, response: Response.self, isServerStreaming: false,
@@ -53,18 +53,18 @@ public struct UnaryMethod<Request: Message, Response: Message>: Sendable {
     }
 }
 
-/// A method that answers a request with any number of messages.
+/// A method that answers a request with a stream of messages.
 public struct StreamingMethod<Request: Message, Response: Message>: Sendable {
     /// Full name of the service.
     public let service: String
     /// Name of the method.
     public let name: String
-    /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
+    /// Whether the method is idempotent (`idempotency_level` in the schema), so that a lost call is retried.
     public let isIdempotent: Bool
-    /// A summary of one line.
+    /// A one-line summary.
     public let summary: String
 
-    /// The method without its types.
+    /// The type-erased method.
     public var descriptor: MethodDescriptor {
         MethodDescriptor(
             name: name, request: Request.self, response: Response.self, isServerStreaming: true,
@@ -74,6 +74,6 @@ public struct StreamingMethod<Request: Message, Response: Message>: Sendable {
 
 /// The services of the bus, as the schema declares them.
 public enum ServiceCatalogue {
-    /// The service of that full name.
+    /// Returns the service with a full name.
     public static func service(named name: String) -> ServiceDescriptor? { all.first { $0.name == name } }
 }

@@ -1,6 +1,6 @@
-/// The rule by which a topic keeps messages for a subscriber.
+/// A rule for which messages a topic keeps for a subscriber.
 public enum TopicQoS: Sendable, Equatable {
-    /// A late joiner gets the last value at once.
+    /// A late joiner receives the last value immediately.
     case latched
     /// A slow subscriber keeps the last `n` messages and loses older ones.
     case keepLast(Int)
@@ -9,7 +9,7 @@ public enum TopicQoS: Sendable, Equatable {
 }
 
 extension TopicQoS: CustomStringConvertible {
-    /// The word of the design, for example `keep_last(16)`.
+    /// The name in the catalogue, for example `keep_last(16)`.
     public var description: String {
         switch self {
         case .latched: "latched"
@@ -21,22 +21,22 @@ extension TopicQoS: CustomStringConvertible {
 
 /// The description of a topic: a row of the catalogue.
 public struct TopicEntry: Sendable {
-    /// Name; `<node>` in it stands for the name of the publishing node.
+    /// The name; `<node>` in it stands for the name of the publishing node.
     public fileprivate(set) var name: String
-    /// Type of its messages.
+    /// The type of its messages.
     public let type: any Message.Type
-    /// The rule by which it keeps messages.
+    /// The rule for which messages are kept.
     public let qos: TopicQoS
-    /// Messages per second in a usual drive, for queues and liveness; `nil`: on events only.
+    /// The messages per second in a usual drive, for queues and liveness; `nil` when published only on events.
     public let nominalRateHz: Double?
-    /// Most bytes of one message; more are refused on decoding.
+    /// The most bytes of one message; decoding refuses larger ones.
     public let maxSize: Int
-    /// Whether a recorder takes it unless told otherwise.
+    /// Whether a recorder records it by default.
     public let isRecorded: Bool
-    /// The occasion of its messages, in one line.
+    /// A one-line description of when its messages are published.
     public let when: String
 
-    /// Returns the name of the node in a topic name that this entry stands for; empty where the name has no `<node>`.
+    /// Returns the node's name in a topic name that this entry matches; empty when the entry has no `<node>`.
     func node(in name: String) -> Substring? {
         guard let open = self.name.firstIndex(of: "<") else { return name == self.name ? "" : nil }
         let prefix = self.name[..<open]
@@ -57,7 +57,7 @@ extension CatalogueTopic {
 
 /// A topic that carries messages of one type.
 public struct Topic<Content: Message>: CatalogueTopic {
-    /// Its row.
+    /// The topic's row of the catalogue.
     public fileprivate(set) var entry: TopicEntry
 
     fileprivate init(
@@ -69,7 +69,7 @@ public struct Topic<Content: Message>: CatalogueTopic {
     }
 }
 
-/// The one table of the bus, a row a topic: recorder, liveness, command line and reference derive from it.
+/// The table of the bus, one row per topic, from which recorder, liveness, command line and reference derive.
 public struct TopicTable: Sendable {
     /// Fixes of GNSS receivers.
     public let gnssFix = Topic<GnssFix>(
@@ -86,10 +86,10 @@ public struct TopicTable: Sendable {
     /// The matched position.
     public let position = Topic<MatchedPosition>(
         "/nav/position", .keepLast(64), rateHz: 10, maxSize: 64 << 10, when: "each fix")
-    /// The progress along the route in force.
+    /// The progress along the active route.
     public let progress = Topic<RouteProgress>(
         "/nav/progress", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix in guidance")
-    /// The route in force.
+    /// The active route.
     public let route = Topic<Route>(
         "/nav/route", .latched, maxSize: 16 << 20, when: "on change")
     /// Routes to choose from before the start.
@@ -98,10 +98,10 @@ public struct TopicTable: Sendable {
     /// Steps of rerouting.
     public let reroute = Topic<RerouteEvent>(
         "/nav/reroute", .keepLast(64), maxSize: 256 << 10, when: "on event")
-    /// The alternatives to the route in force.
+    /// The alternatives to the active route.
     public let alternatives = Topic<Alternatives>(
         "/nav/alternatives", .latched, maxSize: 32 << 20, when: "on change")
-    /// Steps of changing to an alternative.
+    /// Steps of switching to an alternative.
     public let alternativeSwitch = Topic<AlternativeSwitch>(
         "/nav/alternative_switch", .keepLast(64), maxSize: 256 << 10, when: "on event")
     /// Steps of taking a faster route.
@@ -119,7 +119,7 @@ public struct TopicTable: Sendable {
     /// Approaches to waypoints and arrivals.
     public let arrival = Topic<ArrivalEvent>(
         "/nav/arrival", .keepLast(64), maxSize: 16 << 10, when: "on event; while approaching each fix")
-    /// Fixes that do not count, with the reason.
+    /// Rejected fixes, with the reason.
     public let fixRejected = Topic<FixRejected>(
         "/nav/fix_rejected", .keepLast(64), maxSize: 32 << 10, when: "on event")
     /// The receiver in use.
@@ -149,10 +149,10 @@ public struct TopicTable: Sendable {
     /// The health of a node.
     public let nodeHealth = Topic<NodeHealth>(
         "/health/<node>", .latched, rateHz: 1, maxSize: 256 << 10, when: "1 Hz")
-    /// All nodes' log lines.
+    /// The log lines of all nodes.
     public let log = Topic<LogEntry>(
         "/log", .keepLast(256), maxSize: 16 << 10, when: "on event")
-    /// The player's time.
+    /// The simulated time of the player.
     public let clock = Topic<Clock>(
         "/clock", .latest, rateHz: 100, maxSize: 1 << 10, isRecorded: false, when: "from the player")
 }
@@ -182,10 +182,10 @@ public enum TopicCatalogue {
         ($0.value as? any CatalogueTopic)?.entry
     }
 
-    /// Returns the topic of that name; `/health/gnss-node` finds `/health/<node>`.
+    /// Returns the topic with a name; `/health/gnss-node` finds `/health/<node>`.
     public static func topic(named name: String) -> TopicEntry? { all.first { $0.node(in: name) != nil } }
 
-    /// The topics as a table in Markdown, in the order of the catalogue.
+    /// Returns the topics as a Markdown table, in the order of the catalogue.
     public static func markdownTable() -> String {
         var lines = ["| topic | message | QoS | when | largest |", "|---|---|---|---|---|"]
         for topic in all {
@@ -201,7 +201,7 @@ public enum TopicCatalogue {
 }
 
 extension ServiceCatalogue {
-    /// The services with their methods as a table in Markdown, in the order of the schema.
+    /// Returns the services with their methods as a Markdown table, in the order of the schema.
     public static func markdownTable() -> String {
         var lines = ["| service | method | answer | what it does |", "|---|---|---|---|"]
         for service in all {

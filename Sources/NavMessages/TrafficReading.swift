@@ -1,9 +1,9 @@
 extension TrafficSpeeds {
-    /// Reads a message speed by speed, without a list of them: a city's worth is hundreds of thousands.
+    /// Reads a message speed by speed, without building a list: a city has hundreds of thousands of speeds.
     ///
-    /// It refuses what ``init(decoding:limit:)`` refuses, but for unknown fields, which it does not look into.
+    /// It refuses the same messages as ``init(decoding:limit:)``, except for errors inside unknown fields.
     ///
-    /// - Parameter each: Called with each speed, in order; what it was given is void when reading fails later.
+    /// - Parameter each: Called with each speed, in order; discard the speeds if reading fails later.
     /// - Returns: The message without its speeds.
     package static func read(
         _ bytes: UnsafeRawBufferPointer, limit: Int, each: (TrafficSpeed) -> Void
@@ -40,7 +40,7 @@ extension TrafficSpeeds {
 }
 
 extension TrafficSpeed {
-    /// Reads the fields under a cursor to its end; nil when they are malformed.
+    /// Reads the fields of a cursor up to its end; nil when they are malformed.
     @inline(__always)
     fileprivate init?(_ start: WireCursor) {
         self.init()

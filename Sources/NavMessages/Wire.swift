@@ -1,7 +1,7 @@
 internal import CNavProto
 internal import Glibc
 
-/// A message that goes to and from the wire through its protobuf-c struct; generated code conforms.
+/// A message that is encoded and decoded through its protobuf-c struct; generated code conforms.
 protocol WireMessage: Message {
     associatedtype CStruct
     /// Fills the struct with the defaults of its descriptor.
@@ -15,17 +15,19 @@ protocol WireMessage: Message {
     init(reading c: UnsafePointer<CStruct>) throws(MessageError)
 }
 
-/// The functions that generated code calls: the codec itself and the conversions between Swift values and protobuf-c's.
+/// The codec that generated code calls, and the conversions between Swift values and protobuf-c's.
 ///
-/// Both directions run in an arena that starts with 1 KiB of stack, so that a small message needs no heap besides the
-/// Swift values themselves.
+/// Both directions use an arena that starts with 1 KiB of stack, so that a small message needs no heap apart from the Swift
+/// values themselves.
 enum Wire {
     typealias Arena = UnsafeMutablePointer<nav_arena>
 
-    /// Bytes of stack that an encode or decode starts with; the most that is promised to stay off the heap.
+    /// The bytes of stack that an encode or decode starts with; a larger message uses the heap.
     static var stackBytes: Int { 1024 }
-    /// Most bytes of C structs that unpacking may take: an empty inner message of 2 bytes takes some hundreds, so
-    /// hostile bytes expand 76-fold and more, while honest ones (numbers, text, packed columns) stay under 32-fold.
+    /// Returns the most bytes of C structs that unpacking may take.
+    ///
+    /// An empty inner message of 2 bytes takes several hundred, so hostile bytes expand 76-fold and more, while valid ones
+    /// (numbers, text, packed columns) stay under 32-fold.
     static func expansionLimit(_ size: Int) -> Int { 256 << 10 + 32 &* size }
 
     // MARK: codec
@@ -73,7 +75,7 @@ enum Wire {
             throw .tooLarge(type: M.fullName, size: bytes.count, limit: limit)
         }
         let most = expansionLimit(bytes.count)
-        // Plain variables rather than a Result: the value is large, and a Result would copy it twice.
+        // Plain variables instead of a Result: the value is large, and a Result would copy it twice.
         var value: M?
         var failure: MessageError?
         withArena(limit: most) { arena in
@@ -177,7 +179,7 @@ enum Wire {
 
     // MARK: from C
 
-    /// The string of a block of the decoding arena; its block's size tells whether a NUL cuts it.
+    /// Returns the string in a block of the decoding arena; the block's size reveals an embedded NUL.
     static func string(_ c: UnsafeMutablePointer<CChar>?, _ field: StaticString) throws(MessageError) -> String? {
         guard let c else { return nil }
         let count = nav_arena_block_size(c) - 1

@@ -1,4 +1,4 @@
-/// Steps through protobuf's wire format, field by field, without copying; every length is checked before it is used.
+/// A cursor over protobuf's wire format, field by field, without copying; every length is checked before it is used.
 struct WireCursor {
     /// The encoding of a field's value on the wire.
     enum Shape: UInt8 {
@@ -12,7 +12,7 @@ struct WireCursor {
     private(set) var position: Int
     private let end: Int
 
-    /// A cursor over a part of `bytes`, which must lie within them.
+    /// Creates a cursor over a part of `bytes`, which must lie within them.
     init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
         self.bytes = bytes
         position = range.lowerBound
@@ -21,7 +21,7 @@ struct WireCursor {
 
     var isAtEnd: Bool { position >= end }
 
-    /// A number and a shape; nil for field 0, a group, or bytes that end too early.
+    /// Reads a field number and a shape; nil for field 0, a group, or bytes that end too early.
     @inline(__always)
     mutating func tag() -> (number: UInt32, shape: Shape)? {
         guard let value = varint(), value >> 3 >= 1, value >> 3 <= 0x1fff_ffff,
@@ -58,7 +58,7 @@ struct WireCursor {
         return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
     }
 
-    /// Returns the range of the bytes of a length-delimited value.
+    /// Returns the range of a length-delimited value's bytes.
     @inline(__always)
     mutating func range() -> Range<Int>? {
         guard let count = varint(), count <= UInt64(end - position) else { return nil }
@@ -66,7 +66,7 @@ struct WireCursor {
         return position..<(position + Int(count))
     }
 
-    /// Returns the range of a field's value; for a length-delimited one without its length.
+    /// Returns the range of a field's value; for a length-delimited value, without the length.
     @inline(__always)
     mutating func value(_ shape: Shape) -> Range<Int>? {
         let start = position
@@ -78,7 +78,7 @@ struct WireCursor {
         }
     }
 
-    /// The text of a length-delimited value; nil when it is not UTF-8.
+    /// Reads the text of a length-delimited value; nil when it is not UTF-8.
     mutating func string() -> String? {
         guard let range = range() else { return nil }
         return String(validating: UnsafeRawBufferPointer(rebasing: bytes[range]), as: UTF8.self)

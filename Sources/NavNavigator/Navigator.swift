@@ -7,12 +7,12 @@ import NavRouting
 
 /// The navigation core: events in, effects out.
 ///
-/// It knows no clock, no socket and no file. Nothing but ``handle(_:)`` changes it, so the same events give the same effects. What needs
-/// time, such as finding a route, is an effect that comes back as an event with an id; no step waits.
+/// It uses no clock, socket or file. Only ``handle(_:)`` changes it, so the same events give the same effects. Slow work, such as finding a
+/// route, is an effect whose result comes back as an event with an id; no step waits.
 ///
-/// Each concern has a struct of its own that holds its state and an extension of the navigator that puts it to use: positioning, reroutes,
-/// alternatives, faster routes, preview, refresh, legs, simulation and policy. The navigator itself is an object, and so is its trip: they
-/// are asked at each fix, and copies of kilobytes of state would take longer than the answers.
+/// Each concern has a struct that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
+/// faster routes, preview, refresh, legs, simulation and policy. The navigator and its trip are classes because they are used at each fix,
+/// and copying kilobytes of state would take longer than the work.
 public final class Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot
@@ -23,19 +23,19 @@ public final class Navigator {
     // The trip.
     var session = Session()
     var trip: Trip?
-    // What may change its route.
+    // Features that may change its route.
     var search: RouteSearch
     var alternatives: AlternativesKeeper
     var faster: FasterRouteWatch
     var refresh: RefreshSchedule
     var preview = PreviewState()
-    // What is waited for.
+    // Pending requests.
     var routes = PendingRequests<PendingRoute>()
     var questions = PendingRequests<PolicyRequest>()
 
     var keptMark: TripMark?
 
-    /// The moment of the last position, or of what was due since.
+    /// The moment of the last position, or of a later timer.
     var now: Timestamp?
     private var eventSequence: UInt64 = 0
     private var publishedState: (state: NavigatorState, sessionID: UInt64, routeID: UInt64)?
@@ -53,7 +53,7 @@ public final class Navigator {
         refresh = RefreshSchedule(config.refresh)
     }
 
-    /// Takes one event in and returns what is to be done, in order.
+    /// Handles one event and returns the effects, in order.
     public func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
         var event = event
@@ -64,7 +64,7 @@ public final class Navigator {
         }
         var isPresent = true
         switch event.kind {
-        // A fix that does not count may be of any time.
+        // A discarded fix may carry any stamp.
         case .fix(let fix): isPresent = position(.fix(fix), event)
         case .odometry(let odometry): position(.odometry(odometry), event)
         case .timer: break
@@ -81,7 +81,7 @@ public final class Navigator {
         return effects
     }
 
-    /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
+    /// The moment to send ``NavigatorEvent/Kind/timer`` unless another event comes first; nil for never.
     public var due: Timestamp? {
         func earlier(_ one: Timestamp?, _ other: Timestamp?) -> Timestamp? {
             guard let one, let other else { return one ?? other }
@@ -91,21 +91,21 @@ public final class Navigator {
         return earlier(earlier(positioning.due, simulation?.due), earlier(waited, faster.offer?.until))
     }
 
-    /// The stamp of the last fix that counted; nil before the first.
+    /// The stamp of the last accepted fix; nil before the first.
     public var lastFix: Timestamp? { positioning.lastFix }
 
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
-    /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
+    /// Seconds by which odometry is ahead of the fixes (negative when behind), for which it is not used; nil while it is used.
     public var odometryLead: Double? { positioning.odometryLead }
 
-    /// Whether odometry is of the time of the fixes; what is not must not be an event.
+    /// Whether odometry is close enough in time to the fixes; otherwise it must not become an event.
     public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
-    /// The moment up to which time has passed when a fix comes, by the usual delay of fixes; nil where it does not tell.
+    /// Returns the present moment implied by a fix's arrival, by the usual delay of fixes; nil when the fix does not tell.
     public func time(toldBy fix: Fix) -> Timestamp? { positioning.time(toldBy: fix) }
 
-    /// Does what is due by the time that has passed.
+    /// Performs everything that is due by now.
     private func passTime(_ event: NavigatorEvent) {
         if case .timer = event.kind {
             now = event.stamp
@@ -145,7 +145,7 @@ public final class Navigator {
         routes.wait(config.rerouteDeadline) { $0.calculation == nil }
     }
 
-    /// Follows the trip and considers what may change its route.
+    /// Advances the trip and considers changes to its route.
     func followTrip(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard trip != nil else { return }
         for update in trip?.follow(position, on: map.graph) ?? [] {
@@ -170,7 +170,7 @@ public final class Navigator {
 
     func perform(_ effect: Effect) { effects.append(effect) }
 
-    /// Answers a call; nothing for 0.
+    /// Replies to a call; does nothing for 0.
     func reply(_ reply: CommandReply, to call: UInt64) {
         if call != 0 { effects.append(.reply(call: call, reply)) }
     }
@@ -180,13 +180,13 @@ public final class Navigator {
         effects.append(.publish(context(of: event), publication))
     }
 
-    /// Counts an event that the shell derives from what was published, and returns its origin.
+    /// Counts an event that the shell derives from a publication, and returns its context.
     package func countEvent(after event: NavigatorEvent) -> EventContext {
         eventSequence += 1
         return context(of: event)
     }
 
-    /// Returns the origin of an answer or a publication.
+    /// Returns the context of an answer or a publication.
     package func context(of event: NavigatorEvent) -> EventContext {
         EventContext(
             stamp: event.stamp, sessionID: session.id, routeID: trip?.routeID ?? 0,
@@ -199,7 +199,7 @@ public final class Navigator {
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
             positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
-        // The message carries the session and the route: it is published again when one of them changes.
+        // The message carries the session and the route, so it is published again when either changes.
         let told = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
         if let publishedState, publishedState == told { return }
         publishedState = told

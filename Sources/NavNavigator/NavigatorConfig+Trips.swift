@@ -1,34 +1,34 @@
-/// When faster routes are looked for, and what becomes of them.
+/// When faster routes are searched for, and how they are approved.
 public struct FasterRouteConfig: Sendable, Hashable {
     /// The party that approves a faster route.
     public enum Approval: String, Sendable, Hashable, CaseIterable {
-        /// None is required: the route is taken.
+        /// No approval is required: the route is taken.
         case automatic = "auto"
-        /// The owner's policy; no, when it is silent.
+        /// The owner's policy; its silence is a refusal.
         case policy
-        /// A user, by a call; no, when none comes in time.
+        /// A user, by a call; no call in time is a refusal.
         case manual
     }
 
     public var isEnabled = true
-    /// Time between two looks, seconds. 120: Mapbox.
+    /// Time between two searches, seconds. 120: Mapbox.
     public var interval = 120.0
-    /// Shortest time left on the route for a look, seconds. 120: one interval, so that the last look of a drive still has something to
-    /// gain. With Mapbox's 600 a drive through a city is never looked at.
+    /// Shortest remaining time for a search, seconds. 120: one interval, so that the last search of a drive can still gain something. With
+    /// Mapbox's 600 a drive through a city is never searched.
     public var minimumRemaining = 120.0
     /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself wants
     /// 70 s to the next maneuver of any kind, which a city does not have.
     public var minimumToManeuver = 15.0
     /// The least gain as a share of the time left. 0.1: Mapbox.
     public var minimumGain = 0.1
-    /// The least gain, seconds. 30: as from which MapLibre tells of another arrival.
+    /// The least gain, seconds. 30: the change from which MapLibre reports a new arrival time.
     public var minimumGainSeconds = 30.0
     public var approval = Approval.automatic
-    /// The time that a user has to approve it, seconds. 30: judgement; less than the time to the first maneuver.
+    /// The time that a user has for approval, seconds. 30: judgement; less than the time to the first maneuver.
     public var acceptFor = 30.0
 }
 
-/// When alternatives are looked for, and which are shown.
+/// When alternatives are searched for, and which are shown.
 public struct AlternativesConfig: Sendable, Hashable {
     public enum Acceptance: String, Sendable, Hashable, CaseIterable {
         case unfiltered
@@ -39,27 +39,27 @@ public struct AlternativesConfig: Sendable, Hashable {
     }
 
     public var isEnabled = true
-    /// Time between two looks, seconds. 300, not below ``shortestInterval``: Mapbox.
+    /// Time between two searches, seconds. 300, not below ``shortestInterval``: Mapbox.
     public var interval = 300.0
-    /// The least that ``interval`` can be, seconds: Mapbox.
+    /// The lower limit of ``interval``, seconds: Mapbox.
     public static let shortestInterval = 30.0
-    /// The most alternatives, 0 ... 2.
+    /// The largest number of alternatives, 0 ... 2.
     public var limit = 2
     public var acceptance = Acceptance.unfiltered
-    /// The least movement between two looks, metres. 50: as between two reroutes; a vehicle that stands asks nothing.
+    /// The least movement between two searches, metres. 50: as between two reroutes; a stationary vehicle never searches.
     public var minimumMovement = 50.0
-    /// The fixes in a row on an alternative, behind its fork, that take it. 2: one alone may be noise, and the debounce of a deviation would
-    /// be too late.
+    /// The consecutive fixes on an alternative, past its fork, that switch to it. 2: one alone may be noise, and the debounce of a
+    /// deviation would be too late.
     public var takingFixes = 2
-    /// Probability of the alternative's road from which a fix counts.
+    /// The least matching probability of the alternative's road for a fix to count.
     public var takingProbability = 0.6
 }
 
-/// When the route's durations are brought up to date.
+/// When the route's durations are refreshed.
 public struct RefreshConfig: Sendable, Hashable {
     public var isEnabled = true
     /// Longest time between two refreshes, seconds. 120: Mapbox.
     public var interval = 120.0
-    /// Shortest time between two refreshes for new traffic, seconds. 5: traffic may be told every second, and a route is a large message.
+    /// Shortest time between two refreshes for new traffic, seconds. 5: traffic may change every second, and a route is a large message.
     public var minimumInterval = 5.0
 }

@@ -1,30 +1,30 @@
 public import NavGeo
 public import NavMatching
 
-/// The health of positioning as a whole: a vehicle's counterpart of a phone's accuracy authorisation.
+/// The overall health of positioning, similar to a phone's accuracy authorisation.
 public struct PositionHealth: Sendable, Hashable {
     public enum Level: UInt8, Sendable, Comparable, CaseIterable {
-        /// As good as it should be.
+        /// As accurate as required.
         case full
-        /// Usable, but worse than it should be.
+        /// Usable, but less accurate than required.
         case reduced
-        /// Not to be relied upon.
+        /// Unreliable.
         case lost
 
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Why the verdict is what it is.
+    /// The reasons for the level.
     public struct Reasons: OptionSet, Sendable, Hashable {
-        /// One bit a reason.
+        /// A bit for each reason.
         public let rawValue: UInt16
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// No fix that counts arrives.
+        /// No acceptable fix arrives.
         public static let noFix = Reasons(rawValue: 1 << 0)
-        /// The position is less accurate than it should be, or the receiver more optimistic than its fixes agree.
+        /// The position is less accurate than required, or the receiver's stated accuracy is too optimistic.
         public static let accuracy = Reasons(rawValue: 1 << 1)
-        /// The receiver carries its position on by itself.
+        /// The receiver is dead reckoning.
         public static let fixType = Reasons(rawValue: 1 << 2)
         /// Counterfeit signals.
         public static let spoofing = Reasons(rawValue: 1 << 3)
@@ -33,30 +33,30 @@ public struct PositionHealth: Sendable, Hashable {
         public static let integrity = Reasons(rawValue: 1 << 5)
         /// Fixes arrive late or too rarely.
         public static let latency = Reasons(rawValue: 1 << 6)
-        /// The vehicle is in a tunnel of the map.
+        /// The vehicle is in a mapped tunnel.
         public static let tunnel = Reasons(rawValue: 1 << 7)
-        /// The receiver's speed or course, or the odometry, contradicts the positions and is left out.
+        /// The receiver's speed or course, or the odometry, contradicts the positions and is ignored.
         public static let contradiction = Reasons(rawValue: 1 << 8)
     }
 
     public var level: Level
-    /// Why; empty when it is full.
+    /// The reasons; empty when the level is full.
     public var reasons: Reasons
-    /// Since when the verdict holds.
+    /// The time since which the level holds.
     public var since: Timestamp
 }
 
-/// Judges positioning from what happens to fixes; a reason lasts for some seconds, so that the verdict does not flap.
+/// A judge of positioning health; each reason lasts for some seconds, so that the level does not flap.
 public struct HealthJudge: Sendable {
-    /// Standard deviation per axis from which a position is less accurate than it should be, metres. 15: beyond it parallel roads are mixed up.
+    /// Standard deviation per axis from which accuracy is reduced, metres. 15: beyond it parallel roads are confused.
     public static let reducedSigma = 15.0
-    /// The same from which it is not to be relied upon, metres.
+    /// Standard deviation per axis from which the position is unreliable, metres.
     public static let lostSigma = 100.0
-    /// The time without a fix that counts after which the position is lost, seconds, where nothing carries it on.
+    /// The time without an accepted fix after which the position is lost, seconds, unless it is predicted.
     public static let lostAfter = 10.0
-    /// The time that positions are doubted after one that the vehicle cannot have reached, seconds.
+    /// The time for which positions are doubted after an impossible jump, seconds.
     public static let jumpMemory = 10.0
-    /// The time that a reason lasts after it was last seen, seconds.
+    /// The time that a reason lasts after it was last observed, seconds.
     public static let hold = 3.0
 
     private static let count = 9
@@ -68,12 +68,12 @@ public struct HealthJudge: Sendable {
 
     public init() {}
 
-    /// The verdict; nil before the first fix.
+    /// The current health; nil before the first fix.
     public var health: PositionHealth? { current }
 
-    /// Takes note of a fix.
+    /// Updates the health with a fix.
     ///
-    /// - Parameter isJump: whether it was believed although the vehicle cannot have got there: this place is wrong, or those before were.
+    /// - Parameter isJump: Whether it was accepted although unreachable, so that this position or the earlier ones are wrong.
     public mutating func note(
         _ fix: Fix, isAccepted: Bool, isJump: Bool = false, sigma: Double?, inflation: Double, latency: Double?,
         at stamp: Timestamp
@@ -99,14 +99,14 @@ public struct HealthJudge: Sendable {
         judge(at: stamp)
     }
 
-    /// Takes note that a signal is left out.
+    /// Records that a signal is ignored.
     public mutating func noteContradiction(at stamp: Timestamp) { mark(.contradiction, .reduced, at: stamp) }
 
-    /// Takes note that time has passed without a fix that counts.
+    /// Updates the health when time has passed without an accepted fix.
     ///
     /// - Parameters:
-    ///   - reason: why positions are predicted; nil when they are not.
-    ///   - sigma: standard deviation along the road of the prediction, metres.
+    ///   - reason: The reason for predicting positions; nil when none are predicted.
+    ///   - sigma: The prediction's standard deviation along the road, metres.
     public mutating func noteMissing(_ reason: ReckoningReason?, sigma: Double?, isLost: Bool, at stamp: Timestamp) {
         let isLost = isLost || (sigma ?? 0) > HealthJudge.lostSigma
         switch reason {
@@ -140,7 +140,7 @@ public struct HealthJudge: Sendable {
         var reasons: PositionHealth.Reasons = []
         for index in 0..<HealthJudge.count {
             guard let last = seen[index] else { continue }
-            // A clock that was set back does not make a reason last for ever.
+            // The absolute value keeps a clock that was set back from prolonging a reason for ever.
             guard abs(stamp.seconds(since: last)) <= HealthJudge.hold else {
                 seen[index] = nil
                 continue
@@ -148,13 +148,13 @@ public struct HealthJudge: Sendable {
             reasons.insert(PositionHealth.Reasons(rawValue: 1 << UInt16(index)))
             level = max(level, worst[index])
         }
-        // Without dead reckoning there is no position either.
+        // Without dead reckoning and without an accepted fix there is no position.
         let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= HealthJudge.lostAfter } ?? false
         if !hasPosition, reasons.isDisjoint(with: [.noFix, .tunnel]) {
             reasons.insert(.noFix)
             level = .lost
         }
-        // A verdict holds since no moment to come, as it would when the clock was set back.
+        // The start is never in the future, not even after the clock was set back.
         let since = current.map { $0.level == level ? min($0.since, stamp) : stamp } ?? stamp
         current = PositionHealth(level: level, reasons: reasons, since: since)
     }

@@ -4,48 +4,50 @@ public import NavMatching
 public import NavRouting
 
 public struct PositioningConfig: Sendable, Hashable {
-    /// The limits that a fix must keep to count.
+    /// The limits that a fix must meet to be accepted.
     public var fixes = FixLimits()
-    /// When positions are predicted for want of fixes.
+    /// The limits of dead reckoning.
     public var reckoning = ReckoningConfig()
 
     public init() {}
 }
 
-/// Why a prediction of positions ends.
+/// A reason for the end of a prediction.
 public enum PredictionEnd: Sendable, Hashable, CaseIterable {
-    /// Fixes tell the position again.
+    /// Fixes provide the position again.
     case fixes
     /// The position became too uncertain to predict.
     case gaveUp
-    /// The position starts over: the clock was set, or the vehicle was carried off.
+    /// The position was reset: the clock was set, or the vehicle was carried away.
     case startedOver
 }
 
-/// The positioning pipeline: fixes, odometry and the passing of time in, positions out.
+/// The positioning pipeline: turns fixes, odometry and timer events into positions.
 ///
-/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts where fixes fail. The navigation node, replays and
-/// the offline tools run this one composition, so they agree to the last bit. It knows no trip: the route is a prior that is handed in.
+/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts where fixes fail. The
+/// navigation node, replays and the offline tools run this same pipeline, so their results are bit-identical.
+///
+/// It knows nothing of trips: callers pass the route as a prior.
 public struct Positioning: Sendable {
     public enum Event: Sendable {
-        /// A receiver measured a position.
+        /// A position measured by a receiver.
         case fix(Fix)
-        /// The same, which counts by the owner's decision although it does not qualify.
+        /// A fix that is accepted by the owner's decision although it does not qualify.
         case approvedFix(Fix)
-        /// The vehicle measured its own motion.
+        /// The vehicle's own motion measurement.
         case odometry(Odometry)
-        /// The moment of ``due`` has come.
+        /// The timer for ``due`` has fired.
         case timer
     }
 
     public indirect enum Effect: Sendable {
-        /// The verdict on a fix; it comes before all else that follows from the fix.
+        /// The verdict on a fix, emitted before all other effects of the fix.
         case judged(Fix, FixVerdict)
-        /// Another receiver is used from now on.
+        /// A switch to another receiver.
         case receiver(ReceiverChange)
-        /// The clock of the fixes was set; they go on from this moment.
+        /// The clock of the fixes was set and continues from this moment.
         case clockSet(Timestamp)
-        /// A fix that counts, as the filter has it, which is what the matcher takes, and the filter's estimate. Only when tracing.
+        /// An accepted fix, the refined fix passed to the matcher, and the filter's estimate; only when tracing.
         case filtered(Fix, refined: Fix, MotionEstimate)
         /// A step that the matcher added to the driven path. Only when tracing.
         case step(MatchStep)
@@ -63,31 +65,35 @@ public struct Positioning: Sendable {
     private var judge = HealthJudge()
     private var odometryGate = OdometryGate()
     private var hasHeardFix = false
-    /// One bit for each receiver: whether the receiver in use was heard since that one's last fix.
+    /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
     private var followed: UInt64 = 0
-    /// The moment of the last position that was told.
+    /// The time of the last published position.
     private var told: Timestamp?
-    /// Since when the filter comes back from a prediction: its positions are not yet those of the fixes. Nil when it does not.
+    /// The time since which the filter has been returning from a prediction and its positions still differ from the
+    /// fixes; nil otherwise.
     private var returnStart: Timestamp?
-    /// The stamp of the last fix that counted; nil before the first.
+    /// The stamp of the last accepted fix; nil before the first.
     public private(set) var lastFix: Timestamp?
-    /// The receiver in use; nil before the first fix that counts.
+    /// The receiver in use; nil before the first accepted fix.
     private var receiver: UInt8?
 
-    /// The greatest lag of fixes behind a prediction that they have ended, seconds: later ones catch up with it, as after a stall. Fixes that are
-    /// later than that are late for good, and the time goes on with theirs.
+    /// The greatest lag of fixes behind the prediction they end for which they may catch up, as after a stall, seconds.
+    ///
+    /// With a greater lag the fixes are permanently late, and time continues with theirs.
     private static let longestCatchUp = 10.0
 
-    /// The greatest distance of a fix that does not count from the time of its arrival to tell the present, seconds.
+    /// The greatest difference between a rejected fix's stamp and its arrival for the fix to count as current, seconds.
     private static let longestLead = 10.0
 
-    /// The longest return of the filter from a prediction, seconds. It forgets one within a few fixes; what still lies between the fixes
-    /// and the matched place after that is the road's or the map's, as where a confident receiver stays beside the road.
+    /// The longest return of the filter from a prediction, seconds.
+    ///
+    /// The filter forgets a prediction within a few fixes. A gap that remains between the fixes and the matched place
+    /// comes from the road or the map, as where a confident receiver stays beside the road.
     private static let longestReturn = 10.0
 
-    /// Knows nothing yet.
+    /// Creates a pipeline without history.
     ///
-    /// - Parameter isTracing: whether filtered fixes and the matcher's steps are among the effects.
+    /// - Parameter isTracing: Whether filtered fixes and the matcher's steps are among the effects.
     public init(
         metric: Metric, config: PositioningConfig = PositioningConfig(), matcher: MatcherConfig = MatcherConfig(),
         isTracing: Bool = false
@@ -101,15 +107,16 @@ public struct Positioning: Sendable {
 
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth? { judge.health }
-    /// The reason for which positions are predicted; nil while they come from fixes.
+    /// The reason for the current prediction; nil while positions come from fixes.
     public var predictionReason: ReckoningReason? { reckoning.reason }
-    /// Whether positions are predicted for want of fixes.
+    /// Whether positions are being predicted for lack of fixes.
     public var isPredicting: Bool { reckoning.reason != nil }
-    /// When ``Event/timer`` is due, if nothing else comes before; nil for never.
+    /// When ``Event/timer`` is due if no other input comes first; nil for never.
     public var due: Timestamp? { reckoning.due }
-    /// The signals that contradict the positions and are left out.
+    /// The signals that contradict the positions and are ignored.
     public var distrusted: MotionSignals { tracker.distrusted }
-    /// Seconds by which odometry is ahead of the fixes, negative behind, which is why it is left out; nil while it is used.
+    /// Seconds by which odometry is ahead of the fixes, negative when behind, while it is ignored for that; nil while
+    /// it is used.
     public var odometryLead: Double? { odometryGate.lead }
 
     public mutating func adopt(_ metric: Metric) {
@@ -127,8 +134,10 @@ public struct Positioning: Sendable {
 
     // MARK: Time
 
-    /// The moment up to which time has passed when a fix comes that has not been taken in, by the usual delay of fixes; nil where it does not tell:
-    /// clocks of receivers differ, so one that is not in use tells the time only once the one in use is missed.
+    /// Returns the moment up to which time has passed when a fix arrives, by the usual delay of fixes.
+    ///
+    /// Nil when the fix says nothing about it: receivers' clocks differ, so a receiver that is not in use tells the
+    /// time only once the one in use is missing.
     public func time(toldBy fix: Fix) -> Timestamp? {
         if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
         guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
@@ -143,10 +152,10 @@ public struct Positioning: Sendable {
         followed &= ~Positioning.bit(fix.receiver)
     }
 
-    /// Whether odometry is of the time of the fixes; what is not must not be taken in.
+    /// Whether odometry is consistent with the clock of the fixes; other odometry must not be handled.
     public mutating func admits(_ odometry: Odometry) -> Bool { odometryGate.admits(odometry.stamp) }
 
-    /// Takes in an input of a recorded drive, after what was due before it: recorded stamps alone tell the time.
+    /// Handles an input of a recorded drive, after the timers due before it; recorded stamps are the only clock.
     public mutating func replay(_ event: Event, prior: RoutePrior? = nil) -> [Effect] {
         let stamp: Timestamp
         var end: Timestamp?
@@ -164,7 +173,7 @@ public struct Positioning: Sendable {
 
     // MARK: Inputs
 
-    /// Takes in an event that came at `now`.
+    /// Handles an event that came at `now`.
     public mutating func handle(_ event: Event, at now: Timestamp, prior: RoutePrior? = nil) -> [Effect] {
         var effects: [Effect] = []
         switch event {
@@ -248,21 +257,21 @@ public struct Positioning: Sendable {
         }
     }
 
-    /// Tells a position that is not older than the one told before: a fix that comes when a later moment was predicted is only learned from.
+    /// Publishes a position unless it is older than the last one: a fix behind a published prediction only updates the state.
     private mutating func tell(_ position: VehiclePosition, _ effects: inout [Effect]) {
         if let told, position.stamp < told { return }
         told = position.stamp
         effects.append(.position(position))
     }
 
-    /// The position of a fix that a drive along the route makes: no receiver is judged by it.
+    /// Returns the position of a fix simulated along the route; it affects no receiver's state.
     public mutating func place(simulated fix: Fix, _ prior: RoutePrior) -> VehiclePosition {
         VehiclePosition(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
     }
 
-    /// Returns what places the fixes of a simulated drive on the roads; it knows nothing of where the vehicle was.
+    /// Returns a copy without history that matches the fixes of a simulated drive.
     ///
-    /// - Parameter factor: the speed as a multiple of that of a vehicle. Beyond 1, fixes may be as much farther apart.
+    /// - Parameter factor: The speed as a multiple of a vehicle's. Beyond 1 it scales the speed above which a position counts as a jump.
     public func simulation(speedFactor factor: Double) -> Positioning {
         var (simulation, config) = (self, matcher.config)
         config.maximumSpeed *= max(factor, 1)
@@ -271,7 +280,7 @@ public struct Positioning: Sendable {
         return simulation
     }
 
-    /// Forgets where the vehicle was, before and after a drive that is none of its own.
+    /// Forgets the vehicle's history, before and after a simulated or replayed drive.
     public mutating func startOver() -> [Effect] {
         var effects: [Effect] = []
         told = nil
@@ -282,7 +291,7 @@ public struct Positioning: Sendable {
 
     // MARK: Parts
 
-    /// Matches a fix by where the filter has it, and lets the road correct the place along it.
+    /// Matches the filtered fix, and lets the road correct the place along it.
     private mutating func match(
         _ fix: Fix, _ estimate: MotionEstimate?, isJump: Bool, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) -> MatchedPosition {
@@ -299,7 +308,7 @@ public struct Positioning: Sendable {
         return match
     }
 
-    /// Starts anew after a jump or a clock that was set.
+    /// Restarts after a jump or a clock change.
     private mutating func restart(_ effects: inout [Effect]) {
         matcher.reset()
         aid.forget(&tracker)
@@ -314,7 +323,7 @@ public struct Positioning: Sendable {
     ) {
         guard rejection.reason.isOfThePresent else { return }
         reckoning.noteBad()
-        // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
+        // The fix's time was not checked. A fix from another time is not current and must not drive predictions and health.
         if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
         assess(fix, isAccepted: false, at: now)
         predict(at: now, prior, &effects)

@@ -3,56 +3,60 @@ import NavGeo
 public import NavMap
 public import NavMatching
 
-/// Gives the matched road back to the position filter, where it is sure, and takes from it what that makes of the place on the road.
+/// A feedback of the matched road to the position filter where the road is certain, which in turn corrects the place
+/// along the road.
 ///
-/// A road tells how far the vehicle is beside its line, and so what of the receiver's error lasts in that direction; behind a bend that is an
-/// error along the road. It tells so once in a while only: a lane stays the same lane. Nothing of it reaches the matcher, so a wrong road can
-/// neither confirm itself nor hold the vehicle. While a road is not sure nothing is learned from it; when the line that is matched moves
-/// otherwise than the vehicle, or the doubt lasts, what roads told is forgotten.
+/// A road shows how far the vehicle is from its centreline, and thus the receiver's lasting error in that direction;
+/// after a bend that is an error along the road. It contributes only once per some distance, because a lane stays the
+/// same lane.
+///
+/// Nothing of it reaches the matcher, so a wrong road can neither confirm itself nor hold the vehicle. An uncertain
+/// road contributes nothing. When the matched line moves differently from the vehicle, or the doubt lasts, all
+/// contributions are discarded.
 public struct RoadAid: Sendable {
-    /// The last place at which the road was sure.
+    /// The last place at which the road was certain.
     private struct Trail: Sendable {
-        /// On the line, and by the fixes alone.
+        /// The position on the road's line; `seen` is the position by the fixes alone.
         var coordinate: Coordinate
         var bearing: Double
         var seen: Coordinate
-        /// Metres driven along a road that was sure.
+        /// Metres driven along certain roads.
         var metres: Double
-        /// Metres driven since the road last told something.
+        /// Metres driven since the road last contributed.
         var untold: Double
     }
 
     private var trail: Trail?
 
-    /// Probability that the vehicle is on the line of the road, from which it is sure.
+    /// Probability of being on the road's line from which the road is certain.
     private static let sureness = 0.95
-    /// Metres that must be driven on a sure road before it tells anything: parallel roads and ramps are told apart by then.
+    /// Metres to drive on a certain road before it contributes; by then parallel roads and ramps are told apart.
     private static let settling = 60.0
-    /// Metres by which the place on the line may move otherwise than the vehicle without being on another line.
+    /// Metres by which the place on the line may move differently from the vehicle without being on another line.
     private static let sideways = 6.0
-    /// The same at a corner, per radian: a filter goes straight on for a moment.
+    /// The same at a corner, per radian: the filter goes straight on for a moment.
     private static let cornering = 6.0
-    /// Metres that may be driven while the road is not sure.
+    /// Metres that may be driven while the road is uncertain.
     private static let longestDoubt = 100.0
-    /// Standard deviation between a vehicle and its road's line, metres: a lane to the right, and how exact maps are drawn.
+    /// Standard deviation between a vehicle and its road's centreline, metres: a lane to the right, and the accuracy of maps.
     private static let crossSigma = 3.0
-    /// Standard deviation between the direction of a vehicle and that of its road's line, radians.
+    /// Standard deviation between the directions of a vehicle and of its road's centreline, radians.
     private static let bearingSigma = 0.1
-    /// Metres after which both are others: who keeps to a lane keeps to it from one junction to the next.
+    /// Metres after which both errors are independent: drivers keep their lane from one junction to the next.
     private static let distance = 150.0
-    /// Standard deviations that a vehicle can be beside its road.
+    /// The largest distance of a vehicle from its road, in standard deviations.
     private static let deviations = 3.0
 
     public init() {}
 
-    /// Takes in what the matcher made of the last fix, and corrects its place along the road.
+    /// Learns from the matched road of the last fix, and corrects its place along the road.
     public mutating func follow(_ match: inout MatchedPosition, _ tracker: inout PositionTracker, _ graph: RoadGraph) {
         guard let road = match.road, !road.isAgainst, !match.isTeleport, let free = tracker.estimate else {
             return forget(&tracker)
         }
         let frame = LocalFrame(origin: road.coordinate)
         guard !match.isHeld, match.lineProbability(graph) >= RoadAid.sureness else {
-            // At a corner both roads are likely for a moment: nothing is learned, and nothing forgotten as yet.
+            // At a corner both roads are likely for a moment: nothing is learned and nothing discarded yet.
             guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadAid.longestDoubt else {
                 return forget(&tracker)
             }
@@ -68,7 +72,7 @@ public struct RoadAid: Sendable {
             trail
             ?? Trail(
                 coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, untold: 0)
-        // The place on the line and the vehicle moved alike, unless it is another line.
+        // The place on the line and the vehicle move alike unless the match switched to another line.
         let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length
@@ -95,7 +99,7 @@ public struct RoadAid: Sendable {
         tracker.release()
     }
 
-    /// Moves the place along its edge to where the filter has it, with what roads told.
+    /// Moves the place along its edge to the road-aided position of the filter.
     private func place(
         _ match: inout MatchedPosition, _ road: MatchedPosition.RoadPosition, _ tracker: PositionTracker,
         _ frame: LocalFrame, _ graph: RoadGraph
@@ -110,12 +114,13 @@ public struct RoadAid: Sendable {
 }
 
 extension MatchedPosition {
-    /// Metres between lines that are one.
+    /// The largest distance between two lines of the same road, metres.
     private static let lineWidth = 4.0
-    /// Angle between the directions of one line, radians.
+    /// The largest angle between the directions of one line, radians.
     private static let lineAngle = 0.5
 
-    /// Probability that the vehicle is on the line of the matched road: on its edge, or on one that goes on from it or leads to it.
+    /// Returns the probability of being on the matched road's line: on its edge, or on an edge that continues it or
+    /// leads to it.
     func lineProbability(_ graph: RoadGraph) -> Double {
         guard let road else { return 0 }
         let frame = LocalFrame(origin: road.coordinate)

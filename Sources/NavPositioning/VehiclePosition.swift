@@ -1,27 +1,31 @@
 public import NavGeo
 public import NavMatching
 
-/// A fix and what the matcher made of it.
+/// A fix and its match.
 public struct VehiclePosition: Sendable, Hashable {
     public var fix: Fix
-    /// Its place on the road graph.
+    /// The match on the road graph.
     public var match: MatchedPosition
-    /// The share of the matcher's belief that points the way of the best match, within 90°; 0 off the roads. It is taken
-    /// when the fix comes: the match's edges are those of the map of that moment.
+    /// The share of the matcher's belief within 90° of the best match's direction; 0 off the roads.
+    ///
+    /// It is computed when the fix arrives, because the match's edges belong to the map at that moment.
     public var directionProbability = 0.0
 
-    /// The method of prediction; nil for a position of a fix. The fix is then one that the prediction stands for.
+    /// The method of prediction; nil for a position from a fix.
+    ///
+    /// For a prediction, `fix` is the predicted one.
     public var prediction: PredictionMethod?
-    /// Seconds since the last fix that counted.
+    /// Seconds since the last accepted fix.
     public var age = 0.0
-    /// The evidence of the position: what is only expected decides nothing that lasts.
+    /// The evidence of the position; a merely expected one makes no lasting decision.
     public var evidence = PositionEvidence.measured
 
-    /// Whether waypoints may be reached and passed by this position: by a fix that is believed, or by odometry.
+    /// Whether this position may mark waypoints as reached or passed: it rests on an accepted fix or on odometry.
     package var isDecisive: Bool { evidence == .measured }
-    /// Whether a fix shows the vehicle here.
+    /// Whether a fix places the vehicle here.
     package var isSeen: Bool { prediction == nil && evidence == .measured }
-    /// Whether a fix shows the vehicle here and it may go on from here: whoever drives against a one-way road has turned onto no route.
+    /// Whether a fix places the vehicle here and it can continue from here; a vehicle on a one-way road against traffic
+    /// is on no route.
     package var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
 
     /// The place on a road; nil off the roads.
@@ -29,16 +33,16 @@ public struct VehiclePosition: Sendable, Hashable {
     /// The receiver's position.
     public var coordinate: Coordinate { fix.coordinate }
     public var stamp: Timestamp { fix.stamp }
-    /// Metres per second, from the receiver or the last movement.
+    /// Speed, m/s, from the receiver or the last movement.
     public var speed: Double? { match.speed }
-    /// Direction of travel, radians clockwise from north: the receiver's, else that of the road.
+    /// Direction of travel, radians clockwise from north: the receiver's, otherwise the road's.
     public var course: Double? { fix.course.flatMap { $0.isFinite ? $0 : nil } ?? match.road?.bearing }
-    /// Standard deviation of the position per axis, metres, above 0; nil when the receiver does not say.
+    /// Standard deviation of the position per axis, metres, above 0; nil when the receiver reports none.
     public var sigma: Double? { fix.horizontalSigma.flatMap { $0 > 0 && $0.isFinite ? $0 : nil } }
 }
 
 extension VehiclePosition {
-    /// Makes a position that stands for a fix where there is none.
+    /// Creates a position with a predicted fix.
     init(_ predicted: PredictedPosition, like fix: Fix) {
         let estimate = predicted.estimate
         var fix = fix

@@ -1,14 +1,14 @@
 import NavKit
 import NavBag
 
-/// A bag's messages, cut into what belongs to one moment.
+/// The messages of a bag, split into moments.
 ///
-/// A moment has few enough messages of each topic for the shortest queue of a subscriber; more of them with one log time
-/// are several moments.
+/// A moment holds consecutive messages with one log time. It has few enough messages of each topic for the shortest queue of
+/// a subscriber; a larger number is split into several moments.
 struct BagMoments {
     /// The most messages of one topic in a moment: half of the shortest queue of the catalogue.
     static let longest = 8
-    /// The most messages of a moment, well under what a socket holds for a subscriber.
+    /// The most messages of a moment, well below the number that a subscriber's socket holds.
     static let largest = 256
 
     private var cursor: MessageCursor<BagFile>
@@ -20,7 +20,7 @@ struct BagMoments {
         self.isWanted = isWanted
     }
 
-    /// The messages of the next moment in the bag's order; nil after the last.
+    /// Returns the messages of the next moment in bag order; nil after the last.
     mutating func next() throws(BagError) -> [BagMessage]? {
         guard let first = try take() else { return nil }
         var messages = [first]

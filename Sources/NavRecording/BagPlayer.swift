@@ -4,44 +4,43 @@ import NavGeo
 package import NavKit
 import NavMessages
 
-/// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
+/// A player that publishes a bag's messages on the bus: at their recorded pace, or in lockstep with the nodes that follow `/clock`.
 package final class BagPlayer {
     package struct Options: Sendable {
-        /// Times as fast as it was recorded, in ``rates``; nil is 1, and as fast as the nodes can in lockstep.
+        /// The speed relative to the recording, in ``rates``; nil is 1, or as fast as the nodes can in lockstep.
         package var rate: Double?
-        /// Seconds from the bag's start at which playing starts.
+        /// The start of the playback, seconds from the bag's start.
         package var start = 0.0
-        /// Seconds from the bag's start at which playing ends; nil plays to the end.
+        /// The end of the playback, seconds from the bag's start; nil plays to the end.
         package var end: Double?
-        /// Starts over at the end, in another epoch of `/clock`.
+        /// Whether to start over at the end, in another epoch of `/clock`.
         package var loop = false
-        /// Topics to play, `*` stands for any text.
+        /// The topics to play; `*` matches any text.
         package var topics = ["*"]
-        /// A node that the bag is the input of: what it published itself is left out. It has the name that it had in the
-        /// recording.
+        /// The node that receives the bag as input, by its name in the recording; the messages that it published are not played.
         package var inputOf: String?
-        /// Topics and what they are called on the bus.
+        /// The names on the bus of renamed topics, by the name in the bag.
         package var remaps: [String: String] = [:]
-        /// The longest stretch without a message that is waited for, seconds of the bag; a longer one is jumped.
+        /// The longest gap between messages that is waited for, seconds of the bag; a longer one is skipped.
         package var longestGap = 3_600.0
-        /// Publishes `/clock` with the bag's time; always so in lockstep.
+        /// Whether to publish `/clock` with the bag's time; lockstep always does.
         package var clock = false
         /// The number of subscribers that each topic should have before the first message.
         package var subscribers = 1
-        /// The longest wait for them, or for the participants of a lockstep playback, seconds.
+        /// The longest wait for those subscribers, or for the participants of a lockstep playback, seconds.
         package var wait = 10.0
-        /// The time to stay after the last message, so that late deliveries arrive, seconds.
+        /// The time to wait after the last message, so that late deliveries arrive, seconds.
         package var linger = 1.0
-        /// Waits after each moment until every participant has handled it, see <doc:Lockstep>.
+        /// Whether to wait after each moment until every participant has handled it; see <doc:Lockstep>.
         package var lockstep = false
-        /// The participants in lockstep; empty takes every node that lives by `/clock`.
+        /// The participants in lockstep; empty for every node that follows `/clock`.
         package var participants: [String] = []
-        /// The longest time of a participant for a moment, seconds.
+        /// The longest time that a participant may take for a moment, seconds.
         package var patience = 30.0
-        /// Goes on without a participant that fails, instead of ending.
+        /// Whether to continue without a participant that fails, instead of ending.
         package var leavesOutFailed = false
 
-        /// Everything, at the recorded pace.
+        /// Creates options that play everything at the recorded pace.
         package init() {}
     }
 
@@ -49,7 +48,7 @@ package final class BagPlayer {
         let topic: String
         var publication: Publication
         var isLatched: Bool
-        /// Whether something of the present epoch was published.
+        /// Whether a message of the current epoch was published.
         var hasValue = false
     }
 
@@ -58,8 +57,9 @@ package final class BagPlayer {
     /// The interval of `/clock` between messages, and while paused.
     private static let tick = Duration.milliseconds(10)
     private static let pausedTick = Duration.milliseconds(200)
-    /// The longest delay of a moment that is made up for. After a longer hold-up of the player the bag goes on where it stood:
-    /// what was missed all at once would be another drive.
+    /// The longest delay that the player catches up with.
+    ///
+    /// After a longer stall the bag continues from where it stopped: all missed messages at once would be a different drive.
     private static let hesitation = Duration.milliseconds(50)
 
     private let bus: any Bus
@@ -67,22 +67,22 @@ package final class BagPlayer {
     private let options: Options
     private let log: NodeLog
     private let control: PlayerControl
-    /// Hears of progress.
+    /// The callback for progress.
     private var report: (BagPlayer) -> Void = { _ in }
     private let leader: LockstepLeader?
     private let stop: StopSignal
-    /// Times as fast as it was recorded; nil for as fast as the nodes can.
+    /// The speed relative to the recording; nil for as fast as the nodes can.
     package private(set) var rate: Double?
-    /// Whether time stands still.
+    /// Whether the playback is paused.
     package var isPaused: Bool { control.isPaused }
-    /// The place where the playback goes on, which ends this time through; ns of the bag.
+    /// The time to jump to, which ends the current pass, ns of the bag.
     private var jump: UInt64?
-    /// The topics that are played, and the place of each channel's among them: every publisher of a topic has a channel.
+    /// The played topics, and the index of each channel's topic among them: every publisher of a topic has its own channel.
     private var tracks: [Track] = []
     private var places: [UInt16: Int] = [:]
     private var clockPublication: Publication?
     private var epoch: UInt32 = 0
-    /// When the bag's moment `origin` is due; moved by pauses.
+    /// When the bag's moment `origin` is due; pauses postpone it.
     private var begin = MonotonicInstant(nanoseconds: 0)
     private var origin = SimulatedTime(nanoseconds: 0)
     private var time = SimulatedTime(nanoseconds: 0)
@@ -91,21 +91,21 @@ package final class BagPlayer {
     private var isStepping = false
 
     package private(set) var messageCount = 0
-    /// The share of the time from the playback's start to its end that has been played, 0 ... 1; of a loop, this time through.
+    /// The played share of the time from the playback's start to its end, 0 ... 1; in a loop, of the current pass.
     package var progress: Double {
         let all = (span.upperBound - span.lowerBound).inSeconds
         return all > 0 ? min(max((time - span.lowerBound).inSeconds / all, 0), 1) : messageCount > 0 ? 1 : 0
     }
-    /// Seconds that have been played of this time through.
+    /// The seconds played of the current pass.
     package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
-    /// Seconds that are played in one time through.
+    /// The duration of one pass, seconds.
     package var duration: Double { (span.upperBound - span.lowerBound).inSeconds }
     private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
 
     /// Opens a bag and announces its topics.
     ///
     /// - Parameters:
-    ///   - directory: where participants are looked up; without it lockstep takes the names of the options as they are.
+    ///   - directory: where to look up participants; without it, lockstep uses the names in the options as they are.
     ///   - stop: ends the playback.
     package init(
         _ bus: any Bus, path: String, options: Options, control: PlayerControl = PlayerControl(),
@@ -150,8 +150,9 @@ package final class BagPlayer {
         }
     }
 
-    /// The topics of the bag that a node published, as its channels say; of a bag that does not say, those that the node
-    /// announces now, or that belong to a node of that name.
+    /// Returns the topics of the bag that a node published, according to the bag's channels.
+    ///
+    /// If the channels do not tell, these are the topics that the node announces now or that belong to a node of that name.
     private func topics(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<String> {
         let channels = reader.index.channels
         let names = Set(channels.compactMap { $0.metadata["node"] })
@@ -209,7 +210,7 @@ package final class BagPlayer {
         tracks.map(\.publication) + (clockPublication.map { [$0] } ?? [])
     }
 
-    /// Plays until the end or until stopped. `report` is told of progress about ten times a second, also in a pause.
+    /// Plays until the end or until stopped, and calls `report` about ten times a second, also during a pause.
     package func run(report: @escaping (BagPlayer) -> Void = { _ in }) throws(NodeError) {
         self.report = report
         defer { self.report = { _ in } }
@@ -266,7 +267,7 @@ package final class BagPlayer {
         while !stop.isStopped, MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(50)) }
     }
 
-    // MARK: One time through
+    // MARK: One pass
 
     private func playOnce(from start: UInt64, beginning: UInt64) throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
@@ -297,10 +298,10 @@ package final class BagPlayer {
         }
     }
 
-    /// Whether this time through has come to its end before the bag's.
+    /// Whether the current pass ends before the bag does.
     private var isInterrupted: Bool { stop.isStopped || jump != nil }
 
-    /// Does what was asked for at the keys.
+    /// Executes the commands entered on the keyboard.
     private func obey() {
         if let factor = control.takeFactor() {
             (origin, begin) = (presentTime, MonotonicClock.now())
@@ -328,7 +329,7 @@ package final class BagPlayer {
         }
     }
 
-    /// The bag's time that it is now at the pace of the playback.
+    /// The current time of the bag at the pace of the playback.
     private var presentTime: SimulatedTime {
         guard !control.isPaused, rate != nil || leader == nil else { return time }
         let passed = (MonotonicClock.now() - begin).inSeconds * (rate ?? 1)
@@ -352,8 +353,9 @@ package final class BagPlayer {
         try bus.publish(Array(message.data), on: publication, stampNanoseconds: Int64(clamping: message.publishTime))
     }
 
-    /// Announces the epoch, and makes latched topics say what was true at its start: the bag's last value before it, or
-    /// nothing at all instead of a value of the epoch before.
+    /// Announces the epoch and publishes the values of latched topics at its start.
+    ///
+    /// A topic's value is the bag's last one before the start; without one, an empty message replaces the previous epoch's value.
     private func beginEpoch(at start: UInt64, first: UInt64) throws {
         var values: [Int: BagMessage] = [:]
         if start > first {
@@ -377,7 +379,7 @@ package final class BagPlayer {
 
     // MARK: Time
 
-    /// Lets time pass up to a moment: `/clock` ticks, or the timers of the participants become due one after the other.
+    /// Advances time to a moment by ticks of `/clock`, or in lockstep by the participants' timers, one after another.
     private func runTime(to due: SimulatedTime) throws {
         if due - time > Duration(clampingSeconds: options.longestGap) {
             let hours = Int((due - time).inSeconds / 3_600)
@@ -387,7 +389,7 @@ package final class BagPlayer {
         }
         guard leader != nil else { return try tick(to: due) }
         while let timer = nextTimer, timer < due, !isInterrupted {
-            // A timer that is always due at once must not hold time up.
+            // A timer that is always due immediately must not stop time.
             let next = min(due, max(timer, time + .milliseconds(1)))
             guard next < due else { break }
             try waitUntil(next)
@@ -410,7 +412,7 @@ package final class BagPlayer {
         try waitUntil(due)
     }
 
-    /// Waits for the pace, and while paused; in lockstep without a rate there is no pace.
+    /// Waits until a moment is due, and while paused; lockstep without a rate has no pace to wait for.
     private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
         while true {
             obey()
@@ -430,7 +432,7 @@ package final class BagPlayer {
         }
     }
 
-    /// A while of a pause: `/clock` says so, and time goes on later where it stood.
+    /// Waits for one tick of a pause: publishes it on `/clock`, and postpones the pace by the same time.
     private func standStill() throws(BusError) {
         let paused = MonotonicClock.now()
         try publishClock(time, isPaused: true)
@@ -439,7 +441,7 @@ package final class BagPlayer {
         begin = begin + (MonotonicClock.now() - paused)
     }
 
-    /// After a step the pace counts from here: it came before its time.
+    /// Restarts the pace at a moment after a single step, which came early.
     private func endStep(at moment: SimulatedTime) {
         guard isStepping else { return }
         (isStepping, origin, begin) = (false, moment, MonotonicClock.now())
@@ -447,7 +449,7 @@ package final class BagPlayer {
 
     private func publishClock(_ moment: SimulatedTime, isPaused: Bool = false) throws(BusError) {
         time = moment
-        // In lockstep nothing is published between steps that no step names.
+        // In lockstep nothing is published outside a step.
         guard let clockPublication, !(isPaused && leader != nil) else { return }
         let clock = Clock(
             stampNs: moment.nanoseconds, rate: rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,
@@ -455,7 +457,7 @@ package final class BagPlayer {
         try bus.publish(clock.encoded(), on: clockPublication, stampNanoseconds: moment.nanoseconds)
     }
 
-    /// In lockstep: waits until the participants have handled what was published.
+    /// Waits in lockstep until the participants have handled the published messages.
     private func settle(at moment: SimulatedTime) throws {
         guard let leader else { return }
         let statistics = bus.statistics

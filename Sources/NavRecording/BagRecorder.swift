@@ -6,55 +6,58 @@ import NavGeo
 package import NavKit
 package import NavMessages
 
-/// Records topics of the bus into a bag, as they appear.
+/// A recorder of bus topics, which it adds to a bag as they appear.
 ///
-/// What was said before the last second is in the file whatever becomes of the process, and the file can be read by any
-/// tool at any moment. Where the file is there already the recording goes on in another one, see ``Options/overwrite``.
+/// Messages older than a second are in the file even if the process dies, and any tool can read the file at any moment. If
+/// the file exists, the recording continues in another one; see ``Options/overwrite``.
 package final class BagRecorder {
     package struct Options: Sendable {
-        /// Topics to take, `*` stands for any text.
+        /// The topics to record; `*` matches any text.
         package var topics = ["*"]
-        /// Orders the bag by `/clock` and not by the machine's clock.
+        /// Whether to order the bag by `/clock` instead of the machine's clock.
         package var simTime = false
-        /// Takes part in lockstep playback and records that alone, so that equal playbacks give equal bytes, see
-        /// <doc:Lockstep>. What tells of the machine, health and logs, is left out of "everything".
+        /// Whether to take part in lockstep playback and record only that, so that equal playbacks give equal bytes.
+        ///
+        /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
         package var lockstep = false
-        /// Replaces a bag that is there; otherwise `drive.mcap` is left as it is and `drive_1.mcap` is next.
+        /// Whether to replace an existing bag; otherwise `drive.mcap` stays as it is and `drive_1.mcap` is next.
         package var overwrite = false
-        /// Bytes after which the recording goes on in another file, which begins with the latched values; nil never.
+        /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?
-        /// Seconds of recorded time after which it does; nil never.
+        /// The seconds of recorded time after which the recording continues in another file; nil for no limit.
         package var splitSeconds: Double?
-        /// Bytes of all files of the recording together, above which the oldest are deleted; nil never. It takes a
-        /// ``splitBytes`` of at most half of it.
+        /// The total bytes of the recording's files, above which the oldest are deleted; nil for no limit.
+        ///
+        /// It limits ``splitBytes`` to half of it.
         package var quotaBytes: Int?
-        /// Seconds of messages that are kept in memory and written when ``BagRecorder/snapshot(_:_:)`` is called, and then
-        /// alone; nil writes everything as it comes.
+        /// The seconds of messages kept in memory for snapshots; nil writes everything as it arrives.
+        ///
+        /// The messages are written only when ``BagRecorder/snapshot(_:_:)`` is called.
         package var snapshotSeconds: Double?
-        /// Bytes of memory that they may take.
+        /// The most bytes of memory for the snapshot messages.
         package var snapshotBytes = 256 << 20
         package var attachments: [String] = []
-        /// Facts about the recording that are written into it, by name.
+        /// Facts about the recording, written into it by name.
         package var facts: [String: String] = [:]
 
-        /// Everything, by the machine's clock.
+        /// Creates options that record everything by the machine's clock.
         package init() {}
     }
 
-    /// The messages that were published and are not in the recording, counted.
+    /// The numbers of published messages missing from the recording.
     package struct Losses: Sendable, Equatable {
-        /// Messages that never arrived here, by the publishers' counts.
+        /// Messages that never arrived, according to the publishers' counts.
         package var lost: UInt64 = 0
-        /// Messages that arrived faster than they were taken from the bus, or before the first of `/clock`.
+        /// Messages dropped because they arrived too fast, or before the first `/clock` message.
         package var dropped: UInt64 = 0
-        /// Messages that are malformed, or larger than 64 MiB.
+        /// Messages refused because they are malformed or larger than 64 MiB.
         package var refused: UInt64 = 0
-        /// Messages that the disk did not take in time.
+        /// Messages that the disk did not accept in time.
         package var unwritten: UInt64 = 0
 
         package var total: UInt64 { lost &+ dropped &+ refused &+ unwritten }
 
-        /// In words; empty for none.
+        /// A description of the losses; empty without losses.
         package var text: String {
             [
                 (lost, "lost on the way"), (dropped, "dropped here"), (refused, "too large or malformed"),
@@ -63,21 +66,21 @@ package final class BagRecorder {
         }
     }
 
-    /// Bytes of messages that are kept until the first of `/clock`.
+    /// The most bytes of messages kept until the first `/clock` message.
     private static let greatestHold = 32 << 20
-    /// The longest time of the disk at the end, seconds.
+    /// The longest wait for the disk at the end, seconds.
     private static let patience = 10.0
     private static let largest = 64 << 20
-    /// How often a node is asked for its configuration.
+    /// The most requests to a node for its configuration.
     private static let mostAttempts = 3
     private static let mostSnapshots = 4
     private static let largestAttachment = 16 << 20
 
-    /// A bag that is written of the last seconds, and who waits for it.
+    /// A bag of the last seconds that is being written, and the call that waits for it.
     private struct Snapshot {
         var thread: RecordingThread
         var call: UnaryCall<SnapshotResponse>?
-        /// When no more is recorded into it: a moment of the recording's time, or of the machine's when that stands.
+        /// The end of its messages: a log time, or a deadline of the machine's clock in case recording time stands still.
         var end: (logTime: Int64, deadline: MonotonicInstant)
         var isClosing = false
     }
@@ -85,7 +88,7 @@ package final class BagRecorder {
     private let bus: any Bus
     private let options: Options
     private let files: RecordingThread.Files
-    /// Writes everything; nil when only snapshots are written.
+    /// The thread that writes everything; nil when only snapshots are written.
     private let thread: RecordingThread?
     private var ring: SnapshotRing?
     private var snapshots: [Snapshot] = []
@@ -94,7 +97,7 @@ package final class BagRecorder {
     private var incompleteSnapshots = 0
     /// The entries that each file of the recording begins with.
     private var supplements: [RecordingThread.Supplement] = []
-    /// How often each node was asked for its configuration, by boot id.
+    /// The number of requests to each node for its configuration, by boot id.
     private var asked: [UInt64: Int] = [:]
     private let nodeLog: NodeLog
     private var types: [String: (name: String, isLatched: Bool)] = [:]
@@ -110,11 +113,11 @@ package final class BagRecorder {
     private var nextReport = MonotonicInstant(nanoseconds: 0)
     private var memory = HealthMemory()
     private var usage = ProcessUsage()
-    /// Messages that the bus has given.
+    /// The number of messages received from the bus.
     private var heard: UInt64 = 0
-    /// Topics of which a message was refused, which is told once.
+    /// The topics with a refused message, which is logged once.
     private var refused: Set<String> = []
-    /// The messages that came before the first of `/clock`.
+    /// The messages that arrived before the first `/clock` message.
     private var held: [RecordingThread.Entry] = []
     private var heldBytes = 0
     private var heldDropped: UInt64 = 0
@@ -124,7 +127,7 @@ package final class BagRecorder {
 
     /// Creates the bag and subscribes.
     ///
-    /// - Parameter directory: where types of topics outside the catalogue are looked up; nil records those without a type.
+    /// - Parameter directory: where to look up the types of topics outside the catalogue; nil records these without a type.
     package init(
         _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog
     ) throws(NodeError) {
@@ -138,7 +141,7 @@ package final class BagRecorder {
         files.splitBytes = options.quotaBytes.map { min(options.splitBytes ?? $0 / 10, $0 / 2) } ?? options.splitBytes
         files.quotaBytes = options.quotaBytes
         files.splitNanoseconds = options.splitSeconds.map { Int64(min(max($0, 0) * 1e9, 1e18)) }
-        // Where chunks end must not depend on the machine's pace.
+        // The ends of chunks must not depend on the machine's speed.
         files.flushes = !options.lockstep
         self.files = files
         ring = options.snapshotSeconds.map { SnapshotRing(seconds: $0, bytes: options.snapshotBytes) }
@@ -147,18 +150,18 @@ package final class BagRecorder {
         } catch {
             throw NodeError(.system, "cannot record: \(error)")
         }
-        // In lockstep equal playbacks give equal bytes.
+        // In lockstep, equal playbacks give equal bytes.
         if !options.lockstep {
             if !options.facts.isEmpty { add(.metadata(name: "navbus.recorder", options.facts)) }
             for path in options.attachments { try attach(path) }
         }
         do throws(BusError) {
-            // As many as memory holds: the bus bounds the bytes, and of a journal every entry counts.
+            // No limit on the count: the bus bounds the bytes, and no entry of a journal may be lost.
             _ = try bus.subscribe(
                 matching: BagRecorder.filter(options), qos: .keepLast(QoS.maximumDepth),
                 maximumPayloadSize: Self.largest)
-            // The topics found so far are all of the statistics, for in lockstep a recorder publishes nothing; others it
-            // wants too.
+            // In lockstep a recorder publishes nothing, so the topics in the statistics are those subscribed so far. It also
+            // wants topics that appear later.
             participant.subscribed = { [unowned bus] in Set(bus.statistics.topics.map(\.topic)) }
             let filter = BagRecorder.filter(options)
             participant.wants = { filter.matches($0) }
@@ -187,9 +190,9 @@ package final class BagRecorder {
         return TopicFilter(include: options.topics + (isSimulated ? [Topics.clock.name] : []), exclude: machine)
     }
 
-    /// Records until `stop` is set, then takes what has already arrived and completes the bag.
+    /// Records until `stop` is set, then takes the messages that have already arrived and completes the bag.
     ///
-    /// - Returns: what was published and is not in it.
+    /// - Returns: the published messages missing from the bag.
     package func run(until stop: StopSignal) throws(NodeError) -> Losses {
         var signs = SupervisorNotifier()
         signs.ready()
@@ -200,13 +203,13 @@ package final class BagRecorder {
                 reportWhenDue()
             }
             signs.stopping()
-            // What the publishers sent before they were stopped may still be in the sockets.
+            // Messages sent before the publishers stopped may still be in the sockets.
             let stopped = MonotonicClock.now()
             var count: UInt64
             repeat {
                 count = heard
                 try turn(.milliseconds(100))
-                // While many come at a time they are those that waited.
+                // While many arrive at a time, they are a backlog.
             } while heard > count
                 && MonotonicClock.now() < stopped + (heard - count > 500 ? .seconds(5) : .milliseconds(500))
         } catch {
@@ -249,7 +252,7 @@ package final class BagRecorder {
         return losses
     }
 
-    /// One turn of the recorder's loop.
+    /// Runs one turn of the recorder's loop.
     package func turn(_ timeout: Duration) throws(BusError) {
         try participant.turn(waiting: timeout, isIdle: { true }, handle: record, event: { _ in })
         finishSnapshots()
@@ -264,7 +267,7 @@ package final class BagRecorder {
             }
             return
         }
-        // Outside the waves nothing comes twice in the same way.
+        // Messages outside the lockstep waves are not reproducible.
         guard !options.lockstep || (isOfWave && participant.isInWave) else { return }
         let type = type(of: delivery.topic)
         if publishers[delivery.header.bootID] == nil { lookUp(delivery.header.bootID) }
@@ -288,8 +291,9 @@ package final class BagRecorder {
         }
     }
 
-    /// A message at a moment of `/clock`. A stamp that is nearer to the machine's time comes from a publisher that does not
-    /// live by `/clock`, and means nothing among recorded time.
+    /// Returns a message with the log time of a moment of `/clock`.
+    ///
+    /// A publish time nearer to the machine's time comes from a publisher that does not follow `/clock`; the moment replaces it.
     private func at(_ now: Int64, _ entry: RecordingThread.Entry) -> RecordingThread.Entry {
         var entry = entry
         let stamp = Double(entry.publishTime)
@@ -298,7 +302,7 @@ package final class BagRecorder {
         return entry
     }
 
-    /// Keeps a message until it is known when it is in recorded time.
+    /// Keeps a message until its recorded time is known.
     private func hold(_ entry: RecordingThread.Entry) {
         guard heldBytes < Self.greatestHold else {
             if heldDropped == 0 { nodeLog.warning("no message of /clock yet, and no room: messages are dropped") }
@@ -324,14 +328,14 @@ package final class BagRecorder {
         return type
     }
 
-    /// Looks up the name of a publisher, once.
+    /// Looks up the name of a publisher, at most once.
     private func lookUp(_ bootID: UInt64) {
         guard !options.lockstep, let directory, !strangers.contains(bootID), strangers.count < 4_096 else { return }
         for node in (try? directory.inspect())?.nodes ?? [] { publishers[node.bootID] = node.node }
         if publishers[bootID] == nil { strangers.insert(bootID) }
     }
 
-    // MARK: Beside the messages
+    // MARK: Metadata and attachments
 
     private func add(_ supplement: RecordingThread.Supplement) {
         supplements.append(supplement)
@@ -353,7 +357,7 @@ package final class BagRecorder {
         }
     }
 
-    /// Asks each node that has come for its configuration, and attaches the description of its road tiles.
+    /// Asks each new node for its configuration, and attaches the description of its road tiles.
     private func describeNodes() {
         guard !self.options.lockstep, let directory, asked.count < 1_024, let nodes = try? directory.inspect().nodes
         else {
@@ -438,7 +442,7 @@ extension BagRecorder.Losses {
 // MARK: - Snapshots
 
 extension BagRecorder: RecorderServiceProvider {
-    /// Writes the last seconds into a bag of its own, and answers when it is complete.
+    /// Writes the last seconds into a separate bag, and answers the call when it is complete.
     package func snapshot(_ request: SnapshotRequest, _ call: UnaryCall<SnapshotResponse>) throws {
         guard let ring else { throw CallStatus(.failedPrecondition, "'\(bus.name)' keeps nothing in memory") }
         guard snapshots.count < Self.mostSnapshots else {

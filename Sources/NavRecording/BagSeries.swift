@@ -4,8 +4,8 @@ import NavBag
 
 /// The files of a recording: `drive.mcap`, then `drive_1.mcap`, `drive_2.mcap`, and so on.
 ///
-/// A recording that finds files of the series goes on behind the last of them: a recorder that is restarted loses and replaces
-/// nothing of what was recorded before.
+/// If files of the series exist, a recording continues after the last of them, so a restarted recorder replaces nothing that
+/// was recorded before.
 struct BagSeries {
     /// The most files of a series.
     static let most = 100_000
@@ -14,16 +14,16 @@ struct BagSeries {
     private let overwrite: Bool
     private var number = 0
 
-    /// A series by its first file.
+    /// Creates a series from the path of its first file.
     ///
-    /// - Parameter overwrite: replaces files that are there instead of going on behind them.
+    /// - Parameter overwrite: whether to replace existing files instead of continuing after them.
     init(_ first: String, overwrite: Bool) {
         self.first = first
         self.overwrite = overwrite
         if !overwrite, let last = numbers.last { number = last + 1 }
     }
 
-    /// The numbers of the files that are there, ascending.
+    /// The numbers of the existing files, ascending.
     private var numbers: [Int] {
         let folder = (first as NSString).deletingLastPathComponent
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
@@ -40,9 +40,9 @@ struct BagSeries {
         }.sorted()
     }
 
-    /// Deletes the oldest bags of the series until the others take at most so many bytes; the last one stays.
+    /// Deletes the oldest bags of the series until the others take at most `room` bytes; the last one stays.
     ///
-    /// - Returns: lines about what was deleted, and what could not be.
+    /// - Returns: log lines about deleted files and failed deletions.
     func makeRoom(_ room: Int) -> [String] {
         var files = numbers.map { number -> (path: String, size: Int) in
             var status = stat()
@@ -60,7 +60,7 @@ struct BagSeries {
         return notes
     }
 
-    /// The path of a file, the first being 0.
+    /// Returns the path of a file; the first has number 0.
     func path(_ number: Int) -> String {
         guard number > 0 else { return first }
         let name = first.lastIndex(of: "/").map { first.index(after: $0) } ?? first.startIndex
@@ -69,7 +69,7 @@ struct BagSeries {
     }
 
     mutating func create() throws(BagError) -> (bag: BagWriter, path: String) {
-        // What is no recording was named by mistake.
+        // A file that is not a recording was named by mistake.
         if !overwrite, access(first, F_OK) == 0, !Self.isBag(first) {
             throw BagError(.io, "cannot create \(first): it is there, and it is no bag; --overwrite replaces it")
         }
@@ -87,7 +87,7 @@ struct BagSeries {
         }
     }
 
-    /// Whether a file begins as a bag does, as far as it goes.
+    /// Whether a file begins like a bag, as far as it goes.
     private static func isBag(_ path: String) -> Bool {
         do throws(BagError) {
             let file = try BagFile(path: path)

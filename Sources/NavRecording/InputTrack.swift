@@ -2,20 +2,20 @@ package import NavBag
 package import NavKit
 package import NavMessages
 
-/// The inputs of the core in a bag besides its fixes, each message by the number of fixes before it.
+/// The inputs of the core in a bag other than fixes, each with the number of fixes before it.
 ///
-/// Traffic and odometry are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than
-/// memory should hold. Of a recorded node's journal it has what people and the owner's policy said.
+/// Traffic and odometry are read only when their time comes: an hour of a city's traffic, or of wheels at 100 Hz, takes too
+/// much memory. From the journal of a recorded node it takes the commands and the decisions of the owner's policy.
 package struct InputTrack: Sendable {
-    /// The topics of a track with their types.
+    /// The message types of a track's topics.
     package static let types: [String: String] = [
         Topics.trafficSpeeds.name: TrafficSpeeds.fullName, Topics.odometry.name: VehicleOdometry.fullName,
     ]
 
     private let path: String
-    /// Channels of the bag that carry a topic of the track in its type, by their topics.
+    /// The topics of the bag's channels that carry a topic of the track with its type.
     package let channels: [UInt16: String]
-    /// Messages before the first fix, between each fix and the next, and after the last.
+    /// The numbers of messages before the first fix, between each fix and the next, and after the last.
     package private(set) var counts: [UInt32] = [0]
     package private(set) var count = 0
     package private(set) var odometryCount = 0
@@ -24,12 +24,12 @@ package struct InputTrack: Sendable {
     /// The decisions of the owner's policy, in order.
     package private(set) var decisions: [PolicyDecision] = []
 
-    /// The places that the recorded node was configured to drive to, as its keys `destination` and `via` had them.
+    /// The configured trip of the recorded node, from its keys `destination` and `via`.
     package private(set) var configuredTrip: (destination: String, via: String)?
 
     package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty && configuredTrip == nil }
 
-    /// The same without what people and the owner's policy said.
+    /// The track without commands and decisions of the owner's policy.
     package var withoutCommands: InputTrack {
         var track = self
         (track.commands, track.decisions, track.configuredTrip) = ([], [], nil)
@@ -48,19 +48,19 @@ package struct InputTrack: Sendable {
         self.channels = channels
     }
 
-    /// The odometry of a message of the track; nil for what cannot be read.
+    /// Returns the odometry in a message of the track; nil when it cannot be read.
     package static func odometry(_ message: BagMessage) -> VehicleOdometry? {
         try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
     }
 
-    /// Takes note of the next message of the bag that is of the track.
+    /// Counts the next message of the track in the bag.
     package mutating func add(_ topic: String) {
         counts[counts.count - 1] &+= 1
         count += 1
         if topic == Topics.odometry.name { odometryCount += 1 }
     }
 
-    /// Takes note of the next entry of the journal. What cannot be read is no entry.
+    /// Adds the next entry of the journal; one that cannot be read is ignored.
     package mutating func add(_ entry: JournalEntry) {
         switch entry.event {
         case .command(let command)
@@ -81,7 +81,7 @@ package struct InputTrack: Sendable {
 
     package mutating func addFix() { counts.append(0) }
 
-    /// Reads the track from its start.
+    /// A reader of the track from its start.
     package struct Reader {
         private let channels: [UInt16: String]
         private var counts: [UInt32]
@@ -94,8 +94,9 @@ package struct InputTrack: Sendable {
             next = { () throws(BagError) in try cursor.next() }
         }
 
-        /// The next message, with its topic, that comes before a fix, the first being 0, and after the one before; nil when
-        /// there is none. The number of fixes stands for the end.
+        /// Returns the next message, with its topic, between a fix and the fix before it; nil after the last.
+        ///
+        /// The first fix is 0; the number of fixes stands for the end of the bag.
         package mutating func message(before fix: Int) throws(BagError) -> (topic: String, message: BagMessage)? {
             guard counts.indices.contains(fix), counts[fix] > 0 else { return nil }
             counts[fix] -= 1
@@ -114,7 +115,7 @@ package enum RecordedInput: Sendable {
 }
 
 extension TraceInput {
-    /// Hands out the fixes, and the odometry of a bag between them, in the order in which they were recorded.
+    /// Calls `body` with the fixes, and the odometry of a bag between them, in the order of recording.
     package func forEachInput(_ body: (RecordedInput) -> Void) throws(NodeError) {
         do throws(BagError) {
             var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }

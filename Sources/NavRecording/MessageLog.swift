@@ -2,7 +2,7 @@ import NavKit
 package import NavBag
 package import NavMessages
 
-/// Writes the messages of topics into a bag, with the schema that any reader needs.
+/// A writer of topics' messages into a bag, with the schemas that readers need.
 package struct MessageLog<Sink: ByteSink> {
     private var writer: MCAPWriter<Sink>
     private var channels: [Source: Channel] = [:]
@@ -25,13 +25,13 @@ package struct MessageLog<Sink: ByteSink> {
     /// Adds an encoded message.
     ///
     /// - Parameters:
-    ///   - type: the full name of its type; one that this build does not know is written without a schema.
-    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil counts here.
-    ///   - publisher: the boot id of the publisher, which then has a channel of its own; nil puts all into one.
+    ///   - type: the full name of its type; an unknown type is written without a schema.
+    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil numbers the messages here.
+    ///   - publisher: the boot id of the publisher, which gets its own channel; nil shares one channel.
     ///   - node: the publisher's name, written with the channel.
     ///   - isLatched: whether a late subscriber gets the last value, written with the channel of a topic that is not in the catalogue.
     ///   - logTime: the time that orders the bag, ns.
-    ///   - publishTime: when its content was true, ns.
+    ///   - publishTime: the time at which its content was valid, ns.
     package mutating func write(
         _ payload: UnsafeRawBufferPointer, topic: String, type: String, sequence: UInt64?, publisher: UInt64? = nil,
         node: String? = nil, isLatched: Bool = false, logTime: Int64, publishTime: Int64
@@ -77,7 +77,7 @@ package struct MessageLog<Sink: ByteSink> {
     /// Closes the current chunk, so that a crash loses nothing before this point.
     package mutating func flush() throws(BagError) { try writer.flush() }
 
-    /// Tries again what the sink has refused.
+    /// Retries what the sink has refused.
     package mutating func retry() throws(BagError) { try writer.retry() }
 
     package mutating func close() throws(BagError) { try writer.close() }

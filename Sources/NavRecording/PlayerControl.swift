@@ -1,13 +1,13 @@
 package import NavBus
 import Synchronization
 
-/// A person's control of a playback while it runs; set from any thread.
+/// The interactive control of a running playback; usable from any thread.
 package final class PlayerControl: Sendable {
     /// A jump to another place of the bag.
     package enum Jump: Sendable, Equatable {
-        /// So many seconds forwards, or backwards.
+        /// By a number of seconds, forwards or (if negative) backwards.
         case by(Double)
-        /// To the moment before this one, which is played, and then the playback pauses.
+        /// To the previous moment, which is played before the playback pauses.
         case back
     }
 
@@ -19,18 +19,18 @@ package final class PlayerControl: Sendable {
         var factor = 1.0
     }
 
-    /// The most jumps that wait; a key that is held down asks for more than can be done.
+    /// The most queued jumps; a key held down asks for more than can be done.
     private static let mostJumps = 16
 
     private let state: Mutex<State>
     private let waker: Waker?
 
-    /// A control.
+    /// Creates a control.
     ///
     /// - Parameters:
     ///   - isPaused: whether the playback begins paused.
-    ///   - steps: how many moments are played first all the same.
-    ///   - waker: wakes the player, so that it reacts at once.
+    ///   - steps: the number of moments that are played first even if paused.
+    ///   - waker: wakes the player, so that it reacts immediately.
     package init(isPaused: Bool = false, steps: Int = 0, waking waker: Waker? = nil) {
         state = Mutex(State(isPaused: isPaused, steps: max(0, steps)))
         self.waker = waker
@@ -41,10 +41,10 @@ package final class PlayerControl: Sendable {
         waker?.wake()
     }
 
-    /// Whether time stands still, but for steps that are asked for.
+    /// Whether the playback is paused, apart from requested steps.
     package var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Whether a person is at the keys, who may go back at the end of the bag.
+    /// Whether someone is at the keyboard, who may jump back at the end of the bag.
     package var isAttended: Bool {
         get { state.withLock { $0.isAttended } }
         set { state.withLock { $0.isAttended = newValue } }
@@ -57,7 +57,7 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Pauses, and plays one moment: everything up to the next stamp.
+    /// Pauses and plays one moment: everything up to the next stamp.
     package func step() {
         change { state in
             state.isPaused = true
@@ -65,7 +65,7 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Pauses, and plays the moment before this one.
+    /// Pauses and plays the previous moment.
     package func stepBack() {
         change { state in
             state.isPaused = true
@@ -73,17 +73,17 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Goes to a place so many seconds further on in the bag, or back.
+    /// Jumps by a number of seconds, forwards or (if negative) backwards.
     package func seek(by seconds: Double) {
         change { state in
             if state.jumps.count < Self.mostJumps { state.jumps.append(.by(seconds)) }
         }
     }
 
-    /// Plays so many times as fast as now.
+    /// Multiplies the rate by `factor`.
     package func changeRate(by factor: Double) { change { $0.factor *= factor } }
 
-    /// Takes a step that was asked for; false when there is none.
+    /// Takes a requested step; false when there is none.
     package func takeStep() -> Bool {
         state.withLock { state in
             guard state.steps > 0 else { return false }
@@ -92,10 +92,10 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Takes the next jump that was asked for.
+    /// Takes the next requested jump; nil when there is none.
     package func takeJump() -> Jump? { state.withLock { $0.jumps.isEmpty ? nil : $0.jumps.removeFirst() } }
 
-    /// Takes the change of rate that was asked for, a factor; nil when there is none.
+    /// Takes the requested change of rate, a factor; nil when there is none.
     package func takeFactor() -> Double? {
         state.withLock { state in
             guard state.factor != 1 else { return nil }
@@ -104,6 +104,6 @@ package final class PlayerControl: Sendable {
         }
     }
 
-    /// Asks for one more step, as part of a step backwards.
+    /// Requests one more step, as part of a step backwards.
     package func addStep() { state.withLock { $0.steps += 1 } }
 }

@@ -6,26 +6,26 @@ import NavKit
 import NavMessages
 import Synchronization
 
-/// Writes a recording on a thread of its own, so that a slow disk never holds the bus up.
+/// A thread that writes a recording, so that a slow disk never blocks the bus.
 ///
-/// Messages wait in a queue of bounded size. While the disk takes nothing, because it is full or hangs, it is tried again
-/// and again; what finds the queue full meanwhile is left out and counted.
+/// Messages wait in a queue of bounded size. While the disk accepts nothing, because it is full or hangs, writing is retried;
+/// messages that find the queue full are dropped and counted.
 final class RecordingThread: Sendable {
-    /// When a recording goes on in another file, and what its files are called.
+    /// The names of a recording's files, and the rules for starting another file.
     struct Files: Sendable {
         var first: String
         var overwrite = false
-        /// Bytes of a file; nil for any number.
+        /// The most bytes of a file; nil for no limit.
         var splitBytes: Int?
-        /// Nanoseconds of log time of a file; nil for any number.
+        /// The most nanoseconds of log time in a file; nil for no limit.
         var splitNanoseconds: Int64?
-        /// Bytes of all files of the series together, above which the oldest are deleted; nil for any number.
+        /// The total bytes of the files of the series, above which the oldest are deleted; nil for no limit.
         var quotaBytes: Int?
-        /// Writes what has come at least once a second. Without it, chunks end by their size alone, whatever the pace.
+        /// Whether to write pending messages at least once a second; otherwise chunks end by size alone, whatever the speed.
         var flushes = true
     }
 
-    /// A fact about the recording beside its messages. Each file begins with all that are known by then.
+    /// Metadata or an attachment of the recording; each file begins with all that are known by then.
     enum Supplement: Sendable {
         case metadata(name: String, [String: String])
         case attachment(name: String, mediaType: String, logTime: UInt64, data: [UInt8])
@@ -37,44 +37,44 @@ final class RecordingThread: Sendable {
         var isLatched: Bool
         var sequence: UInt64?
         var publisher: UInt64?
-        /// The publisher's name, where it is known.
+        /// The publisher's name, if known.
         var node: String?
         var logTime: Int64
         var publishTime: Int64
         var payload: Payload
 
-        /// Bytes of memory, about.
+        /// The approximate bytes of memory.
         var cost: Int { payload.count + 256 }
     }
 
     struct Report: Sendable {
-        /// Messages in the files, those that were repeated in a further file left out.
+        /// Messages in the files, without those repeated at the start of a further file.
         var written: UInt64 = 0
-        /// Messages that were left out because the queue was full, or the bag could not be written to the end.
+        /// Messages dropped because the queue was full, or because the bag could not be completed.
         var unwritten: UInt64 = 0
-        /// Messages that were larger than a bag takes.
+        /// Messages larger than a bag allows.
         var tooLarge: UInt64 = 0
-        /// Why nothing can be written at present.
+        /// The reason why nothing can be written at present.
         var failure: String?
         var paths: [String] = []
         /// Whether everything is written and closed.
         var isComplete = false
-        /// Whether the thread has ended, with everything written or not.
+        /// Whether the thread has ended, whether or not everything was written.
         var hasEnded = false
     }
 
-    /// Bytes that may wait; one message is taken whatever its size.
+    /// The most bytes in the queue; a single message is accepted whatever its size.
     static let greatestBacklog = 128 << 20
-    /// Bytes of latched values that are repeated in a further file.
+    /// The most bytes of latched values that are repeated in a further file.
     static let greatestRepetition = 64 << 20
-    /// Bytes that are taken from the queue at a time.
+    /// The bytes taken from the queue at a time.
     private static let batch = 1 << 20
-    /// The longest wait of an entry for the disk, ns; with the turn of the thread's loop it stays under a second.
+    /// The longest time between flushes, ns; together with a turn of the thread's loop it stays under a second.
     private static let flushInterval: Int64 = 600_000_000
-    /// The most facts beside the messages.
+    /// The most supplements.
     private static let mostSupplements = 1_024
     private static let retryInterval = 0.2
-    /// The number of last tries to write a bag.
+    /// The number of attempts to write the bag while closing.
     private static let lastTries = 10
 
     private struct State: Sendable {
@@ -101,16 +101,16 @@ final class RecordingThread: Sendable {
         let (bag, path) = try series.create()
         if path != files.first { log.warning("'\(files.first)' is there already: recording into '\(path)'") }
         state.withLock { $0.report.paths = [path] }
-        // Nothing else holds the files: they are the thread's from here on.
+        // Nothing else uses the files: from here on they belong to the thread.
         nonisolated(unsafe) let recording = Recording(series: series, log: MessageLog(bag))
         Thread { [self] in run(recording) }.start()
     }
 
     var report: Report { state.withLock { $0.report } }
 
-    /// Takes a message, or counts it when there is no room.
+    /// Queues a message, or counts it as dropped when there is no room.
     ///
-    /// - Parameter waits: waits for room instead, for recordings that must not depend on the machine's pace.
+    /// - Parameter waits: whether to wait for room instead, for recordings that must not depend on the machine's speed.
     func take(_ entry: Entry, waits: Bool = false) {
         while true {
             let isFull = state.withLock { state -> Bool in
@@ -133,23 +133,23 @@ final class RecordingThread: Sendable {
         pending.signal()
     }
 
-    /// Writes a fact beside the messages into this file and all further ones.
+    /// Writes a supplement into this file and all further ones.
     func add(_ supplement: Supplement) {
         state.withLock { if $0.supplements.count < Self.mostSupplements { $0.supplements.append(supplement) } }
         pending.signal()
     }
 
-    /// Sets the losses that each file tells at its end.
+    /// Sets the losses that each file records at its end.
     func setLosses(_ losses: [String: String]) { state.withLock { $0.losses = losses } }
 
-    /// Writes what waits and closes the bag; gives up after `seconds`, when the disk hangs.
+    /// Writes the queue and closes the bag; gives up after `seconds` if the disk hangs.
     func close(atMost seconds: Double) -> Report {
         beginClosing()
         _ = finished.wait(timeout: .now() + seconds)
         return report
     }
 
-    /// Writes what waits and closes the bag, without waiting for it.
+    /// Starts writing the queue and closing the bag, without waiting.
     func beginClosing() {
         state.withLock { $0.isClosing = true }
         pending.signal()
@@ -166,9 +166,9 @@ final class RecordingThread: Sendable {
         var nextFlush: Int64 = 0
         var nextOpening: Int64 = 0
         var tries = 0
-        /// Whether what is not in the file is written at its end.
+        /// Whether the losses have been written at the end of the file.
         var isDescribed = false
-        /// The number of facts beside the messages that are in the file.
+        /// The number of supplements in the file.
         var supplementCount = 0
         /// The last value of each latched topic, for the next file.
         var latched: [String: Entry] = [:]
@@ -192,7 +192,7 @@ final class RecordingThread: Sendable {
         recording.nextFlush = Clocks.monotonic() + Self.flushInterval
         while true {
             _ = pending.wait(timeout: .now() + .milliseconds(250))
-            // One signal a message: what is left of them must not turn the loop.
+            // There is one signal per message: the surplus must not spin the loop.
             while pending.wait(timeout: .now()) == .success {}
             supplement(recording)
             while let batch = next() {
@@ -219,7 +219,7 @@ final class RecordingThread: Sendable {
         }
     }
 
-    /// Does something until the disk lets it; false when it has not to the end.
+    /// Retries `body` until the disk accepts it; false when it did not complete.
     private func persist(_ recording: Recording, _ body: () throws(BagError) -> Void) -> Bool {
         while true {
             do throws(BagError) {
@@ -265,12 +265,12 @@ final class RecordingThread: Sendable {
         }
     }
 
-    /// Writes a message, or passes over one that no bag takes; false when the disk did not let it.
+    /// Writes a message, or skips one that no bag accepts; false when the disk did not accept it.
     private func append(_ entry: Entry, at logTime: Int64, _ recording: Recording) -> Bool {
         let count = recording.log.messageCount
         return persist(recording) { () throws(BagError) in
             try recording.log.retry()
-            // A failure may have come after the message was taken.
+            // The failure may have happened after the message was accepted.
             guard recording.log.messageCount == count else { return }
             do throws(BagError) {
                 try entry.payload.withUnsafeBytes { bytes throws(BagError) in
@@ -291,7 +291,7 @@ final class RecordingThread: Sendable {
         _ = persist(recording) { () throws(BagError) in
             try recording.log.retry()
             while recording.supplementCount < supplements.count {
-                // What fails behind this is in the writer all the same, and written by the retry.
+                // Counted first: if adding fails, the writer keeps it and the retry writes it.
                 recording.supplementCount += 1
                 switch supplements[recording.supplementCount - 1] {
                 case .metadata(let name, let entries): try recording.log.addMetadata(name: name, entries)
@@ -322,7 +322,7 @@ final class RecordingThread: Sendable {
         try recording.log.close()
     }
 
-    /// Goes on in another file when this one is full.
+    /// Starts another file when this one is full.
     private func split(before entry: Entry, _ recording: Recording) {
         guard recording.log.messageCount > 0, let start = recording.start else { return }
         let isLarge = files.splitBytes.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
@@ -337,7 +337,7 @@ final class RecordingThread: Sendable {
             state.withLock { $0.report.paths.append(path) }
             supplement(recording)
         } catch {
-            // There is still the file that there is.
+            // The current file remains usable.
             log.warning("the recording cannot go on in another file: \(error.reason)")
             recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
             return
@@ -349,6 +349,6 @@ final class RecordingThread: Sendable {
 }
 
 extension RecordingThread.Files {
-    /// Bytes that the files of the series may take before another one is begun, so that it has room within the quota.
+    /// The bytes that the files of the series may take before another one is started, so that it fits the quota.
     fileprivate var room: Int? { quotaBytes.map { max($0 - (splitBytes ?? 0), 0) } }
 }

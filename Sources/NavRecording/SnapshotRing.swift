@@ -2,24 +2,24 @@
 struct SnapshotRing {
     private let nanoseconds: Int64
     private let bytes: Int
-    /// The messages; those before `head` have gone.
+    /// The messages; those before `head` have been removed.
     private var entries: [RecordingThread.Entry?] = []
     private var head = 0
     private var cost = 0
-    /// The last value of each latched topic that has gone.
+    /// The last removed value of each latched topic.
     private var latched: [String: RecordingThread.Entry] = [:]
 
-    /// An empty ring.
+    /// Creates an empty ring.
     ///
     /// - Parameters:
-    ///   - seconds: how long a message is kept, in the recording's time.
-    ///   - bytes: how much memory they may take; older ones go earlier when it is full.
+    ///   - seconds: the time for which a message is kept, in the recording's time.
+    ///   - bytes: the most memory for the messages; when it is full, the oldest are removed earlier.
     init(seconds: Double, bytes: Int) {
         nanoseconds = Int64(min(max(seconds, 0) * 1e9, 1e18))
         self.bytes = bytes
     }
 
-    /// Adds a message, and lets go of what is too old.
+    /// Adds a message and removes those that are too old.
     mutating func take(_ entry: RecordingThread.Entry) {
         entries.append(entry)
         cost += entry.cost
@@ -37,7 +37,7 @@ struct SnapshotRing {
         }
     }
 
-    /// The content of a bag of the last seconds: the latched values, at the time of the first message, and the messages.
+    /// The content of a snapshot: the latched values, at the time of the first message, then the messages.
     var content: [RecordingThread.Entry] {
         let kept = entries[head...].compactMap { $0 }
         guard let start = kept.first?.logTime else { return [] }

@@ -4,25 +4,25 @@ import NavGNSS
 package import NavKit
 package import NavMessages
 
-/// Recorded fixes of a file of any kind, and what a bag has besides: a bag, or what receivers and loggers write.
+/// The recorded fixes of a bag or of a receiver's or logger's file, and the other inputs of a bag.
 package struct TraceInput: Sendable {
     /// The fixes, in the order in which they arrived.
     package let fixes: [GnssFix]
-    /// The traffic, the odometry and the commands between them; nil where the file has none.
+    /// The traffic, the odometry and the commands between the fixes; nil when the file has none.
     package let others: InputTrack?
-    /// The counts of what was left out, by reason.
+    /// The counts of rejected input, by reason.
     package let rejected: [(reason: String, count: Int)]
-    /// The unreadable part of a bag, one line; nil when all of it can be read.
+    /// A one-line description of the unreadable part of a bag; nil when all of it can be read.
     package let loss: String?
 
-    /// The largest file that is no bag, bytes.
+    /// The largest file that is not a bag, bytes.
     private static let greatestSize = 1 << 30
 
     package init(path: String) throws(NodeError) {
         let bytes: [UInt8]?
         do throws(ConfigError) {
             let head = try TextFile.head(path, count: TraceFormat.sniffLength)
-            // Read and not mapped: a file that is cut meanwhile is an error.
+            // Read rather than mapped: a file that is truncated meanwhile is an error instead of a signal.
             bytes =
                 TraceFormat.detect(head, name: path) == .mcap
                 ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)

@@ -1,24 +1,24 @@
-/// The pauses before a failed attempt is repeated.
+/// The pauses before retries.
 ///
-/// Pauses double, and each is drawn from its upper half, so that vehicles that lost one server at one moment do not return
-/// to it at one moment.
+/// Pauses double, and each is drawn at random from its upper half, so that vehicles that lost a server at the same
+/// moment do not return to it at the same moment.
 package struct Backoff: Sendable {
-    /// The pause before the first repetition, seconds.
+    /// The pause before the first retry, seconds.
     package var first: Double
     /// The longest pause, seconds.
     package var longest: Double
 
-    /// Pauses that begin with one and grow to the other, seconds.
+    /// Pauses that grow from `first` to `longest`, seconds.
     package init(first: Double, longest: Double) {
         self.first = first
         self.longest = longest
     }
 
-    /// The pause before a repetition, seconds.
+    /// Returns the pause before a retry, seconds.
     ///
     /// - Parameters:
-    ///   - repetition: counted from 0.
-    ///   - chance: what was drawn for it, evenly from 0 ..< 1.
+    ///   - repetition: the number of the retry, counted from 0.
+    ///   - chance: a random number, uniform in 0 ..< 1.
     package func pause(before repetition: Int, chance: Double) -> Double {
         var pause = first
         for _ in 0..<min(max(repetition, 0), 30) { pause = min(pause * 2, longest) }

@@ -1,7 +1,7 @@
-/// Leaves a server alone that fails, and comes back to it: one question first, all of them once it was answered.
+/// A circuit breaker, which stops requests to a failing server and tries a single one before it lets all through again.
 ///
-/// Closed until some failures in a row; then open for a rest that doubles with each trial that fails; then half open, when
-/// one question is let through. It knows no clock: moments are durations since any fixed one.
+/// It is closed until several failures in a row, then open for a rest that doubles with each failed trial, then half
+/// open, when one request is let through. It knows no clock: moments are durations since any fixed one.
 package struct CircuitBreaker: Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -17,12 +17,12 @@ package struct CircuitBreaker: Sendable {
     /// The reason of the last failure; nil since the last answer.
     package private(set) var reason: String?
 
-    /// A breaker that is closed.
+    /// A closed breaker.
     ///
     /// - Parameters:
-    ///   - failuresToRest: how many failures in a row open it, at least 1.
-    ///   - firstRest: for how long it opens first.
-    ///   - longestRest: how long rests grow; no less than the first.
+    ///   - failuresToRest: the failures in a row that open it, at least 1.
+    ///   - firstRest: the first rest.
+    ///   - longestRest: the longest rest, no less than the first.
     ///   - longestRetryAfter: the longest wait that a server may ask for.
     package init(failuresToRest: Int, firstRest: Duration, longestRest: Duration, longestRetryAfter: Duration) {
         self.failuresToRest = max(failuresToRest, 1)
@@ -31,10 +31,10 @@ package struct CircuitBreaker: Sendable {
         self.longestRetryAfter = longestRetryAfter
     }
 
-    /// Whether a question may be asked now; who asks says so with ``noteQuestion(at:)``, and then how it ended.
+    /// Whether a request may be sent now; the caller must report it with ``noteQuestion(at:)``, and then its outcome.
     package func admits(at now: Duration) -> Bool { rest(at: now) == nil }
 
-    /// For how long the server is left alone; nil when it may be asked.
+    /// Returns the time for which the server is left alone; nil when it may be asked.
     package func rest(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
@@ -43,7 +43,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// A question is asked: it is the trial when the server rested.
+    /// Notes that a request is sent, which is the trial if the server was resting.
     package mutating func noteQuestion(at now: Duration) {
         if case .open(let until, let rest) = state, now >= until { state = .trial(rest: rest) }
     }
@@ -53,18 +53,18 @@ package struct CircuitBreaker: Sendable {
         if case .open(let until, _) = state { until } else { nil }
     }
 
-    /// Failures in a row while it is closed; nil when it is not.
+    /// The failures in a row while it is closed; nil when it is not closed.
     package var failures: Int? {
         if case .closed(let failures) = state { failures } else { nil }
     }
 
-    /// The server answered, whatever it said.
+    /// Notes that the server answered, whatever the answer.
     package mutating func noteAnswer() {
         state = .closed(failures: 0)
         reason = nil
     }
 
-    /// The server failed; `atLeast` is how long it asks to be left alone.
+    /// Notes that the server failed; `atLeast` is the time for which it asks to be left alone.
     package mutating func noteFailure(_ reason: String, at now: Duration, atLeast: Duration?) {
         self.reason = reason
         let asked = min(atLeast ?? .zero, longestRetryAfter)
@@ -78,14 +78,14 @@ package struct CircuitBreaker: Sendable {
             rest = firstRest
         case .trial(let last): rest = min(last * 2, longestRest)
         case .open(let until, let last):
-            // Questions that were under way when it opened say nothing new, but when to come back.
+            // Requests that were running when it opened tell nothing new, except when to come back.
             state = .open(until: max(until, now + asked), rest: last)
             return
         }
         state = .open(until: now + max(rest, asked), rest: rest)
     }
 
-    /// The question came to nothing that says anything of the server.
+    /// Notes that a request ended without evidence about the server.
     package mutating func noteNothing(at now: Duration) {
         if case .trial(let rest) = state { state = .open(until: now, rest: rest) }
     }

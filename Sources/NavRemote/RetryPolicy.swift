@@ -1,4 +1,4 @@
-/// The number of repetitions of a failed attempt, and the pauses before them.
+/// The number of retries of a failed attempt, and the pauses before them.
 package struct RetryPolicy: Sendable {
     package var retries: Int
     package var backoff: Backoff
@@ -11,13 +11,13 @@ package struct RetryPolicy: Sendable {
         self.longestRetryAfter = longestRetryAfter
     }
 
-    /// The pause after an attempt that failed, seconds; nil when it is not repeated.
+    /// Returns the pause after a failed attempt, seconds; nil when it is not retried.
     ///
     /// - Parameters:
-    ///   - attempt: counted from 0.
-    ///   - retryAfter: when the server asks to come back, seconds: it is believed.
-    ///   - remaining: seconds until the answer is of no use any more.
-    ///   - chance: what was drawn for it, evenly from 0 ..< 1.
+    ///   - attempt: the number of the attempt, counted from 0.
+    ///   - retryAfter: the wait that the server asks for, seconds, which is honoured.
+    ///   - remaining: the seconds until the answer is of no more use.
+    ///   - chance: a random number, uniform in 0 ..< 1.
     package func pause(
         afterAttempt attempt: Int, retryAfter: Double?, remaining: Double = .infinity, chance: @autoclosure () -> Double
     ) -> Double? {

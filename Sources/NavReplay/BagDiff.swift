@@ -4,15 +4,15 @@ import NavMessages
 package import NavVerdict
 import NavigationNode
 
-/// The difference of the drives of two bags, event by event: the same drive before and after a change, for example.
+/// The difference between the drives of two bags, event by event, for example before and after a change.
 ///
-/// Compared is what a person who follows a drive is told, in the words of the node's log: instructions, reroutes, arrivals,
-/// alternatives, states. Numbers that come with every fix are not.
+/// It compares the events that a person following the drive is told, in the words of the node's log: instructions, reroutes,
+/// arrivals, alternatives, states. It ignores numbers that come with every fix.
 package struct BagDiff: Sendable {
     package typealias Event = EventDiff.Event
     package typealias Change = EventDiff.Change
 
-    /// The most events of a bag that are compared.
+    /// The most compared events of a bag.
     package static let most = 200_000
 
     /// The topics whose messages are events.
@@ -26,7 +26,7 @@ package struct BagDiff: Sendable {
 
     /// The differences, in the order of the events.
     package let changes: [Change]
-    /// Events that both have, at whatever time.
+    /// The number of events in both bags, at any time.
     package let commonCount: Int
 
     package init(_ first: String, _ second: String) throws(NodeError) {
@@ -45,7 +45,7 @@ package struct BagDiff: Sendable {
         var text: String
     }
 
-    /// The events of a bag, in their order.
+    /// Returns the events of a bag, in order.
     private static func events(_ path: String) throws(NodeError) -> [Stamped] {
         var events: [Stamped] = []
         do throws(BagError) {

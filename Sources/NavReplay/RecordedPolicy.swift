@@ -5,12 +5,12 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// Answers the core's questions as the owner's policy did when the drive was recorded.
+/// A policy that answers the core's requests as the owner's policy did in the recording.
 ///
-/// Under another configuration the questions may come at other moments: a decision answers the question of its kind that is
-/// asked within ``reach`` of it, and no other.
+/// Under another configuration the requests may come at other times: a decision answers only a request of its kind within
+/// ``reach`` of it.
 struct RecordedPolicy {
-    /// The greatest time between a question and the recorded decision, seconds: some fixes.
+    /// The greatest time between a request and the recorded decision, seconds: a few fixes.
     static let reach = 5.0
 
     private var decisions: [NavMessages.PolicyKind: Deque<NavMessages.PolicyDecision>] = [:]
@@ -21,7 +21,7 @@ struct RecordedPolicy {
         for decision in recorded { if let kind = decision.kind { decisions[kind, default: []].append(decision) } }
     }
 
-    /// The recorded answer; nil when nobody was asked that then.
+    /// Returns the recorded answer; nil when there was no such request at that time.
     mutating func answer(to request: NavNavigator.PolicyRequest) -> NavNavigator.PolicyAnswer? {
         func lead(_ decision: NavMessages.PolicyDecision) -> Double {
             NavGeo.Timestamp(nanoseconds: decision.stampNs ?? 0).seconds(since: request.stamp)

@@ -3,7 +3,7 @@ import NavMessages
 package import NavWire
 
 extension TrafficUpdate {
-    /// The speeds of a message in a bag; nil when it cannot be read.
+    /// Reads the speeds of a message in a bag; nil when it cannot be read.
     package init?(_ message: BagMessage) {
         let update = message.data.withUnsafeBytes { bytes in
             try? TrafficUpdate(decoding: bytes, limit: bytes.count)

@@ -11,12 +11,12 @@ import NavRouting
 import NavWire
 package import NavigationNode
 
-/// The receiver of what a replay takes in and says.
+/// An output for the inputs and messages of a replay.
 package protocol ReplayOutput {
-    /// Whether it takes what enters the core, as messages and in the journal; else only what the core says.
+    /// Whether it accepts the core's inputs, as messages and in the journal; otherwise only the core's messages.
     static var takesInput: Bool { get }
     mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64) throws(BagError)
-    /// Takes an input that a bag had, as it stands there.
+    /// Writes an input of the bag unchanged.
     mutating func write(recorded message: BagMessage, topic: String, type: String, logTime: Int64) throws(BagError)
 }
 
@@ -32,22 +32,22 @@ extension MessageLog: ReplayOutput {
     }
 }
 
-/// Runs the navigation core over recorded fixes in this process, as fast as it can.
+/// A replay that runs the navigation core over recorded fixes in this process, as fast as possible.
 ///
 /// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
 package struct Replay {
     package struct Summary: Sendable, Equatable, Codable {
         package var fixes = 0
-        /// Reports of the vehicle's own motion that entered the core.
+        /// The number of odometry reports that entered the core.
         package var odometry = 0
-        /// Commands that were given to the node when it was recorded.
+        /// The number of commands that the node received during recording.
         package var commands = 0
         package var messages = 0
         package var routes = 0
         package var reroutes = 0
         package var arrivals = 0
         package var rejected = 0
-        /// Why the last route that was asked for was not found, one line; nil when it was, or none was asked for.
+        /// A one-line reason why the last requested route was not found; nil when it was found, or none was requested.
         package var failure: String?
     }
 
@@ -55,23 +55,23 @@ package struct Replay {
     private let configuration: NavigationConfiguration
     private let file: TrafficFile?
 
-    /// A replay on a map.
+    /// Creates a replay on a map.
     ///
-    /// - Parameter file: Speeds that hold from the start.
+    /// - Parameter file: The speeds that apply from the start.
     package init(map: MapSnapshot, configuration: NavigationConfiguration, file: TrafficFile? = nil) {
         self.map = map
         self.configuration = configuration
         self.file = file
     }
 
-    /// Replays fixes into a bag, or whatever takes the messages.
+    /// Replays fixes into a bag or another output.
     ///
-    /// Traffic comes into force at once, before the fix that it precedes. Odometry and commands enter the core where they stand
-    /// between the fixes; what the owner's policy decided is taken from the recording.
+    /// Traffic applies immediately, before the fix that it precedes. Odometry and commands enter the core between the fixes as
+    /// recorded; the decisions of the owner's policy are taken from the recording.
     ///
     /// - Parameters:
-    ///   - others: What else was recorded between the fixes.
-    ///   - progress: Is told the number of fixes done.
+    ///   - others: The other inputs recorded between the fixes.
+    ///   - progress: Receives the number of processed fixes.
     package func run<Output: ReplayOutput>(
         _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout Output,
         progress: (Int) -> Void = { _ in }
@@ -87,7 +87,7 @@ package struct Replay {
         var commands = (others?.commands ?? [])[...]
         for index in 0...fixes.count {
             let fix = fixes.indices.contains(index) ? fixes[index] : nil
-            // A bag's log time never falls: a fix with an older stamp is logged when it arrived, after its predecessor.
+            // A bag's log time never decreases: a fix with an older stamp is logged at the time of its predecessor.
             if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
             var changes: [MapChange] = []
             while let (topic, message) = try track?.message(before: index) {
@@ -109,7 +109,7 @@ package struct Replay {
         return run.summary
     }
 
-    /// The state that lasts from one message of a replay to the next.
+    /// The state of a replay between messages.
     private struct Run {
         let session: NavigationSession
         let store: MapStore
@@ -150,7 +150,7 @@ package struct Replay {
             odometry += 1
             let report = InputTrack.odometry(message)
             let outcome = report.map { session.handle($0, sequence: odometry) }
-            // One that was left out may be of any time.
+            // A rejected report may have any stamp.
             if let outcome, let stamp = report?.stampNs, !outcome.messages.isEmpty {
                 logTime = max(logTime, stamp)
                 summary.odometry += 1
@@ -159,7 +159,7 @@ package struct Replay {
             if let outcome { try carryOut(outcome, &log) }
         }
 
-        /// Writes traffic and brings it into force; nil for what cannot be read, or changes nothing.
+        /// Writes traffic and applies it; nil when it cannot be read or changes nothing.
         mutating func takeTraffic<Output: ReplayOutput>(
             _ message: BagMessage, _ log: inout Output
         ) throws(BagError) -> MapChange? {
@@ -185,11 +185,11 @@ package struct Replay {
             for change in changes { try carryOut(session.handle(change), &log) }
         }
 
-        /// Writes what a session says and finds the routes that it asks for.
+        /// Writes the messages of a session, and finds the routes and policy decisions that it requests.
         private mutating func carryOut<Output: ReplayOutput>(
             _ first: NavigationSession.Outcome, _ log: inout Output
         ) throws(BagError) {
-            // What is asked is answered in the order of the questions.
+            // Requests are answered in order.
             var outcomes: Deque = [first]
             while let outcome = outcomes.popFirst() {
                 for message in outcome.messages {
@@ -202,7 +202,7 @@ package struct Replay {
                     outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
                 }
                 for (request, _) in outcome.questions where !outcome.withdrawn.contains(request.requestID) {
-                    // What was not asked then is not waited for: what is usual holds.
+                    // A request that was not recorded is answered at once with the default.
                     let answer = policy.answer(to: request) ?? PolicyAnswer(verdict: nil, decider: .unavailable)
                     outcomes.append(session.handle(answer, to: request))
                 }
@@ -210,7 +210,7 @@ package struct Replay {
         }
     }
 
-    /// Brings a message of traffic into force; nil for one that cannot be read.
+    /// Applies a traffic message; nil when it cannot be read or changes nothing.
     private static func change(_ message: BagMessage, _ store: MapStore, at now: NavGeo.Timestamp) -> MapChange? {
         guard let update = TrafficUpdate(message), store.update([update], at: now).isChanged else { return nil }
         return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))], at: now)
@@ -218,7 +218,7 @@ package struct Replay {
 }
 
 extension Replay.Summary {
-    /// The topics whose messages are counted by what they say: to ask every message for its type takes longer.
+    /// The topics whose messages are counted by content; checking the type of every message would be slower.
     fileprivate static let topics: Set = [
         Topics.route.name, Topics.reroute.name, Topics.arrival.name, Topics.fixRejected.name,
     ]

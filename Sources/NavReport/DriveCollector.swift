@@ -4,11 +4,11 @@ import NavGeo
 import NavMessages
 import NavigationNode
 
-/// The content of a drive that a page shows, collected message by message with bounded memory.
+/// A collector of a drive's content for a page, message by message with bounded memory.
 ///
-/// Of each kind of content only so much is kept; what was left out is counted and told on the page.
+/// Each kind of content is limited; omitted items are counted and reported on the page.
 package struct DriveCollector {
-    /// Rows of a table: an hour at 10 Hz.
+    /// The most rows of a table: an hour at 10 Hz.
     static let mostRows = 36_000
     private static let mostEvents = 4_000
     private static let mostRoutes = 200
@@ -18,10 +18,10 @@ package struct DriveCollector {
     private static let mostLatencies = 32
     private static let mostNames = 5_000
     private static let mostTopics = 2_000
-    /// The longest text of a message that is kept, characters.
+    /// The longest kept text of a message, characters.
     private static let longestText = 400
 
-    /// Something that happened, in the words of the node's log.
+    /// An event, in the words of the node's log.
     struct Happened {
         var time: Int64
         var kind: String
@@ -74,13 +74,13 @@ package struct DriveCollector {
     var topics: [String: (type: String, count: Int)] = [:]
     /// The arrival at the destination, ns.
     var arrival: Int64?
-    /// The number of items left out of the page, by their kind.
+    /// The number of items omitted from the page, by kind.
     private(set) var leftOut: [String: Int] = [:]
     private var lastSequence: [String: UInt32] = [:]
 
     package init() {}
 
-    /// Takes a message of a recording.
+    /// Adds a message of a recording.
     package mutating func add(_ record: Record) {
         let channel = record.channel
         if topics[channel.topic] != nil || topics.count < Self.mostTopics {
@@ -91,7 +91,7 @@ package struct DriveCollector {
         add(channel.schemaName, topic: channel.topic, sequence: record.sequence, stamp: stamp, Array(record.data))
     }
 
-    /// Takes a message; one that cannot be read is counted.
+    /// Adds a message; an unreadable one is only counted.
     package mutating func add(_ type: String, topic: String, sequence: UInt32, stamp: Int64, _ bytes: [UInt8]) {
         do throws(MessageError) {
             switch type {
@@ -101,7 +101,7 @@ package struct DriveCollector {
             case FixRejected.fullName: add(try FixRejected(decoding: bytes), stamp)
             case NodeHealth.fullName: add(try NodeHealth(decoding: bytes), stamp)
             default:
-                // A latched value comes again where a recording goes on in another file.
+                // A latched value is repeated at the start of each further file of a recording.
                 guard let kind = Self.kinds[type], let content = Schema.type(named: type),
                     sequence == 0 || lastSequence[topic] != sequence
                 else { return }
@@ -125,14 +125,14 @@ package struct DriveCollector {
         FasterRoute.fullName: "faster", RouteRefresh.fullName: "refresh", PolicyDecision.fullName: "policy",
     ]
 
-    /// The types of messages that a page shows.
+    /// The message types that a page shows.
     package static let shown = Set(kinds.keys).union([
         GnssFix.fullName, MatchedPosition.fullName, RouteProgress.fullName, FixRejected.fullName, NodeHealth.fullName,
     ])
 
     // MARK: Positions
 
-    /// Millionths of a degree: a tenth of a metre.
+    /// Returns millionths of a degree: a tenth of a metre.
     private static func degrees(_ value: Double) -> Int32 { SampleTable.scaled(value, 1e6) }
 
     private static func place(_ latitude: Double?, _ longitude: Double?) -> NavGeo.Coordinate? {
@@ -192,7 +192,7 @@ package struct DriveCollector {
     }
 
     private mutating func add(_ message: RouteProgress, _ stamp: Int64) {
-        // The estimate counts from the fix: its own stamp, where the message has one.
+        // The estimate counts from the fix, so use the fix's own stamp if the message has one.
         let left = message.etaNs.map { Double($0) - Double(message.stampNs ?? stamp) }.map { $0 * 1e-9 }
         progress.append(
             stamp,
@@ -241,7 +241,7 @@ package struct DriveCollector {
     private mutating func add(_ message: any Message, _ kind: String, _ topic: String, _ stamp: Int64) {
         switch message {
         case let route as Route:
-            // Others publish routes too; the one in force is on its topic.
+            // Other topics carry routes too; the active one is on its own topic.
             guard topic == Topics.route.name else { return }
             add(route, stamp)
         case let spoken as SpokenInstruction:
@@ -268,7 +268,7 @@ package struct DriveCollector {
         guard route.geometry != lastGeometry else { return }
         lastGeometry = route.geometry
         guard let geometry = route.geometry, geometry.count > 1 else { return }
-        // Simplifying takes time with the square of the points at worst.
+        // The time for simplification grows with the square of the points at worst.
         guard geometry.count <= Self.mostRoutePoints else { return leave("routes") }
         guard routes.count < Self.mostRoutes, routePoints < Self.mostRoutePoints else { return leave("routes") }
         let line = Line.simplified(

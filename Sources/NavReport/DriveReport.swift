@@ -6,7 +6,7 @@ import NavMessages
 import NavReplay
 import NavVerdict
 
-/// A page about one drive, or about two side by side: one HTML document that needs nothing else.
+/// A self-contained HTML page about one drive, or about two side by side.
 package struct DriveReport {
     /// A drive with its name.
     package struct Run {
@@ -19,21 +19,21 @@ package struct DriveReport {
         }
     }
 
-    /// Times farther than this from the drive are another clock's, ns.
+    /// The greatest distance from the drive's time, ns; times beyond it come from another clock.
     private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
 
     private let runs: [Run]
     private let map: MapExtract?
     private let version: String
 
-    /// A report.
+    /// Creates a report on `runs`.
     ///
-    /// - Parameter map: the roads; nil for a page without.
+    /// - Parameter map: the roads; nil for a page without a map.
     package init(_ runs: [Run], map: MapExtract?, version: String) {
         (self.runs, self.map, self.version) = (runs, map, version)
     }
 
-    /// The places of a drive for ``MapExtract``.
+    /// Returns the places of a drive for ``MapExtract``.
     package static func places(of content: DriveCollector) -> [NavGeo.Coordinate] {
         func places(_ table: SampleTable) -> [NavGeo.Coordinate] {
             zip(table.values("lat"), table.values("lon")).map {
@@ -46,7 +46,7 @@ package struct DriveReport {
 
     // MARK: The page
 
-    /// The page as UTF-8.
+    /// Returns the page as UTF-8.
     package func page() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -69,7 +69,7 @@ package struct DriveReport {
         return page + Array(rest.utf8)
     }
 
-    /// JSON in a script element: what could end the element, or begin a comment, stands only in strings.
+    /// Escapes JSON for a script element; characters that could end the element or begin a comment occur only in strings.
     private static func escaped(_ json: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(json.count)
@@ -180,21 +180,21 @@ package struct DriveReport {
 
     struct ChangeDocument: Encodable {
         var t: Int64
-        /// Milliseconds in the second run; nil where it is not there.
+        /// Milliseconds in the second run; nil when the item is not in it.
         var other: Int64?
         var change: String
         var text: String
     }
 
-    /// The content of the page.
+    /// Returns the content of the page.
     ///
     /// - Parameters:
-    ///   - live: the number of the last batch of a drive that is not over.
-    ///   - start: the start of such a drive, ns.
+    ///   - live: the number of the last batch of an ongoing drive.
+    ///   - start: the start of an ongoing drive, ns.
     func document(live: Int64? = nil, start: Int64? = nil) -> Document {
         var spans = runs.map { Self.span(of: $0.content) }
         if let start { spans = [start...max(start, spans[0].upperBound)] }
-        // The same recording twice has one time; other drives begin at the same place of the page.
+        // Two runs of one recording share its time; other drives are aligned at their starts.
         var starts = spans.map(\.lowerBound)
         if spans.count == 2, spans[0].overlaps(spans[1]) {
             starts = Array(repeating: min(starts[0], starts[1]), count: 2)
@@ -205,7 +205,7 @@ package struct DriveReport {
             changes: runs.count == 2 ? changes(starts, spans) : [], live: live)
     }
 
-    /// The time of a drive: what is far from the middle one of its times is not of it.
+    /// Returns the time span of a drive, ignoring times far from the median.
     static func span(of content: DriveCollector) -> ClosedRange<Int64> {
         let tables = [content.positions, content.fixes, content.progress].map(\.stamps)
         var stamps = tables.first { !$0.isEmpty } ?? content.happened.map(\.time)

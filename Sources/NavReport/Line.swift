@@ -1,9 +1,9 @@
 package import NavGeo
 
-/// Lines of the map.
+/// Functions for map lines.
 package enum Line {
-    /// A line with fewer points, none of which left out lies farther from the new line than a tolerance in metres (Douglas
-    /// and Peucker's method).
+    /// Returns a line with fewer points, with every omitted point within `tolerance` metres of the new line (Douglas and
+    /// Peucker's method).
     package static func simplified(_ line: [Coordinate], tolerance: Double) -> [Coordinate] {
         guard line.count > 2 else { return line }
         let frame = LocalFrame(origin: line[0])
@@ -26,7 +26,7 @@ package enum Line {
         return line.indices.filter { isKept[$0] }.map { line[$0] }
     }
 
-    /// Latitudes and longitudes in millionths of a degree, packed.
+    /// Returns latitudes and longitudes in millionths of a degree, packed.
     static func packed(_ lines: [[Coordinate]]) -> (lat: String, lon: String) {
         let points = lines.joined()
         return (

@@ -4,19 +4,19 @@ package import NavKit
 import NavMap
 package import NavigationNode
 
-/// The roads around a drive: all of them near it, and the greater ones farther away.
+/// The roads around a drive: all roads near it, and major ones farther away.
 package struct MapExtract {
-    /// A road or a part of one, as one line.
+    /// A road, or a part of one, as a single line.
     struct Road {
         var roadClass: RoadClass
-        /// In a tunnel 1, on a bridge 2, a ramp 4, one-way 8.
+        /// The sum of 1 for a tunnel, 2 for a bridge, 4 for a ramp, 8 for one-way.
         var flags: Int
         var name: Int
         var line: [Coordinate]
     }
 
-    /// A road class with the greatest distance from the drive at which its roads are shown, in cells, and the tolerance of
-    /// their lines in metres.
+    /// A level of detail: for each road class the greatest distance from the drive at which its roads are shown, in cells, and
+    /// the tolerance of lines in metres.
     private struct Level {
         var reach: [RoadClass: Int]
         var tolerance: Double
@@ -24,12 +24,12 @@ package struct MapExtract {
 
     /// The side of a cell in degrees of latitude, about 280 m.
     private static let cell = 0.0025
-    /// Most points of all roads: about 1.2 MB on the page.
+    /// The most points of all roads: about 1.2 MB on the page.
     private static let mostPoints = 200_000
-    /// Most cells that are looked at.
+    /// The most cells that are examined.
     private static let mostCells = 400_000
 
-    /// From generous to sparse: the first that has not too many points is taken.
+    /// The levels from generous to sparse; the first without too many points is used.
     private static let levels = [
         level(local: 5, service: 2, arterial: 12, highway: 24, tolerance: 0.6),
         level(local: 2, service: 0, arterial: 6, highway: 16, tolerance: 1.5),
@@ -59,12 +59,12 @@ package struct MapExtract {
     let source: String
     private(set) var roads: [Road] = []
     private(set) var names: [String] = []
-    /// Metres by which lines may differ from the map's.
+    /// The greatest deviation of lines from the map's, metres.
     private(set) var tolerance = 0.0
 
     /// Extracts the roads around places.
     ///
-    /// - Throws: ``NodeError`` when a tile that is needed cannot be read.
+    /// - Throws: ``NodeError`` when a required tile cannot be read.
     package init(_ directory: TilesetDirectory, around places: [Coordinate]) throws(NodeError) {
         attribution = directory.tileset.attribution
         source = directory.tileset.source
@@ -77,7 +77,7 @@ package struct MapExtract {
             collect(graph, rings, level)
             if roads.reduce(0, { $0 + $1.line.count }) <= Self.mostPoints { break }
         }
-        // Of an area that is still too large the greater roads.
+        // If there are still too many points, only the major roads are kept, which come first.
         var points = 0
         roads = roads.filter { road in
             points += road.line.count
@@ -85,7 +85,7 @@ package struct MapExtract {
         }
     }
 
-    /// What roads have in common that are drawn as one line.
+    /// The properties that roads drawn as one line share.
     private struct Kind: Hashable {
         var wayID: Int64
         var attributes: UInt64
@@ -110,7 +110,7 @@ package struct MapExtract {
                     )
                 }()
             if known == nil { properties[reading.attributesID] = road }
-            // Of a road that is driven both ways one direction is drawn.
+            // For a two-way road only one direction is drawn.
             if let opposite = graph.opposite(EdgeIndex(index)), opposite.index < index { continue }
             let shape = reading.shape
             guard let reach = level.reach[road.roadClass], reach >= 0,
@@ -150,9 +150,9 @@ package struct MapExtract {
         .map(\.element)
     }
 
-    /// Adds a line to those of a way: to the end or the start of one where they meet.
+    /// Adds a line to those of a way, appending to the end or the start of one that it meets.
     private static func join(_ line: [Coordinate], to lines: inout [[Coordinate]]) {
-        // Of a way with very many parts only the last ones are looked at.
+        // In a way with very many parts only the last ones are checked.
         for index in lines.indices.suffix(16).reversed() {
             if lines[index].last == line.first {
                 lines[index] += line.dropFirst()
@@ -175,7 +175,7 @@ package struct MapExtract {
     }
 }
 
-/// Cells of a grid around places, by their distance from these in cells.
+/// The cells of a grid around places, by their distance from these in cells.
 private struct Rings {
     private struct Cell: Hashable {
         var row: Int32
@@ -219,14 +219,14 @@ private struct Rings {
             column: Int32((place.longitude / stretch).rounded(.down)))
     }
 
-    /// The distance of a place in cells; a great number for one that is far away.
+    /// Returns the distance of a place in cells; `Int.max` when it is far away.
     func ring(of place: Coordinate) -> Int { distances[cell(of: place)] ?? .max }
 
     /// The road tiles that hold the cells.
     var tiles: Set<RoadTileID> {
         var tiles: Set<RoadTileID> = []
         for cell in distances.keys {
-            // A tile is larger than a cell: the corners see all that a cell touches.
+            // A tile is larger than a cell, so the corners find all tiles that a cell touches.
             for (row, column) in [(0.0, 0.0), (0, 1), (1, 0), (1, 1)] {
                 let place = Coordinate(
                     latitude: ((Double(cell.row) + row) * side).clamped(to: -85...85),

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Rows of numbers by time with a bounded number of rows.
+/// A table of numbers over time with a bounded number of rows.
 ///
-/// When the table is full, each group of four rows becomes the two with the least and the greatest measure, and so do groups
-/// of rows that come later. Extremes of the measure are kept, whatever the length of the drive.
+/// When the table is full, each group of four rows is reduced to the two with the least and the greatest measure, and so are
+/// groups of later rows. Extremes of the measure are kept, whatever the length of the drive.
 package struct SampleTable {
     /// The value of an unknown number.
     static let absent = Int32.min
@@ -19,20 +19,20 @@ package struct SampleTable {
     private let limit: Int
     private var times: [Int64] = []
     private var columns: [[Int32]]
-    /// Rows that were added, kept or not.
+    /// The number of added rows, kept or not.
     private(set) var messageCount = 0
-    /// Messages for each row that is kept.
+    /// The number of messages per kept row.
     private var stride = 1
     private var groupCount = 0
     private var least: Row?
     private var greatest: Row?
 
-    /// A table.
+    /// Creates a table.
     ///
     /// - Parameters:
-    ///   - names: the columns besides the time.
+    ///   - names: the columns other than the time.
     ///   - measure: the index of the column whose extremes are kept.
-    ///   - limit: the greatest number of rows, a multiple of four.
+    ///   - limit: the most rows, a multiple of four.
     package init(_ names: [String], measure: Int, limit: Int) {
         self.names = names
         self.measure = measure
@@ -40,7 +40,7 @@ package struct SampleTable {
         columns = names.map { _ in [] }
     }
 
-    /// The times of the rows, ns, in the order in which they came.
+    /// The times of the rows, ns, in the order of arrival.
     package var stamps: [Int64] { times }
 
     /// Adds a row at a time in ns.
@@ -80,7 +80,7 @@ package struct SampleTable {
             let values = group.map { columns[measure][$0] == Self.absent ? 0 : columns[measure][$0] }
             let low = group.lowerBound + (values.indices.min { values[$0] < values[$1] } ?? 0)
             let high = group.lowerBound + (values.indices.last { values[$0] == values.max() } ?? 0)
-            // Where all are equal, the first and the last.
+            // If all are equal, the first and the last are kept.
             kept += low == high ? [low] : [min(low, high), max(low, high)]
         }
         times = kept.map { times[$0] }
@@ -88,7 +88,7 @@ package struct SampleTable {
         stride *= 2
     }
 
-    /// The indices of the rows within a span of time, by time.
+    /// Returns the indices of the rows within a span of time, sorted by time.
     private func order(within span: ClosedRange<Int64>) -> [Int] {
         var order = times.indices.filter { span.contains(times[$0]) }
         let isSorted = zip(order, order.dropFirst()).allSatisfy { times[$0] <= times[$1] }
@@ -96,7 +96,7 @@ package struct SampleTable {
         return order
     }
 
-    /// The rows within a span of time, by time, as milliseconds since a start and packed columns.
+    /// Returns the rows within a span of time, sorted by time, as milliseconds since a start and packed columns.
     package func document(since start: Int64, within span: ClosedRange<Int64>) -> PackedTable {
         var table = self
         if groupCount > 0 { table.closeGroup() }
@@ -108,31 +108,31 @@ package struct SampleTable {
         return PackedTable(rows: order.count, messages: messageCount, columns: packed)
     }
 
-    /// A column of the rows with a value, in the order in which they came.
+    /// Returns the values of a column, in the order of arrival.
     func values(_ name: String) -> [Int32] { names.firstIndex(of: name).map { columns[$0] } ?? [] }
 
-    /// A number in the unit of a column; absent for one that is unknown or does not fit.
+    /// Returns a number in the unit of a column; ``absent`` when it is unknown or does not fit.
     static func scaled(_ value: Double?, _ factor: Double = 1) -> Int32 {
         guard let value, (value * factor).isFinite else { return absent }
         return Int32((value * factor).rounded().clamped(to: -2e9...2e9))
     }
 }
 
-/// A table as the page reads it.
+/// A table in the format of the page.
 package struct PackedTable: Encodable, Sendable {
-    /// Rows in the columns.
+    /// The number of rows in the columns.
     package var rows: Int
-    /// Messages that the rows stand for.
+    /// The number of messages that the rows represent.
     package var messages: Int
     package var columns: [String: String]
 }
 
-/// Whole numbers as text: base64 of variable-length differences.
+/// A text encoding of whole numbers: base64 of variable-length differences.
 package enum Packing {
-    /// Numbers as text: 0 for one that is unknown, else one more than the zigzag form of the difference to the last one that
-    /// is known, seven bits a byte, low bits first.
+    /// Returns numbers as text: 0 for an unknown number, else one more than the zigzag form of the difference from the last known
+    /// number, seven bits per byte, low bits first.
     ///
-    /// - Parameter differences: 1 for differences, 2 for differences of differences, which suits even steps.
+    /// - Parameter differences: 1 for differences, 2 for differences of differences, which suits regular steps.
     package static func text(_ values: [Int64?], differences: Int = 1) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(values.count * 2)

@@ -5,33 +5,33 @@ struct EdgePosition: Hashable {
     var edge: EdgeIndex
     /// Metres from the edge's start.
     var offset: Double
-    /// The cost of choosing this place, ms.
+    /// The penalty for choosing this place, ms.
     var penalty: UInt32 = 0
-    /// The one state in which the edge is left, or reached; nil for the edge itself when left, for any when reached.
+    /// The state in which the edge is left or reached; nil means the edge's own state when left, and any state when reached.
     var state: TurnState?
 
-    /// Whether a vehicle at `origin` comes here without leaving the edge.
+    /// Whether a vehicle at `origin` can drive here without leaving the edge.
     func mayFollow(_ origin: EdgePosition) -> Bool {
         edge == origin.edge && offset >= origin.offset
             && (state == nil || state == origin.state ?? origin.edge.rawValue)
     }
 }
 
-/// Finds the cheapest way between any of some origins and any of some destinations.
+/// A search for the cheapest path from any of several origins to any of several destinations.
 protocol LegSearch {
     func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult
 }
 
 /// The result of a search between two waypoints.
 enum LegResult {
-    /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
-    /// `destination` say which of the given places were used.
+    /// The edges in travel order, including the origin's and the destination's, with the cost in ms; `origin` and
+    /// `destination` are the chosen places.
     case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
     case unreachable
     case tilesNeeded([RoadTileID])
 }
 
-/// Dijkstra's search from both ends over the turn graph: exact for every metric.
+/// A bidirectional Dijkstra search over the turn graph, exact for every metric.
 ///
 /// A forward label is the cost from the origin to the end of a state's edge, a backward label the cost from there to
 /// the destination.
@@ -88,7 +88,7 @@ struct BidirectionalSearch: LegSearch {
         return best.cost == .max ? .unreachable : path(best, origins, destinations)
     }
 
-    /// A parent that stands for the place `index` itself, where a chain of parents ends.
+    /// The parent that stands for the place `index`, where a chain of parents ends.
     private func terminal(_ index: Int) -> TurnState { TurnState(turns.stateCount + index) }
 
     private func relaxBackward(into state: TurnState, tail: UInt32, parent: TurnState, _ best: inout Meeting) {
@@ -128,12 +128,12 @@ struct BidirectionalSearch: LegSearch {
         relaxBackward(into: entry.state, tail: tail, parent: entry.state, &best)
     }
 
-    /// The tiles without which a route as cheap as `best` cannot be ruled out, by ascending id.
+    /// Returns the tiles that are needed to rule out a route as cheap as `best`, by ascending id.
     ///
     /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the
-    /// backward search reaches. Where one search has found an end, the other goes on until all that lie near enough are
-    /// known; without a path that means until it has run dry. Equal costs count: turns at open ends may cost more than
-    /// is known.
+    /// backward search reaches. Once one search has found an open end, the other continues until all near enough are
+    /// known; without a path, that means until it is exhausted. Equal costs count, because turns at open ends may cost
+    /// more than is known.
     private func missingTiles(_ best: UInt32, _ open: inout OpenEnds) -> [RoadTileID] {
         var settled = Meeting()
         while true {
@@ -148,13 +148,13 @@ struct BidirectionalSearch: LegSearch {
         return open.missing(turns.graph) { mayUndercut(best, $0, $1) }
     }
 
-    /// Whether a way of two parts of these costs, each `UInt32.max` when there is none, may be as cheap as `best`.
+    /// Whether two partial paths of these costs, each `UInt32.max` when there is none, may be as cheap as `best`.
     private func mayUndercut(_ best: UInt32, _ forward: UInt32, _ backward: UInt32) -> Bool {
         guard forward != .max, backward != .max else { return false }
         return best == .max || UInt64(forward) + UInt64(backward) <= UInt64(best)
     }
 
-    /// A sum of costs; what no label can hold stays just below it.
+    /// Returns a sum of costs, saturating just below the largest label.
     private func saturating(_ first: UInt32, _ second: UInt32, _ third: UInt32 = 0) -> UInt32 {
         boundedSum(first, second, third, limit: Metric.forbidden - 1)
     }
@@ -184,16 +184,16 @@ struct BidirectionalSearch: LegSearch {
     }
 }
 
-/// A sum of costs, ms, and at most `limit`.
+/// Returns a sum of costs, ms, of at most `limit`.
 func boundedSum(_ first: UInt32, _ second: UInt32, _ third: UInt32 = 0, limit: UInt32) -> UInt32 {
     UInt32(min(UInt64(first) + UInt64(second) + UInt64(third), UInt64(limit)))
 }
 
-/// The cheapest meeting of the two searches so far.
+/// The cheapest meeting point of the two searches so far.
 private struct Meeting {
     var cost: UInt32 = .max
     var state: TurnState = 0
-    /// The places, when the route stays on one edge.
+    /// The places, if the route stays on one edge.
     var direct: (origin: Int, destination: Int)?
 
     mutating func improve(direct places: (Int, Int), cost: UInt32) {
@@ -213,11 +213,11 @@ private struct Meeting {
     }
 }
 
-/// Nodes where the loaded tiles end, with the cost at which either search reached them.
+/// The nodes at which the loaded tiles end, with the cost at which either search reached them.
 private struct OpenEnds {
     private var forward: [(node: NodeIndex, cost: UInt32)] = []
     private var backward: [(node: NodeIndex, cost: UInt32)] = []
-    /// The least cost of each side's ends, `UInt32.max` without any.
+    /// The least cost of each side's open ends; `UInt32.max` when it has none.
     private(set) var least: (forward: UInt32, backward: UInt32) = (.max, .max)
 
     @inline(__always)
@@ -234,7 +234,7 @@ private struct OpenEnds {
         least.backward = min(least.backward, cost)
     }
 
-    /// The tiles at ends that together with the nearest end of the other side satisfy `mayUndercut`.
+    /// Returns the tiles at open ends that satisfy `mayUndercut` together with the nearest open end of the other side.
     func missing(_ graph: RoadGraph, _ mayUndercut: (UInt32, UInt32) -> Bool) -> [RoadTileID] {
         var tiles: Set<RoadTileID> = []
         for end in forward where mayUndercut(end.cost, least.backward) {

@@ -2,31 +2,34 @@ import Glibc
 import NavGeo
 public import NavMap
 
-/// The costs of edges and turns for a vehicle: seconds for the clock, penalties for the choice.
+/// The costs of edges and turns for a vehicle: durations for the clock, and penalties for the choice only.
 public struct CostModel: Sendable, Hashable {
     public var profile: VehicleProfile
 
-    /// Seconds that entering private or destination-only ground, by a road or a gate, costs the choice, not the clock: enough to keep through
-    /// traffic out, finite so that addresses there can be reached.
+    /// The penalty for entering private or destination-only ground by a road or a gate, seconds.
+    ///
+    /// It affects the choice, not the clock. It keeps through traffic out, and is finite so that addresses there can be
+    /// reached.
     public static let restrictedEntryPenalty = 450.0
-    /// The factor by which an avoided road costs more.
+    /// The cost factor of an avoided road.
     public static let avoidanceFactor = 8.0
-    /// The factor by which a track for farms and forests costs more where no tag admits the public: who has a place
-    /// there drives the last metres on it, not kilometres through the forest.
+    /// The cost factor of a track for farms and forests that no tag opens to the public.
+    ///
+    /// A driver with a destination there uses it for the last metres, not for kilometres through the forest.
     public static let trackFactor = 4.0
     /// Seconds for a U-turn (OSRM's car profile uses 20).
     public static let uTurnDuration = 20.0
     /// Seconds lost on average at traffic signals (OSRM's car profile uses 2).
     public static let signalDuration = 2.0
-    /// Seconds that a toll booth or gate takes.
+    /// Seconds at a toll booth or gate.
     public static let boothDuration = 15.0
 
-    /// The speed of the slowest vehicle, m/s: it keeps times finite.
+    /// The lower bound of speeds, m/s, which keeps times finite.
     static let slowestSpeed = 0.01
 
     public init(profile: VehicleProfile = VehicleProfile()) { self.profile = profile }
 
-    /// Seconds that driving `length` metres of an edge takes in free traffic.
+    /// Returns the seconds to drive `length` metres of an edge in free flow.
     public func duration(length: Double, traits: EdgeTraits, edgeLength: Double) -> Double {
         if traits.roadClass == .ferry, let crossing = traits.crossingTime, edgeLength > 0 {
             return Double(crossing) * length / edgeLength
@@ -36,12 +39,12 @@ public struct CostModel: Sendable, Hashable {
         return length / max(Double(speed), CostModel.slowestSpeed)
     }
 
-    /// Seconds that turning by an angle takes where roads meet.
+    /// Returns the seconds that turning by an angle takes at a junction.
     ///
-    /// A sigmoid of the angle, gentle turns near 0 s and sharp ones near 7.5 s, with turns across the oncoming traffic
-    /// slightly dearer: the shape and numbers of OSRM's car profile, which fitted it to drives.
+    /// A sigmoid of the angle, near 0 s for gentle turns and near 7.5 s for sharp ones, with turns across oncoming
+    /// traffic slightly dearer. Shape and numbers are those of OSRM's car profile, which were fitted to drives.
     ///
-    /// - Parameter angle: radians, clockwise positive.
+    /// - Parameter angle: Radians, clockwise positive.
     public static func turnDuration(angle: Double, leftHandTraffic: Bool) -> Double {
         let towardsOncoming = leftHandTraffic ? angle > 0 : angle < 0
         let bias = towardsOncoming ? 1 / 1.075 : 1.075

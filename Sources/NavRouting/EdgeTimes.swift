@@ -1,16 +1,17 @@
 import NavMap
 
-/// The time and cost of driving a part of an edge.
+/// The time and cost of driving part of an edge.
 struct EdgeTimes {
-    /// Seconds, with traffic where it is known.
+    /// Seconds, with traffic where known.
     var duration: Double
-    /// Seconds in free traffic.
+    /// Seconds in free flow.
     var freeFlow: Double
     var congestion: Congestion
 }
 
 extension Metric {
-    /// Returns the time and cost of the part of an edge between two distances from its start; for another vehicle if its model is given.
+    /// Returns the time and cost of the part of an edge between two distances from its start; for another vehicle if a
+    /// model is given.
     func times(of edge: EdgeIndex, from start: Double, to end: Double, as other: CostModel? = nil) -> EdgeTimes {
         if let other { return times(of: edge, share: share(of: edge, start, end), as: other) }
         let duration = duration(of: edge, from: start, to: end)
@@ -22,7 +23,7 @@ extension Metric {
             duration: duration, freeFlow: freeFlow, congestion: Congestion(duration: duration, freeFlow: freeFlow))
     }
 
-    /// The times of a vehicle that is not the metric's: as fast as the traffic, and no faster than it may.
+    /// Returns the times of a vehicle other than the metric's: as fast as the traffic, up to its own limit.
     private func times(of edge: EdgeIndex, share: Double, as other: CostModel) -> EdgeTimes {
         let length = Double(turns.graph.edgeLengths[edge.index])
         guard length > 0 else { return EdgeTimes(duration: 0, freeFlow: 0, congestion: .unknown) }

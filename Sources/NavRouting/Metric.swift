@@ -4,36 +4,35 @@ public import NavMap
 
 /// The costs of one ``CostModel`` at one time of departure over one ``TurnGraph``, in whole milliseconds.
 ///
-/// Immutable: new traffic, another vehicle or another hour is another metric over the same graph.
+/// Immutable: new traffic, another vehicle or another hour needs another metric over the same graph.
 public final class Metric: Sendable {
-    /// The cost of what cannot be driven.
+    /// The cost of an edge or turn that cannot be driven.
     public static let forbidden = UInt32.max
 
     public let turns: TurnGraph
     public let model: CostModel
-    /// When the vehicle departs, on the clocks of the place; nil when unknown.
+    /// The departure in local time; nil when unknown.
     public let departure: LocalTime?
-    /// The conditions that hold then: all that the costs take from the time.
+    /// The conditions that hold then: all that the costs depend on the time for.
     public let conditions: ConditionSet
 
     let edgeCosts: ContiguousArray<UInt32>
     let arcCosts: ContiguousArray<UInt32>
-    /// Arcs that turn restrictions forbid, ascending.
+    /// Arcs that are forbidden by turn restrictions, ascending.
     private let restrictedArcs: ContiguousArray<UInt32>
-    /// Roads that are not as usual at the time of departure, by ascending edge.
+    /// Roads whose traits differ at the time of departure, by ascending edge.
     private let timedRoads: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>
-    /// Ground that is entered only to reach a place there.
+    /// For each edge, whether it is entered only to reach a place there.
     private let closedGround: ContiguousArray<Bool>
-    /// Seconds that driving each edge takes in traffic, ``LiveEdges/unknown`` where nothing is known; empty without
-    /// traffic.
+    /// Seconds to drive each edge in traffic, ``LiveEdges/unknown`` where nothing is known; empty without traffic.
     private let liveSeconds: ContiguousArray<Float>
     /// The stamp of the newest traffic in the costs; nil without traffic.
     public let trafficStamp: Timestamp?
 
-    /// Prices every edge and turn. Takes time in proportion to the turns.
+    /// Computes the cost of every edge and turn, in time proportional to the number of turns.
     ///
-    /// - Parameter departure: On the clocks of the place; nil leaves out what holds at times only. The whole route is
-    ///   judged by it: what opens or closes on the way is not foreseen.
+    /// - Parameter departure: The local time; nil leaves out time-dependent rules. It applies to the whole route:
+    ///   changes on the way are not foreseen.
     public init(_ turns: TurnGraph, model: CostModel, at departure: LocalTime? = nil) {
         let conditions = turns.conditions(for: model.profile, at: departure)
         let timed = turns.timedRules.changes(turns.graph, model.profile.access, conditions)
@@ -66,15 +65,15 @@ public final class Metric: Sendable {
         return result
     }
 
-    /// The costs of `base` in some traffic and with some edges closed.
+    /// Creates the costs of `base` with traffic and closed edges.
     ///
-    /// Takes time in proportion to the turn graph for a copy where edges are closed, and to the changes. A closed edge is
-    /// one that the vehicle may not use: what a turn costs beside it, and who may turn round before it, changes with it.
+    /// Takes time in proportion to the changes, plus a copy of the turn graph if edges are closed. A closed edge counts
+    /// as forbidden to the vehicle, which also changes the turns beside it and the U-turns before it.
     ///
     /// - Parameters:
-    ///   - live: What edges take, in the place of what they take in `base`; nil leaves that as it is.
+    ///   - live: The traffic times of edges, which replace those of `base`; nil keeps them.
     ///   - closed: Edges that may not be driven, in any order.
-    ///   - stamp: Of the traffic in `live`.
+    ///   - stamp: The stamp of the traffic in `live`.
     init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex], stamp: Timestamp? = nil) {
         trafficStamp = stamp ?? base.trafficStamp
         turns = base.turns
@@ -115,11 +114,11 @@ public final class Metric: Sendable {
     @inline(__always)
     public func allows(_ edge: EdgeIndex) -> Bool { edgeCosts[edge.index] != Metric.forbidden }
 
-    /// Cost of a whole edge, ms, or ``forbidden``.
+    /// Returns the cost of a whole edge, ms, or ``forbidden``.
     @inline(__always)
     public func cost(of edge: EdgeIndex) -> UInt32 { edgeCosts[edge.index] }
 
-    /// Cost of an arc of the turn graph, ms, or ``forbidden``.
+    /// Returns the cost of an arc of the turn graph, ms, or ``forbidden``.
     @inline(__always)
     public func cost(ofArc arc: Int) -> UInt32 { arcCosts[arc] }
 
@@ -131,7 +130,7 @@ public final class Metric: Sendable {
         return place < restrictedArcs.count && Int(restrictedArcs[place]) == arc
     }
 
-    /// The properties of an edge at the time of departure.
+    /// Returns the traits of an edge at the time of departure.
     public func traits(of edge: EdgeIndex) -> EdgeTraits {
         if !timedRoads.isEmpty {
             let place = timedRoads.partitioningIndex { $0.edge >= edge }
@@ -140,15 +139,14 @@ public final class Metric: Sendable {
         return turns.graph.traits(of: edge)
     }
 
-    /// Cost of the part of an edge between two distances from its start, ms.
+    /// Returns the cost of the part of an edge between two distances from its start, ms.
     package func cost(of edge: EdgeIndex, from start: Double, to end: Double) -> UInt32 {
         let length = Double(turns.graph.edgeLengths[edge.index])
         guard length > 0 else { return 0 }
         return UInt32((Double(edgeCosts[edge.index]) * min(max((end - start) / length, 0), 1)).rounded())
     }
 
-    /// Seconds on the clock for part of an edge, its share of the edge's signals and booths included; with traffic where
-    /// its speed is known.
+    /// Returns the seconds for part of an edge, including its share of the edge's signals and booths, and traffic where known.
     public func duration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         let free = freeFlowDuration(of: edge)
         guard let free else { return 0 }
@@ -156,13 +154,13 @@ public final class Metric: Sendable {
             * share(of: edge, start, end)
     }
 
-    /// Like ``duration(of:from:to:)``, without traffic: the difference is the delay.
+    /// Like ``duration(of:from:to:)`` without traffic; the difference is the delay.
     public func freeFlowDuration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         guard let free = freeFlowDuration(of: edge) else { return 0 }
         return (free + TurnPricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)
     }
 
-    /// Seconds for the whole edge in free traffic, without stops; nil for one without length.
+    /// Returns the seconds for the whole edge in free flow, without stops; nil for an edge without length.
     private func freeFlowDuration(of edge: EdgeIndex) -> Double? {
         let length = Double(turns.graph.edgeLengths[edge.index])
         guard length > 0 else { return nil }
@@ -174,18 +172,18 @@ public final class Metric: Sendable {
         return length > 0 ? min(max((end - start) / length, 0), 1) : 0
     }
 
-    /// Seconds for the whole edge at the speed that traffic has there; nil where traffic is not known to differ.
+    /// Returns the seconds for the whole edge in traffic; nil where traffic is not known to differ from free flow.
     public func liveDuration(of edge: EdgeIndex) -> Double? {
         guard !liveSeconds.isEmpty, liveSeconds[edge.index] >= 0 else { return nil }
         return Double(liveSeconds[edge.index])
     }
 
-    /// Seconds for the signals and booths between the ends of an edge.
+    /// Returns the seconds for the signals and booths between the ends of an edge.
     package static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
         TurnPricing.stopDuration(graph, edge)
     }
 
-    /// Seconds on the clock for the turn from one edge into the next.
+    /// Returns the seconds for the turn from one edge into the next.
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {
         TurnPricing.turnDuration(
             turns.graph, first, second, isJunction: isJunction(turns.graph.edgeHeads[first.index]))
@@ -198,7 +196,7 @@ public final class Metric: Sendable {
 }
 
 extension CostModel {
-    /// Returns the factor of a road's cost over its time: for a vehicle that avoids such roads, and on tracks that are not for it.
+    /// Returns the factor of a road's cost over its time, for avoided roads and for tracks that are closed to the vehicle.
     func avoidanceFactor(_ traits: EdgeTraits) -> Double {
         let avoidance = profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
         return profile.isClosedTrack(traits) ? max(avoidance, CostModel.trackFactor) : avoidance

@@ -1,11 +1,12 @@
 package import NavMap
 
-/// Sorts by numbers of 64 bits, in time that grows with the count alone.
+/// A radix sort of 64-bit numbers in time proportional to their count.
 package enum NumberOrder {
     private static let digitBits: UInt64 = 12
 
-    /// The places of numbers in ascending order, equal ones as they stand: by digits of 12 bits from the last on, those
-    /// alone in which the numbers differ.
+    /// Returns the indices of numbers in ascending order, with ties in their given order.
+    ///
+    /// The radix sort uses 12-bit digits from the last on and skips digits in which all numbers agree.
     ///
     /// - Parameter numbers: Fewer than 2³².
     package static func places(of numbers: FlatArray<UInt64>) -> FlatArray<UInt32> {
@@ -28,7 +29,7 @@ package enum NumberOrder {
             for index in 0..<count { to[index] = UInt32(truncatingIfNeeded: order[index]) }
             return places
         }
-        // A number and its place in one word.
+        // A number and its index in one word.
         var words = FlatArray<UInt64>(uninitialized: count)
         var other = FlatArray<UInt64>(uninitialized: count)
         for index in 0..<count { words.base[index] = (from[index] &- least) &<< indexBits | UInt64(index) }

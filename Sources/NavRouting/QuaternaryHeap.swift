@@ -1,7 +1,6 @@
-/// A four-ary min-heap of (cost, state): smaller costs first, smaller states first among equals, so that searches are
-/// deterministic.
+/// A four-ary min-heap of (cost, state) that breaks ties by the smaller state, so that searches are deterministic.
 ///
-/// Four children share a cache line, which makes it faster than a binary heap for the many pushes of a search.
+/// Four children share a cache line, which makes it faster than a binary heap for searches with many pushes.
 struct QuaternaryHeap {
     struct Entry {
         var cost: UInt32

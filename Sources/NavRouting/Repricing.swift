@@ -1,21 +1,21 @@
 import NavGeo
 public import NavMap
 
-/// The pricing of roads for a vehicle in the traffic of a router, which may be another vehicle's.
+/// The pricing of roads in a router's traffic, for the router's vehicle or another one.
 ///
-/// A router knows the roads that are closed to its own vehicle and those that traffic closes. Of another vehicle's routes,
-/// which other costs have found, only the latter is news.
+/// A router knows the roads that are closed to its own vehicle and those closed by traffic. For another vehicle's
+/// routes, which were found with other costs, only closures by traffic count.
 public struct RoutePricing: Sendable {
     private let router: Router
     private let metric: Metric
-    /// The model of another vehicle than the router's; nil for its own.
+    /// The model of another vehicle; nil for the router's own.
     private let other: CostModel?
 
     private var graph: RoadGraph { metric.turns.graph }
 
-    /// Makes the pricing of a vehicle; nil for the router's.
+    /// Creates the pricing for a vehicle; nil for the router's own.
     ///
-    /// - Parameter usesTraffic: whether traffic counts; without it no road is closed by it either.
+    /// - Parameter usesTraffic: Whether traffic counts; without it no road is closed by traffic either.
     public init(_ router: Router, for vehicle: VehicleProfile? = nil, usesTraffic: Bool = true) {
         self.router = router
         metric = usesTraffic ? router.metric : router.freeFlow
@@ -23,14 +23,14 @@ public struct RoutePricing: Sendable {
         other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
     }
 
-    /// Whether an edge may not be driven; so does one that is not loaded.
+    /// Whether an edge may not be driven or is not loaded.
     public func isClosed(_ key: EdgeKey) -> Bool {
         guard let edge = graph.edge(key) else { return true }
         return other == nil ? !metric.allows(edge) : isClosedByTraffic(edge)
     }
 
-    /// Whether a loaded edge may not be driven, and that not only at times: what is closed at times was judged when the
-    /// route was found.
+    /// Whether a loaded edge may not be driven for a reason other than its time-dependent conditions, which were judged
+    /// when the route was found.
     public func isClosedNow(_ key: EdgeKey) -> Bool {
         guard let edge = graph.edge(key), !metric.allows(edge) else { return false }
         return isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
@@ -40,16 +40,16 @@ public struct RoutePricing: Sendable {
         router.freeFlow.allows(edge) && !metric.allows(edge)
     }
 
-    /// The same way with what it takes in the traffic of the router.
+    /// Returns the same route with its times in the router's traffic.
     ///
-    /// Only what driving takes changes, and how dense the traffic is: the line, the pieces and the turns stay as they are,
-    /// and so does ``Route/cost``, which says what the search found. A piece that somebody else timed keeps its time as long
-    /// as the router's own is the same, and is scaled with it when it changes.
+    /// Only driving times and congestion change. The line, the pieces, the turns and ``Route/cost``, which is the cost
+    /// found by the search, stay as they are. A piece timed by another provider keeps its time while the router's own
+    /// time is unchanged, and is scaled when that changes.
     ///
-    /// - Returns: the route and how many of its pieces take another time; nil when one of its edges is not loaded.
+    /// - Returns: The route and the number of pieces with another time; nil when one of its edges is not loaded.
     public func repriced(_ route: Route) -> (route: Route, changedEdges: Int)? {
         var repriced = route
-        // A provider's traffic is as old as its answer; from the first change on board on, that counts.
+        // A provider's traffic is as old as its answer; the router's stamp counts from its first change on.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
         var changed = 0
         for index in route.edges.indices {
@@ -63,9 +63,9 @@ public struct RoutePricing: Sendable {
         return (repriced, changed)
     }
 
-    /// The same way with the router's own times, whoever timed the route: what it is compared with another one by.
+    /// Returns the same route with the router's own times, for comparison with other routes.
     ///
-    /// - Returns: nil when one of its edges is not loaded.
+    /// - Returns: Nil when one of its edges is not loaded.
     public func priced(_ route: Route) -> Route? {
         var priced = route
         priced.trafficStamp = metric.trafficStamp
@@ -96,7 +96,7 @@ public struct RoutePricing: Sendable {
 }
 
 extension RouteEdge {
-    /// Takes what the router says of the piece now; false when that changes nothing.
+    /// Takes over the router's current times for the piece; returns whether that changes anything.
     fileprivate mutating func take(_ times: EdgeTimes) -> Bool {
         if duration == routerDuration {
             guard times.duration != duration || times.freeFlow != freeFlowDuration || times.congestion != congestion
@@ -116,6 +116,6 @@ extension RouteEdge {
 }
 
 extension Route {
-    /// Whether the router itself has timed all of the pieces.
+    /// Whether all pieces were timed by the router itself.
     fileprivate var isTimedByRouter: Bool { edges.allSatisfy { $0.duration == $0.routerDuration } }
 }

@@ -1,20 +1,20 @@
 public import NavGeo
 public import NavMap
 
-/// A place that a route starts at, passes or ends at.
+/// A place where a route starts, passes or ends.
 public struct Waypoint: Sendable, Hashable {
     public var coordinate: Coordinate
-    /// Direction of travel there, radians clockwise from north; nil allows any.
+    /// Direction of travel there, radians clockwise from north; nil for any.
     public var bearing: Double?
     /// The greatest difference of the road's direction from ``bearing``, radians.
     public var bearingTolerance: Double
-    /// The name; empty when it has none.
+    /// The name; empty when unnamed.
     public var name: String
     /// Whether the vehicle stops there, so that a leg ends; a pass-through point only shapes the route.
     public var isStop: Bool
-    /// On which side of the road it is passed.
+    /// The side of the road on which it is passed.
     public var approach: Approach
-    /// The greatest distance from a road, metres; nil for what the request allows.
+    /// The greatest distance from a road, metres; nil for the request's default.
     public var radius: Double?
 
     public init(
@@ -31,7 +31,7 @@ public struct Waypoint: Sendable, Hashable {
     }
 }
 
-/// The density of traffic, by the ratio of its speed to that of free traffic.
+/// The density of traffic, by the ratio of its speed to free flow.
 public enum Congestion: String, Sendable, CaseIterable {
     /// No speed is known.
     case unknown
@@ -44,7 +44,7 @@ public enum Congestion: String, Sendable, CaseIterable {
     /// Below 0.4.
     case severe
 
-    /// The level of a time that traffic takes where free traffic takes another.
+    /// Classifies a time in traffic by its ratio to the free-flow time.
     public init(duration: Double, freeFlow: Double) {
         switch freeFlow / max(duration, 1e-9) {
         case 0.8...: self = .low
@@ -65,21 +65,20 @@ public struct RouteEdge: Sendable, Equatable {
     public var endOffset: Double
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Seconds that driving the piece takes, with traffic where it is known.
+    /// Seconds to drive the piece, with traffic where known.
     public var duration: Double
-    /// Seconds that the router itself gives for the piece, in the traffic of the last pricing: ``duration`` unless somebody
-    /// else timed the route.
+    /// Seconds by the router's own last pricing; equal to ``duration`` unless another provider timed the route.
     package var routerDuration: Double
-    /// Seconds that driving the piece takes in free traffic.
+    /// Seconds to drive the piece in free flow.
     public var freeFlowDuration: Double
     public var congestion: Congestion
-    /// Seconds that the turn onto it takes; 0 at the start of a leg.
+    /// Seconds for the turn onto it; 0 at the start of a leg.
     public var turnDuration: Double
-    /// The piece's points in ``Route/coordinates``; both ends included, so neighbours share one.
+    /// The piece's points in ``Route/coordinates``, both ends included, so that neighbours share one.
     public var coordinates: ClosedRange<Int>
-    /// Toll booths after the edge's start, its end included.
+    /// Toll booths after the edge's start, including its end.
     public var tollBooths: Int
-    /// Class, names and limits; pieces of one road share them.
+    /// Class, names and limits, shared by the pieces of one road.
     public var attributes: RoadAttributes {
         _read { yield sharedAttributes.value }
         set { sharedAttributes = SharedAttributes(newValue) }
@@ -88,21 +87,21 @@ public struct RouteEdge: Sendable, Equatable {
 
     /// Rank in the network, without the cost of copying all ``attributes``.
     package var roadClass: RoadClass { sharedAttributes.roadClass }
-    /// Properties, without the cost of copying all ``attributes``.
+    /// The road flags, without the cost of copying all ``attributes``.
     package var flags: RoadFlags { sharedAttributes.flags }
 
-    /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
+    /// Mean speed including stops, m/s; the free-flow speed for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
-    /// The country's ISO 3166-1 code of two letters; empty when unknown.
+    /// The country's two-letter ISO 3166-1 code; empty when unknown.
     public var country: String { attributes.country }
     public var drivesOnLeft: Bool { flags.contains(.leftHandTraffic) }
     /// Metres driven on the edge.
     public var length: Double { endOffset - startOffset }
-    /// The road's name, or its number when it has none; empty when it has neither.
+    /// The road's name, otherwise its number; empty when it has neither.
     public var roadName: String { sharedAttributes.roadName }
 }
 
-/// Attributes that many pieces of routes share: a copy is a pointer, not a dozen strings.
+/// Attributes shared by many pieces of routes; a copy is a pointer instead of a dozen strings.
 struct SharedAttributes: Sendable, Equatable {
     private final class Box: Sendable {
         let value: RoadAttributes
@@ -132,27 +131,27 @@ struct SharedAttributes: Sendable, Equatable {
     }
 }
 
-/// The way from one stop to the next.
+/// The route from one stop to the next.
 public struct RouteLeg: Sendable, Equatable {
     /// The leg's pieces in ``Route/edges``.
     public var edges: Range<Int>
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres.
+    /// Length, metres.
     public var length: Double
-    /// Seconds, turns included.
+    /// Seconds, including turns.
     public var duration: Double
-    /// Seconds in free traffic, turns included.
+    /// Seconds in free flow, including turns.
     public var freeFlowDuration: Double
     /// The index of the stop at its end in ``Route/waypoints``.
     public var destination: Int
 }
 
-/// A waypoint and where on the road it was put.
+/// A waypoint and its snapped position on the road.
 public struct RouteWaypoint: Sendable, Equatable {
     public var waypoint: Waypoint
     public var snapped: Coordinate
-    /// Metres between the two.
+    /// Metres between the waypoint and its snapped position.
     public var snapDistance: Double
     /// Metres from the route's start.
     public var routeOffset: Double
@@ -160,42 +159,43 @@ public struct RouteWaypoint: Sendable, Equatable {
 
 /// A piece of a route between two consecutive OSM nodes.
 public struct RouteSegment: Sendable, Equatable {
-    /// OSM node at its start (of the whole segment, also where the route starts inside it).
+    /// OSM node at the start of the whole segment, even where the route starts inside it.
     public var fromNodeID: Int64
-    /// OSM node at its end (of the whole segment, also where the route ends inside it).
+    /// OSM node at the end of the whole segment, even where the route ends inside it.
     public var toNodeID: Int64
     /// The index in ``Route/edges``.
     public var edge: Int
 }
 
-/// A route: a drivable path with its line, times and road attributes. It names edges by tile, so it outlives the graph
-/// it was found in.
+/// A drivable path with its geometry, times and road attributes.
+///
+/// It refers to edges by their keys, so it outlives the graph it was found in.
 public struct Route: Sendable, Equatable {
     public var mapVersion: String
     public var vehicle: VehicleProfile
     /// The stops and pass-through points, at least two.
     public var waypoints: [RouteWaypoint]
-    /// One per stop after the start.
+    /// One leg for each stop after the start.
     public var legs: [RouteLeg]
     /// The pieces in travel order.
     public var edges: [RouteEdge]
-    /// One per pair of consecutive ``coordinates``.
+    /// One segment for each pair of consecutive ``coordinates``.
     public var segments: [RouteSegment]
     public var line: Polyline
-    /// The cost of the way, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
-    /// connected road is no part of it.
+    /// The cost of the path, ms: the duration and the profile's penalties, without the penalty for moving a waypoint to
+    /// a connected road.
     public var cost: UInt64
     /// The stamp of the newest traffic behind the durations; nil without traffic.
     public var trafficStamp: Timestamp?
 
     public var coordinates: [Coordinate] { line.coordinates }
-    /// Metres.
+    /// Length, metres.
     public var length: Double { line.length }
-    /// Seconds, turns included; with traffic where it is known.
+    /// Seconds, including turns, with traffic where known.
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
-    /// Seconds in free traffic, turns included.
+    /// Seconds in free flow, including turns.
     public var freeFlowDuration: Double { legs.reduce(0) { $0 + $1.freeFlowDuration } }
-    /// Tile-bound name and OSM way of each of ``edges``.
+    /// The key and OSM way of each of ``edges``.
     package var edgeNames: [(key: EdgeKey, wayID: Int64)] {
         [(key: EdgeKey, wayID: Int64)](unsafeUninitializedCapacity: edges.count) { names, count in
             edges.withUnsafeBufferPointer { edges in
@@ -207,7 +207,8 @@ public struct Route: Sendable, Equatable {
         }
     }
 
-    /// Rank, properties and whether the names are those of the piece before, of each of ``edges``: without copying one.
+    /// Calls `body` with the rank, the flags and whether the names equal the previous piece's, for each of ``edges``,
+    /// without copying one.
     package func forEachPiece(_ body: (_ roadClass: RoadClass, _ flags: RoadFlags, _ isNamedAlike: Bool) -> Void) {
         edges.withUnsafeBufferPointer { edges in
             for index in edges.indices {
@@ -218,15 +219,14 @@ public struct Route: Sendable, Equatable {
         }
     }
 
-    /// Seconds that traffic adds, at least 0; nil when the traffic is known nowhere on the route.
+    /// Seconds of delay by traffic, at least 0; nil when no traffic is known on the route.
     public var trafficDelay: Double? {
         edges.contains { $0.congestion != .unknown } ? max(duration - freeFlowDuration, 0) : nil
     }
 
-    /// The numbers of the route from a distance from its start on.
+    /// Returns the route from a distance along it, with its numbers from there.
     ///
-    /// The pieces behind are left out and the one at that place is cut. The line stays whole, so that places on it keep
-    /// their indices.
+    /// Earlier pieces are left out, and the piece at that place is cut. The line stays whole, so that its indices remain valid.
     public func rest(from offset: Double) -> Route {
         guard offset > 0 else { return self }
         var rest = self
@@ -255,8 +255,8 @@ public struct Route: Sendable, Equatable {
         return rest
     }
 
-    /// Takes the times of another route of the same provider, found later, where both lead over the same edges; how many pieces take
-    /// another time by that.
+    /// Takes the times of a newer route of the same provider where both use the same edges; returns the number of
+    /// pieces whose time changed.
     public mutating func takeTimes(of other: Route) -> Int {
         var places: [EdgeKey: Int] = [:]
         for (index, edge) in other.edges.enumerated() where edge.length > 0 { places[edge.key] = index }
@@ -265,7 +265,7 @@ public struct Route: Sendable, Equatable {
             guard let place = places[edges[index].key] else { continue }
             let fresh = other.edges[place]
             let share = edges[index].length / fresh.length
-            // Of a piece that was cut at the vehicle only the whole rest is known.
+            // A piece that was cut at the vehicle has a known time for its whole rest only.
             guard share.isFinite, fresh.endOffset >= edges[index].endOffset else { continue }
             let duration = fresh.duration * share
             if (duration - edges[index].duration).magnitude > 0.001 { changed += 1 }
@@ -291,7 +291,7 @@ public struct Route: Sendable, Equatable {
         sumUp(legs.count - 1)
     }
 
-    /// Makes a leg's durations those of its pieces.
+    /// Sets a leg's durations to the sums of its pieces.
     mutating func sumUp(_ leg: Int) {
         var (duration, freeFlow) = (0.0, 0.0)
         for edge in edges[legs[leg].edges] {
@@ -304,20 +304,20 @@ public struct Route: Sendable, Equatable {
 }
 
 public struct RouteRequest: Sendable, Hashable {
-    /// Start, points on the way and destination, at least two.
+    /// The start, intermediate points and destination, at least two.
     public var waypoints: [Waypoint]
-    /// The greatest distance that a waypoint without a ``Waypoint/radius`` is moved to a road, metres, 0 ... ``greatestSnapRadius``.
+    /// The greatest snapping distance of a waypoint without a ``Waypoint/radius``, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
-    /// The same for the first waypoint where it is the position of the vehicle, whose direction then is a hint and no demand; nil for
-    /// a place like the others.
+    /// The same for a first waypoint that is the vehicle's position, whose direction is then a hint instead of a
+    /// requirement; nil for an ordinary waypoint.
     public var positionSnapRadius: Double?
     public var options: RouteOptions
 
-    /// The greatest ``snapRadius`` that is answered, metres.
+    /// The greatest allowed ``snapRadius``, metres.
     public static let greatestSnapRadius = 100_000.0
-    /// The usual ``snapRadius``, metres: a place in a large car park, field or harbour is still reached.
+    /// The default ``snapRadius``, metres: it still reaches a place in a large car park, field or harbour.
     public static let defaultSnapRadius = 500.0
-    /// The usual ``positionSnapRadius``, metres: a vehicle that is farther from a road cannot be guided along it.
+    /// The default ``positionSnapRadius``, metres: a vehicle farther from a road cannot be guided along it.
     public static let defaultPositionSnapRadius = 150.0
 
     public init(
@@ -330,12 +330,12 @@ public struct RouteRequest: Sendable, Hashable {
         self.positionSnapRadius = positionSnapRadius
     }
 
-    /// Returns the greatest distance that a waypoint is moved to a road, metres.
+    /// Returns the greatest snapping distance of a waypoint, metres.
     package func snapRadius(of waypoint: Int) -> Double {
         waypoints[waypoint].radius ?? (waypoint == 0 ? positionSnapRadius ?? snapRadius : snapRadius)
     }
 
-    /// Why the request makes no sense; nil when it does.
+    /// The reason why the request is invalid; nil when it is valid.
     package var fault: String? {
         guard waypoints.count >= 2 else { return "a route needs a start and a destination" }
         for (index, waypoint) in waypoints.enumerated() where !waypoint.coordinate.isValid {
@@ -357,18 +357,21 @@ public struct RouteRequest: Sendable, Hashable {
     }
 }
 
-/// The answer to a ``RouteRequest``.
+/// The result of a ``RouteRequest``.
 public enum RouteOutcome: Sendable, Equatable {
-    /// The fastest route, exact on the loaded tiles and not beaten by any road outside them.
+    /// The fastest route, exact on the loaded tiles; no road outside of them can be faster.
     case found(Route)
-    /// The waypoints are not connected for this vehicle; `waypoint` is the one that is too far from the roads that connect the others,
-    /// else the first that cannot be reached from the one before. `nearest` as in ``offRoad(waypoint:nearest:)``.
+    /// The waypoints are not connected for this vehicle.
+    ///
+    /// `waypoint` is too far from the roads that connect the others, or is the first that cannot be reached from the
+    /// previous one. `nearest` is as in ``offRoad(waypoint:nearest:)``.
     case unreachable(waypoint: Int, nearest: Double? = nil)
-    /// No road that this vehicle may use and reach, in the wanted direction, lies as near to the waypoint as it must; `nearest` is the
-    /// distance of the next one in metres, nil where there is none within ``Router/farthestRoad``.
+    /// No road that this vehicle may use and reach, in the wanted direction, is near enough to the waypoint.
+    ///
+    /// `nearest` is the distance of the next one, metres; nil when there is none within ``Router/farthestRoad``.
     case offRoad(waypoint: Int, nearest: Double? = nil)
-    /// The loaded tiles cannot settle the question: these are needed, by ascending id.
+    /// The loaded tiles cannot decide; these are needed, by ascending id.
     case tilesNeeded([RoadTileID])
-    /// The request itself makes no sense.
+    /// The request is invalid.
     case invalid(String)
 }

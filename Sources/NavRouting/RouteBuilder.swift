@@ -1,7 +1,7 @@
 import NavGeo
 import NavMap
 
-/// Turns found edges into routes. Routes that one builder makes share what it read of the roads.
+/// A builder of routes from edges; routes of one builder share the road attributes it has read.
 struct RouteBuilder {
     private let metric: Metric
     private let graph: RoadGraph
@@ -19,7 +19,7 @@ struct RouteBuilder {
         graph = metric.turns.graph
     }
 
-    /// A route along `legs`, one per pair of consecutive waypoints; legs that meet at a pass-through point are joined.
+    /// Builds a route along `legs`, one for each pair of consecutive waypoints; joins legs that meet at a pass-through point.
     mutating func route(_ waypoints: [Waypoint], legs paths: [LegPath]) -> Route {
         clear(paths.reduce(0) { $0 + $1.edges.count })
         var legs: [RouteLeg] = []
@@ -58,7 +58,7 @@ struct RouteBuilder {
         segments = []
         edges = []
         edges.reserveCapacity(edgeCount)
-        // Three points to an edge: the usual density of roads in towns.
+        // Three points per edge are typical of roads in towns.
         coordinates.reserveCapacity(edgeCount * 3)
         lengths.reserveCapacity(edgeCount * 3)
         segments.reserveCapacity(edgeCount * 3)
@@ -88,7 +88,7 @@ struct RouteBuilder {
         let reading = graph.reading(of: edge)
         let shape = reading.shape
         let isWhole = end >= Double(graph.edgeLengths[edge.index])
-        // Whole edges begin and end at points of their line; only parts have places to look for.
+        // Whole edges begin and end at points of their line; only partial edges need a search.
         var first = (coordinate: shape[0].coordinate, segment: 0)
         if start > 0 {
             let place = graph.position(at: start, of: edge)
@@ -99,7 +99,7 @@ struct RouteBuilder {
             let place = graph.position(at: end, of: edge)
             last = (place.coordinate, place.segment)
         }
-        // Pieces meet: they share a node, or the point where a leg ends and the next begins.
+        // Consecutive pieces share a node, or the point where a leg ends and the next begins.
         if coordinates.isEmpty {
             coordinates.append(first.coordinate)
             lengths.append(0)
@@ -131,7 +131,7 @@ struct RouteBuilder {
                 sharedAttributes: attributes(reading, edge)))
     }
 
-    /// Booths at points after `first` up to `last` of an edge's line, and at its end.
+    /// Returns the toll booths at points after `first` up to `last` of an edge's line, and at its end.
     private func tollBooths(_ edge: EdgeIndex, from first: Int, to last: Int, passesEnd: Bool) -> Int {
         let isBooth = graph.nodeFlags[graph.edgeHeads[edge.index].index].contains(.tollBooth)
         var count = passesEnd && isBooth ? 1 : 0
@@ -143,7 +143,7 @@ struct RouteBuilder {
         return count
     }
 
-    /// Class and names of an edge; neighbouring edges often share them.
+    /// Returns the class and names of an edge, which neighbouring edges often share.
     private mutating func attributes(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         let id = reading.attributesID
         if let last, last.id == id { return last.attributes }
@@ -157,7 +157,7 @@ struct RouteBuilder {
         return made
     }
 
-    /// Edges that share their attributes share what holds at the time of departure.
+    /// Edges that share their attributes also share the conditions at the time of departure.
     private func shared(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         var attributes = reading.attributes
         let traits = metric.traits(of: edge)

@@ -1,20 +1,19 @@
 public import NavMap
 
-/// The stages of a request, for measurements.
+/// The stages of a request, for benchmarks.
 extension Router {
-    /// Returns the number of edges of the fastest route through all waypoints, before it is drawn; nil when there is none.
+    /// Returns the number of edges of the fastest route through all waypoints, before it is built; nil when there is none.
     package func edgeCount(of request: RouteRequest, workspace: SearchWorkspace) -> Int? {
         guard case .found(let solution) = solve(request, workspace) else { return nil }
         return solution.legs.reduce(0) { $0 + $1.edges.count }
     }
 
-    /// Returns the number of places on roads that a waypoint may stand for.
+    /// Returns the number of candidate places of a waypoint.
     package func placeCount(of waypoint: Waypoint, radius: Double) -> Int {
         Snapper(metric: metric).nearest(waypoint, radius: radius).count
     }
 
-    /// The seeds of the search between two waypoints, for measurements; nil when one lies off all roads or the router
-    /// has no hierarchy.
+    /// Returns the seeds of the search between two waypoints; nil when one is off all roads or the router has no hierarchy.
     package func seeds(
         from origin: Waypoint, to destination: Waypoint, radius: Double, workspace: SearchWorkspace
     ) -> (origins: [HierarchySeed], destinations: [HierarchySeed])? {
@@ -28,6 +27,6 @@ extension Router {
         return (ends.origins, ends.destinations)
     }
 
-    /// The hierarchy with the costs in force; nil for plain searches.
+    /// The hierarchy with the costs in force; nil for a router without one.
     package var hierarchyMetric: HierarchyMetric? { hierarchy }
 }

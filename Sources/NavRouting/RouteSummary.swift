@@ -1,14 +1,13 @@
 import NavMap
 
-/// A restriction of the vehicle on a part of a route: a limit that it keeps, but only just, or a rule that lets it in for a
-/// reason or at times only.
+/// A restriction for the vehicle on part of a route: a limit that it only just meets, or conditional access.
 ///
-/// A limit that the vehicle exceeds is never on its route. One is told when the vehicle takes up at least
-/// ``notableShare`` of it; rules are told always.
+/// A limit that the vehicle exceeds is never on its route. A limit is reported when the vehicle takes up at least
+/// ``notableShare`` of it; access rules are always reported.
 public struct VehicleRestriction: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         case height, width, length, weight, axleLoad
-        /// Private ground: the owner's permission is needed.
+        /// Private ground, which needs the owner's permission.
         case privateGround
         case destinationOnly
         /// Access depends on the time.
@@ -16,52 +15,51 @@ public struct VehicleRestriction: Sendable, Equatable {
     }
 
     public var kind: Kind
-    /// The limit: metres, for weights and axle loads tonnes; nil for rules of access.
+    /// The limit: metres, or tonnes for weights and axle loads; nil for access rules.
     public var limit: Float?
-    /// The vehicle's own measure, at most the limit; nil for rules of access.
+    /// The vehicle's own measure, at most the limit; nil for access rules.
     public var own: Float?
-    /// OSM way that it begins on.
+    /// OSM way on which it begins.
     public var wayID: Int64
-    /// The pieces of the route that it holds on, in ``Route/edges``.
+    /// The pieces of the route on which it applies, in ``Route/edges``.
     public var edges: Range<Int>
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres for which it holds.
+    /// Metres for which it applies.
     public var distance: Double
 
-    /// A limit is worth telling when the vehicle takes up at least this share of it: a lorry of 4 m under a bridge of
-    /// 4.4 m, not under one of 4.5 m.
+    /// The share of a limit from which it is reported: a lorry of 4 m under a bridge of 4.4 m, but not under one of 4.5 m.
     public static let notableShare: Float = 0.9
 }
 
 /// The part of a route in one country.
 public struct CountryPassage: Sendable, Equatable {
-    /// ISO 3166-1 code of two letters; empty where the country is unknown.
+    /// The country's two-letter ISO 3166-1 code; empty when unknown.
     public var country: String
-    /// The pieces of the route in it, in ``Route/edges``.
+    /// The pieces of the route in the country, in ``Route/edges``.
     public var edges: Range<Int>
-    /// Metres from the route's start at which it is entered: 0 for the first, else the crossing of the border, exact to
-    /// the node of the road before it.
+    /// Metres from the route's start to where it is entered: 0 for the first, otherwise the border crossing, accurate
+    /// to the preceding node.
     public var routeOffset: Double
-    /// Metres.
+    /// Length, metres.
     public var length: Double
     public var drivesOnLeft: Bool
 }
 
 public struct FerryPassage: Sendable, Equatable {
-    /// The line's name; empty when it has none.
+    /// The ferry line's name; empty when unnamed.
     public var name: String
-    /// The pieces of the route that it takes, in ``Route/edges``.
+    /// The pieces of the route on the ferry, in ``Route/edges``.
     public var edges: Range<Int>
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres.
+    /// Length, metres.
     public var length: Double
-    /// Seconds, the turn onto the ferry included.
+    /// Seconds, including the turn onto the ferry.
     public var duration: Double
 }
 
-/// The facts about a route that a driver wants to know before choosing it.
+/// The facts about a route that matter for choosing it.
 public struct RouteSummary: Sendable, Equatable {
     /// Metres on roads with a toll for cars.
     public var tollLength = 0.0
@@ -77,9 +75,9 @@ public struct RouteSummary: Sendable, Equatable {
     /// Metres in tunnels.
     public var tunnelLength = 0.0
     public var ferries: [FerryPassage] = []
-    /// Countries in travel order, one again where the route returns to it.
+    /// Countries in travel order; a country that the route re-enters is listed again.
     public var countries: [CountryPassage] = []
-    /// Limits that are close to the vehicle's measures and rules of access, in travel order.
+    /// Limits close to the vehicle's measures and access rules, in travel order.
     public var restrictions: [VehicleRestriction] = []
     /// Whether traffic keeps to the left where the route starts.
     public var startsOnLeft = false
@@ -149,7 +147,7 @@ public struct RouteSummary: Sendable, Equatable {
         if isTimed { add(.timeDependent, limit: nil, own: nil, edge, index) }
     }
 
-    /// Adds a restriction, or lengthens it where it goes on from the piece before.
+    /// Adds a restriction, or extends it if it continues from the previous piece.
     private mutating func add(
         _ kind: VehicleRestriction.Kind, limit: Float?, own: Float?, _ edge: RouteEdge, _ index: Int
     ) {

@@ -2,7 +2,7 @@ import NavGeo
 import NavMap
 
 extension Router {
-    /// The legs of the fastest route, or why there is none.
+    /// Returns the legs of the fastest route, or the reason why there is none.
     func solve(_ request: RouteRequest, _ workspace: SearchWorkspace) -> SolveOutcome {
         if let fault = request.fault { return .failed(.invalid(fault)) }
         if let own = ownMetric(for: request.options) {
@@ -17,7 +17,7 @@ extension Router {
         guard case .failed(let reason) = outcome else { return outcome }
         switch reason {
         case .offRoad(waypoint: 0, _) where request.positionSnapRadius != nil && request.waypoints[0].bearing != nil:
-            // The vehicle leaves a car park at any angle.
+            // A vehicle may leave a car park at any angle.
             var undirected = request
             undirected.waypoints[0].bearing = nil
             return solve(undirected, workspace)
@@ -31,10 +31,11 @@ extension Router {
         }
     }
 
-    /// The distance up to which the next road is looked for that a waypoint could be moved to, metres.
+    /// The distance within which the next road is searched for a waypoint without one in range, metres.
     public static let farthestRoad = 5_000.0
 
-    /// Returns which waypoint is too far from the roads that connect it with the others, and how far; nil when no such roads are near.
+    /// Returns the waypoint that is too far from the roads that connect the others, and its distance; nil when there
+    /// are no such roads nearby.
     private func nextRoad(
         _ request: RouteRequest, _ limits: [Double], _ workspace: SearchWorkspace
     ) -> (waypoint: Int, distance: Double)? {
@@ -62,7 +63,7 @@ extension Router {
         var missing: Set<RoadTileID> = []
         for (index, waypoint) in request.waypoints.enumerated() {
             let candidates = snapper.nearest(waypoint, radius: limits[index])
-            // The vehicle is on a road that it has; where it goes, the road may be on a tile that it lacks.
+            // The vehicle is on a loaded road, but its route may lead over a missing tile.
             if index > 0 || candidates.isEmpty {
                 let tiles = snapper.missingTiles(at: waypoint, nearest: candidates.first)
                 missing.formUnion(tiles)
@@ -77,7 +78,7 @@ extension Router {
             let wider = zip(request.waypoints, limits).map { snapper.around($0, radius: $1) }
             return route(request, candidates: wider, detour: true, workspace)
         }
-        // Farther and farther: an island may be a whole car park, and many roads are many seeds of a search.
+        // The reach grows step by step, because an island may be a whole car park and many roads mean many search seeds.
         var reach = firstReach
         let farthest = limits.max() ?? 0
         while true {
@@ -88,7 +89,7 @@ extension Router {
         }
     }
 
-    /// The ways to pass a place: one for each state of its edge, where what was driven before decides what may follow.
+    /// Returns the passages of a place: one for each state of its edge where the route so far restricts what may follow.
     private func passages(_ place: EdgePosition) -> [EdgePosition] {
         let states = metric.turns.states(on: place.edge)
         guard states.count > 1 else { return [place] }
@@ -127,7 +128,7 @@ extension Router {
         return throughWaypoints(request, places: places, search)
     }
 
-    /// Dynamic programming over the candidates of each waypoint.
+    /// Finds the best candidates of all waypoints by dynamic programming.
     private func throughWaypoints(
         _ request: RouteRequest, places: [[EdgePosition]], _ search: ConstrainedSearch
     ) -> SolveOutcome {
@@ -141,7 +142,7 @@ extension Router {
             var missing: Set<RoadTileID> = []
             for (from, place) in places[index - 1].enumerated() {
                 guard let (arrival, turned) = departure(from, at: index - 1) else { continue }
-                // The way to a waypoint beside the road is paid on arrival there, once.
+                // The penalty for a waypoint beside the road is paid once, on arrival.
                 var place = place
                 if index > 1 { place.penalty = 0 }
                 for (to, destination) in places[index].enumerated() {
@@ -165,11 +166,11 @@ extension Router {
         }
         return .found(Solution(metric: metric, legs: best.legs, places: places))
 
-        /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round.
+        /// Returns the cheapest way to leave a candidate along its edge: after arriving on it, or after a U-turn.
         func departure(_ candidate: Int, at waypoint: Int) -> (Arrival, turned: Bool)? {
             let straight = arrivals[candidate].map { ($0, turned: false) }
             let place = places[waypoint][candidate]
-            // A vehicle that turned round came from the road itself.
+            // A U-turn leads to the edge's own state only.
             guard waypoint > 0, mayTurn(at: waypoint), place.state ?? place.edge.rawValue == place.edge.rawValue,
                 let opposite = metric.turns.graph.opposite(place.edge)
             else { return straight }

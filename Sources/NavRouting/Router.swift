@@ -1,16 +1,16 @@
 public import NavGeo
 public import NavMap
 
-/// Finds fastest routes with one metric. The router itself is shared; the workspace belongs to the caller.
+/// A router that finds fastest routes with one metric; it can be shared, as each caller brings its own workspace.
 public struct Router: Sendable {
     public let metric: Metric
     /// The costs without traffic.
     public let freeFlow: Metric
     private let traffic: Traffic?
-    /// The costs in force on a hierarchy; nil for plain searches.
+    /// The costs in force on a hierarchy; nil for a router without one.
     let hierarchy: HierarchyMetric?
 
-    /// Speeds, and the moment by which some of them may have ceased to hold.
+    /// The speeds given to the router, and the time by which expired ones were left out.
     struct Traffic {
         var overlay: TrafficOverlay
         var now: Timestamp?
@@ -23,22 +23,22 @@ public struct Router: Sendable {
         self.hierarchy = hierarchy
     }
 
-    /// A router that searches the turns themselves: nothing to prepare, some milliseconds for each route in a city.
+    /// Creates a router that searches the turn graph directly: nothing to prepare, some milliseconds per route in a city.
     public init(_ metric: Metric) { self.init(metric, freeFlow: metric, nil, nil) }
 
-    /// A router over a contraction hierarchy: the same routes, a hundred times faster.
+    /// Creates a router over a contraction hierarchy: the same routes, a hundred times faster.
     public init(_ hierarchy: HierarchyMetric) {
         self.init(hierarchy.metric, freeFlow: hierarchy.metric, nil, hierarchy)
     }
 
-    /// A router for a vehicle over a graph; expands, prices and, when the tiles came with ranks, contracts the graph.
+    /// Creates a router for a vehicle over a graph; it expands, prices and, if the tiles have ranks, contracts the graph.
     ///
-    /// - Parameter departure: On the clocks of the place; nil leaves out what holds at times only.
+    /// - Parameter departure: The local time; nil leaves out time-dependent rules.
     public init(graph: RoadGraph, model: CostModel = CostModel(), at departure: LocalTime? = nil) {
         self = Router.fastest(Metric(TurnGraph(graph), model: model, at: departure))
     }
 
-    /// A router over a hierarchy when the tiles came with ranks, else one that searches the turns themselves.
+    /// Returns a router over a hierarchy if the tiles have ranks, otherwise one that searches the turn graph directly.
     public static func fastest(
         _ metric: Metric, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {
@@ -46,34 +46,36 @@ public struct Router: Sendable {
         return Router(HierarchyMetric(hierarchy, metric, forEach: forEach))
     }
 
-    /// A router for another vehicle or another time over the same roads; it shares the turns and the hierarchy, and
-    /// knows the traffic that this one was given by ``live(_:at:forEach:)``.
+    /// Returns a router for another vehicle or time over the same roads.
     ///
-    /// Customises the hierarchy where there is one: ``RouterCache`` keeps what was made.
+    /// It shares the turns and the hierarchy, and the traffic that this one was given by ``live(_:at:forEach:)``.
+    ///
+    /// Customises the hierarchy if there is one; ``RouterCache`` keeps the results.
     ///
     /// - Parameters:
-    ///   - departure: On the clocks of the place; nil leaves out what holds at times only.
-    ///   - forEach: Who does the parts; the calling thread unless given.
+    ///   - departure: The local time; nil leaves out time-dependent rules.
+    ///   - forEach: The executor of the parts; the calling thread by default.
     public func serving(
         _ model: CostModel, at departure: LocalTime? = nil, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {
         customised(Metric(metric.turns, model: model, at: departure), traffic, forEach)
     }
 
-    /// A router for the same vehicle, time and roads in some traffic, in the place of what this one knows of it. This one
-    /// stays as it is: whoever routes with it goes on.
+    /// Returns a router for the same vehicle, time and roads with new traffic, which replaces the traffic of this one.
+    ///
+    /// This router is unchanged and stays usable.
     ///
     /// - Parameters:
     ///   - traffic: The speeds.
-    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
-    ///   - forEach: Who does the parts; the calling thread unless given.
+    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - forEach: The executor of the parts; the calling thread by default.
     public func live(
         _ traffic: TrafficOverlay, at now: Timestamp? = nil, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {
         customised(freeFlow, Traffic(overlay: traffic, now: now), forEach)
     }
 
-    /// A router for the same vehicle, time and roads that knows of no traffic.
+    /// Returns a router for the same vehicle, time and roads without traffic.
     public func withoutTraffic(forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn) -> Router {
         traffic == nil ? self : customised(freeFlow, nil, forEach)
     }
@@ -90,18 +92,19 @@ public struct Router: Sendable {
         return Metric(freeFlow, traffic: traffic.overlay, at: traffic.now, forEach: forEach)
     }
 
-    /// Whether it searches over a hierarchy.
+    /// Whether the router searches over a hierarchy.
     public var isHierarchical: Bool { hierarchy != nil }
 
-    /// The fastest route through all waypoints.
+    /// Returns the fastest route through all waypoints.
     ///
-    /// Exact for the given snapping: both directions of each stop's road are weighed, and a vehicle leaves a stop as it
-    /// came, or turns round there for ``CostModel/uTurnDuration``; at a pass-through point it never turns round, and what
-    /// was driven before still counts for turn restrictions. When a waypoint's nearest road is not connected with the
-    /// others, further roads around it are tried.
+    /// Exact for the given snapping. Both directions of each stop's road are considered. A vehicle leaves a stop in the
+    /// direction it came, or makes a U-turn for ``CostModel/uTurnDuration``. At a pass-through point it makes no
+    /// U-turn, and turn restrictions span the point.
     ///
-    /// What only a metric of its own can answer, a departure when other conditions hold or excluded roads, is searched
-    /// without the hierarchy: some milliseconds for each route in a city.
+    /// When a waypoint's nearest road is not connected with the others, further roads around it are tried.
+    ///
+    /// A request that needs a metric of its own, for another set of conditions or for excluded roads, is searched
+    /// without the hierarchy: some milliseconds per route in a city.
     public func route(_ request: RouteRequest, workspace: SearchWorkspace) -> RouteOutcome {
         switch solve(request, workspace) {
         case .failed(let outcome): return outcome
@@ -111,7 +114,7 @@ public struct Router: Sendable {
         }
     }
 
-    /// The metric that a request with some options asks for, when it is another than this router's.
+    /// Returns the metric that a request's options need; nil when this router's suffices.
     func ownMetric(for options: RouteOptions) -> Metric? {
         var own: Metric?
         if let departure = options.departure, departure != metric.departure,

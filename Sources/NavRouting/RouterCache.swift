@@ -1,18 +1,19 @@
 public import NavMap
 
-/// Routers over the same roads for the vehicles and times that are asked for, the most recent ones kept: a hierarchy is
-/// customised once for each vehicle and set of conditions.
+/// A cache of routers over the same roads for different vehicles and times.
 ///
-/// It looks at no clock: who asks says when. New traffic or tiles make another router, and another cache.
+/// It keeps the most recent ones, so that each vehicle and set of conditions is customised once.
+///
+/// It reads no clock: callers pass the time. New traffic or tiles need another router and another cache.
 public struct RouterCache: Sendable {
-    /// The router whose roads, traffic and first metric are shared.
+    /// The router whose roads, traffic and initial metric are shared.
     public let base: Router
-    /// The most routers that are kept besides ``base``; a city's costs are some 15 MB for each.
+    /// The maximum number of routers kept besides ``base``; each takes some 15 MB for a city.
     public let capacity: Int
-    /// The most recently used last.
+    /// The kept routers, the most recently used last.
     private var kept: [Router] = []
 
-    /// - Parameter capacity: at least 0.
+    /// - Parameter capacity: At least 0.
     public init(_ base: Router, capacity: Int = 3) {
         self.base = base
         self.capacity = max(capacity, 0)
@@ -21,11 +22,11 @@ public struct RouterCache: Sendable {
     /// The number of routers kept besides ``base``.
     public var count: Int { kept.count }
 
-    /// The router for a vehicle at a time: the same one for all times at which the same conditions hold.
+    /// Returns the router for a vehicle at a time; the same one for all times at which the same conditions hold.
     ///
     /// - Parameters:
-    ///   - departure: On the clocks of the place; nil leaves out what holds at times only.
-    ///   - forEach: Who customises; the calling thread unless given.
+    ///   - departure: The local time; nil leaves out time-dependent rules.
+    ///   - forEach: The executor of the customisation; the calling thread by default.
     public mutating func router(
         for model: CostModel, at departure: LocalTime?, forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {

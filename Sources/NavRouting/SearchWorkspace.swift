@@ -1,7 +1,8 @@
-/// Scratch memory of one searcher at a time: labels that are valid only in the current query, so that starting one
-/// costs nothing.
+/// The scratch memory of one search at a time.
+///
+/// Labels are valid in the current query only, so that starting one needs no clearing.
 public final class SearchWorkspace {
-    /// Labels of one direction of a search.
+    /// The labels of one direction of a search.
     struct Labels {
         private(set) var costs: ContiguousArray<UInt32> = []
         private var parents: ContiguousArray<TurnState> = []
@@ -20,7 +21,7 @@ public final class SearchWorkspace {
             query += 1
         }
 
-        /// Cost of a state, `UInt32.max` when it has none in this query.
+        /// Returns the cost of a state; `UInt32.max` when it has none in this query.
         @inline(__always)
         func cost(_ state: TurnState) -> UInt32 { queries[Int(state)] == query ? costs[Int(state)] : .max }
 
@@ -36,7 +37,7 @@ public final class SearchWorkspace {
             heap.push(cost, state)
         }
 
-        /// The next state to settle; entries that were improved since are passed over.
+        /// Removes and returns the next state to settle; skips outdated entries.
         mutating func settle() -> QuaternaryHeap.Entry? {
             while let entry = heap.popFirst() {
                 if entry.cost == cost(entry.state) { return entry }
@@ -44,7 +45,7 @@ public final class SearchWorkspace {
             return nil
         }
 
-        /// The least cost in the queue, `UInt32.max` when it is empty.
+        /// The least cost in the queue; `UInt32.max` when it is empty.
         var frontier: UInt32 { heap.first?.cost ?? .max }
     }
 
@@ -53,6 +54,6 @@ public final class SearchWorkspace {
     let hierarchy = HierarchyWorkspace()
     let spaces = SearchSpacesWorkspace()
 
-    /// Empty scratch memory; it grows with the first query.
+    /// Creates empty scratch memory, which grows with the first query.
     public init() {}
 }

@@ -1,31 +1,33 @@
 import NavGeo
 import NavMap
 
-/// Finds the places on roads that a waypoint may stand for.
+/// A finder of the places on roads that a waypoint may snap to.
 struct Snapper {
-    /// The number of roads that are tried for each of several waypoints when the nearest one leads nowhere.
+    /// The number of roads tried for each of several waypoints when the nearest one is not connected.
     static let alternativeRoads = 12
-    /// The first distance within which the roads around an end are tried when the nearest one leads nowhere, metres.
+    /// The initial radius within which roads around an end are tried when the nearest one is not connected, metres.
     static let alternativeReach = 80.0
-    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: what is asked for is the
-    /// nearest road that is connected, not the place beside the waypoint from which the drive is shorter.
+    /// The penalty per metre between a waypoint and a road other than the nearest, ms.
+    ///
+    /// It selects the nearest connected road, not the road with the shortest drive.
     static let approachCost = 60_000.0
-    /// Metres that another road may be farther away than a track for farms and forests, and is taken all the same: a
-    /// place beside a street is in the street, whatever passes behind the house.
+    /// The extra distance at which another road is still preferred to a track for farms and forests, metres: a place
+    /// beside a street belongs to the street, whatever passes behind the house.
     static let trackReluctance = 30.0
 
-    /// Metres from a road within which a place is in it, whatever other roads there may be: half a wide street and its pavement.
+    /// The distance from a road within which a place is in the street, regardless of other roads, metres: half a wide
+    /// street and its pavement.
     static let inTheStreet = 20.0
 
     let metric: Metric
 
-    /// Roads that pass within this distance of the nearest road's nearest point meet it there, metres.
+    /// The distance from the nearest road's nearest point within which other roads meet it there, metres.
     static let meetingDistance = 0.1
 
-    /// The nearest road's permitted directions; where the nearest point is one where roads meet, those of all of them.
+    /// Returns the nearest road's permitted directions; at a junction, those of all roads that meet there.
     ///
-    /// A track that nobody drives through gives way to another road that is little farther away and that one can stop
-    /// in, unless the waypoint has a bearing: that is a vehicle, and it is where it is.
+    /// A track without through traffic yields to a slightly farther road that vehicles can stop on. With a bearing it
+    /// does not, because the waypoint is then a vehicle's actual position.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
         var usable = candidates(waypoint, radius: radius, atLeast: 1)
         guard var first = usable.first else { return [] }
@@ -45,23 +47,23 @@ struct Snapper {
         }
     }
 
-    /// The tiles that may hold a nearer road than the nearest one that is loaded, because the waypoint lies in them;
-    /// none where the waypoint is in the street that was found.
+    /// Returns the missing tiles that contain the waypoint and may hold a nearer road than the nearest loaded one; none
+    /// when the waypoint is in the street that was found.
     ///
-    /// Besides a road that was found a street counts, not a motorway; without any, all that there may be.
+    /// If a road was found, only tiles with streets count, not those with motorways; otherwise all layers do.
     func missingTiles(at waypoint: Waypoint, nearest: EdgeProjection?) -> [RoadTileID] {
         if let nearest, nearest.distance <= Snapper.inTheStreet { return [] }
         let layers = nearest == nil ? RoadLayer.allCases : [.local]
         return layers.compactMap { metric.turns.graph.missingTile($0, at: waypoint.coordinate) }
     }
 
-    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions: ``alternativeRoads``.
+    /// Returns the nearest permitted edges around a waypoint: at most ``alternativeRoads`` times two, for both directions.
     func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
         let count = Snapper.alternativeRoads * 2
         return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
-    /// A candidate as a place for a search; `detour` adds what being away from it costs.
+    /// Converts a candidate to a search end; `detour` adds the penalty for its distance.
     func place(_ candidate: EdgeProjection, detour: Bool) -> EdgePosition {
         guard detour else { return EdgePosition(edge: candidate.edge, offset: candidate.offset, penalty: 0) }
         let distance = candidate.distance + (isClosedTrack(candidate.edge) ? Snapper.trackReluctance : 0)
@@ -70,7 +72,7 @@ struct Snapper {
             penalty: UInt32(min(distance * Snapper.approachCost, 1e9)))
     }
 
-    /// Within this distance of the line a waypoint lies on no side of it, metres.
+    /// The distance from the line within which a waypoint is on neither side of it, metres.
     static let onTheLine = 1.0
 
     private func isAtKerb(_ hit: EdgeProjection) -> Bool {
@@ -82,7 +84,7 @@ struct Snapper {
     }
 
     private func candidates(_ waypoint: Waypoint, radius: Double, atLeast count: Int) -> [EdgeProjection] {
-        // Most waypoints lie on a road: look close first, so that the wide search is the exception.
+        // Most waypoints lie on a road, so a small radius is tried first.
         var reach = 40.0
         while true {
             let hits = hits(waypoint, within: min(reach, radius))
@@ -91,7 +93,7 @@ struct Snapper {
         }
     }
 
-    /// Permitted edges within a distance, in metres, of a waypoint, the nearest first.
+    /// Returns the permitted edges within a distance, in metres, of a waypoint, the nearest first.
     func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
         metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
             metric.allows(hit.edge)
@@ -100,7 +102,7 @@ struct Snapper {
         }
     }
 
-    /// Whether people live and stop along an edge, as they do not on motorways and the roads like them.
+    /// Whether people live and stop along an edge, unlike on motorways and motorroads.
     private func isStreet(_ edge: EdgeIndex) -> Bool {
         let roadClass = metric.traits(of: edge).roadClass
         return roadClass != .motorway && roadClass != .trunk && roadClass != .ferry && !isClosedTrack(edge)

@@ -1,13 +1,13 @@
 import NavGeo
 import NavMap
 
-/// A cost in whole milliseconds, at least 0 and below ``Metric/forbidden``.
+/// Converts seconds to a cost in whole milliseconds, at least 0 and below ``Metric/forbidden``.
 func milliseconds(_ seconds: Double) -> UInt32 {
     let value = (seconds * 1_000).rounded()
     return value > 0 ? UInt32(min(value, 4_000_000_000)) : 0
 }
 
-/// Prices edges once, then turns between them.
+/// The pricing of edges and then of the turns between them.
 struct TurnPricing {
     let graph: RoadGraph
     let edgeCosts: ContiguousArray<UInt32>
@@ -15,7 +15,7 @@ struct TurnPricing {
     private let barriers: NodeFlags
     private let privateGates: NodeFlags
 
-    /// For turns beside edges that have their costs.
+    /// Creates the pricing of turns between edges that already have costs.
     init(
         _ graph: RoadGraph, edgeCosts: ContiguousArray<UInt32>, closedGround: ContiguousArray<Bool>,
         profile: VehicleProfile
@@ -27,7 +27,7 @@ struct TurnPricing {
         privateGates = profile.privateGates
     }
 
-    /// - Parameter timed: roads that are not as usual.
+    /// - Parameter timed: The roads whose traits differ at the time of departure.
     init(_ graph: RoadGraph, model: CostModel, timed: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>) {
         let profile = model.profile
         var costs = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: graph.edgeCount)
@@ -42,7 +42,7 @@ struct TurnPricing {
             let duration = model.duration(length: length, traits: traits, edgeLength: length)
             costs[edge.index] = Self.edgeCost(graph, edge, driving: duration, traits: traits, model: model)
         }
-        // Many edges share their properties.
+        // Many edges share their traits.
         let isOpen = graph.traitTable.map { profile.mayUse($0) }
         for index in 0..<graph.edgeCount {
             let number = Int(graph.traitNumbers[index])
@@ -56,7 +56,7 @@ struct TurnPricing {
         privateGates = profile.privateGates
     }
 
-    /// The cost of an edge that takes some seconds to drive, ms.
+    /// Returns the cost of an edge from its driving time, ms.
     static func edgeCost(
         _ graph: RoadGraph, _ edge: EdgeIndex, driving duration: Double, traits: EdgeTraits, model: CostModel
     ) -> UInt32 {
@@ -80,7 +80,7 @@ struct TurnPricing {
         }
     }
 
-    /// Seconds for signals and booths between the ends of an edge.
+    /// Returns the seconds for signals and booths between the ends of an edge.
     static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
         guard graph.hasFeatures(edge) else { return 0 }
         var seconds = 0.0
@@ -94,23 +94,24 @@ struct TurnPricing {
         return seconds
     }
 
-    /// A node as it is for those who arrive there.
+    /// The properties of a node for vehicles that arrive on an edge.
     struct Node {
         var isJunction: Bool
         var allowsUTurn: Bool
-        /// A barrier stands there: the only way on is back.
+        /// Whether a barrier blocks the node, so that a U-turn is the only way on.
         var isBarred: Bool
-        /// A gate stands there that opens for residents.
+        /// Whether the node has a gate that opens for residents.
         var isPrivateGate: Bool
-        /// The roundabout that passes there; nil where none does, and for those who are on it.
+        /// The roundabout through the node; nil when there is none or when the vehicle is on it.
         var ring: Ring?
     }
 
-    /// The course of a roundabout through one of its nodes, for those who arrive there from outside.
+    /// The course of a roundabout through one of its nodes, for vehicles that arrive from outside.
     struct Ring {
-        /// Direction of travel of the traffic that arrives on the roundabout, radians.
+        /// Direction of travel of the roundabout's incoming edge at the node, radians.
         private let direction: Double
-        /// The roundabout's way on and the approach from outside, counterclockwise from the way back along the roundabout.
+        /// The angles of the roundabout's next edge and of the approach from outside, counterclockwise from the
+        /// direction back along the roundabout.
         private let onward: Double
         private let approach: Double
 
@@ -120,7 +121,7 @@ struct TurnPricing {
             approach = Self.angle(arriving, bearing + .pi)
         }
 
-        /// Whether to leave in a direction means to drive against the traffic of the roundabout.
+        /// Whether leaving in a direction means driving against the roundabout's traffic.
         func isAgainstFlow(_ bearing: Double) -> Bool {
             let angle = Self.angle(direction, bearing)
             return approach < onward ? angle < approach : approach > onward && angle > approach
@@ -131,8 +132,9 @@ struct TurnPricing {
         }
     }
 
-    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
-    /// turns round there.
+    /// Returns the node that an edge leads to.
+    ///
+    /// If edges are missing with their tiles, the node may not be a dead end, so it allows no U-turn.
     func node(after edge: EdgeIndex) -> Node {
         let node = graph.edgeHeads[edge.index]
         var usable = 0
@@ -151,10 +153,9 @@ struct TurnPricing {
             ring: onward.flatMap { ring(edge, $0, at: node) })
     }
 
-    /// Whether a turn at a node costs time: three or more roads meet there, be it that some only lead to it.
+    /// Whether a turn at a node costs time: three or more roads meet there, even if some only lead to it.
     ///
-    /// - Parameter usable: The number of edges that leave it and may be driven, which tells where tiles without
-    ///   ``NodeFlags/junction`` are silent.
+    /// - Parameter usable: The number of drivable edges that leave it, which decides for tiles without ``NodeFlags/junction``.
     static func isJunction(_ node: NodeIndex, _ graph: RoadGraph, _ usable: @autoclosure () -> Int) -> Bool {
         graph.nodeFlags[node.index].contains(.junction) || usable() > 2
     }
@@ -173,7 +174,7 @@ struct TurnPricing {
         graph.traitTable[Int(graph.traitNumbers[edge.index])].flags.contains(.roundabout)
     }
 
-    /// Seconds and penalty of a turn; nil when the vehicle may not make it.
+    /// Returns the seconds and penalty of a turn; nil when the vehicle may not make it.
     func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
         let isBack = second == graph.edgeOpposites[first.index]
         if isBack {
@@ -185,13 +186,13 @@ struct TurnPricing {
         {
             return nil
         }
-        // Whoever passes the gate of private ground enters once, and leaving it costs nothing.
+        // A vehicle that passes the gate of private ground pays for entering once; leaving costs nothing.
         let enters = (closedGround[second.index] || node.isPrivateGate && !isBack) && !closedGround[first.index]
         let penalty = enters ? CostModel.restrictedEntryPenalty : 0
         return (TurnPricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
     }
 
-    /// Seconds of a turn at a node.
+    /// Returns the seconds of a turn at a node.
     static func turnDuration(_ graph: RoadGraph, _ first: EdgeIndex, _ second: EdgeIndex, isJunction: Bool) -> Double {
         let flags = graph.nodeFlags[graph.edgeHeads[first.index].index]
         var duration = 0.0

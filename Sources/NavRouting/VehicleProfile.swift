@@ -1,6 +1,6 @@
 public import NavMap
 
-/// Roads that a driver would rather not use; used only when nothing else leads there.
+/// The kinds of roads that a driver prefers to avoid; they are used only where nothing else leads there.
 public struct Avoidance: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -20,24 +20,26 @@ public struct VehicleProfile: Sendable, Hashable {
 
     public var kind: Kind
     public var avoid: Avoidance
-    /// Metres; nil when limits of height do not matter.
+    /// Height, metres; nil to ignore height limits.
     public var height: Float?
-    /// Metres; nil when limits of width do not matter.
+    /// Width, metres; nil to ignore width limits.
     public var width: Float?
-    /// Metres; nil when limits of length do not matter.
+    /// Length, metres; nil to ignore length limits.
     public var length: Float?
-    /// Tonnes; nil when limits of weight do not matter.
+    /// Weight, tonnes; nil to ignore weight limits.
     public var weight: Float?
-    /// Tonnes on the axle that bears most; nil when limits of axle loads do not matter.
+    /// Load of the heaviest axle, tonnes; nil to ignore axle load limits.
     public var axleLoad: Float?
-    /// Whether it carries dangerous goods, which some roads are closed to (`hazmat=no`).
+    /// Whether it carries dangerous goods, to which some roads are closed (`hazmat=no`).
     public var carriesDangerousGoods: Bool
-    /// Greatest speed of the vehicle, m/s.
+    /// Maximum speed of the vehicle, m/s.
     public var maximumSpeed: Float
 
-    /// A vehicle. Unless told otherwise a car is 2 m high, 1.9 m wide and 4.8 m long and weighs 2 t, as in OSRM's profile,
-    /// and a truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long, 11.5 t on the driving axle: the limits
-    /// of directive 96/53/EC).
+    /// Creates a profile.
+    ///
+    /// By default a car is 2 m high, 1.9 m wide and 4.8 m long and weighs 2 t, as in OSRM's profile. A truck is a 40 t
+    /// articulated lorry (4 m high, 2.55 m wide, 16.5 m long, 11.5 t on the driving axle: the limits of directive
+    /// 96/53/EC).
     public init(
         kind: Kind = .car, avoid: Avoidance = [], height: Float? = nil, width: Float? = nil, length: Float? = nil,
         weight: Float? = nil, axleLoad: Float? = nil, carriesDangerousGoods: Bool = false, maximumSpeed: Float? = nil
@@ -56,7 +58,7 @@ public struct VehicleProfile: Sendable, Hashable {
 
     public var access: VehicleAccess { kind == .car ? .car : .truck }
 
-    /// Whether an edge with such properties may be driven at all.
+    /// Whether an edge with these traits may be driven at all.
     public func mayUse(_ traits: EdgeTraits) -> Bool {
         func fits(_ own: Float?, _ limit: Float?) -> Bool {
             guard let own, let limit else { return true }
@@ -68,7 +70,7 @@ public struct VehicleProfile: Sendable, Hashable {
             && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
     }
 
-    /// The flags of ground that this vehicle enters only to reach a place there, or to leave one.
+    /// The flags of ground that this vehicle enters or leaves only for a place there.
     var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
 
     /// Whether an edge is a track for farms and forests that no tag opens to the public.
@@ -76,13 +78,13 @@ public struct VehicleProfile: Sendable, Hashable {
         traits.roadClass == .track && !traits.flags.isDisjoint(with: closedGround)
     }
 
-    /// The flags of a node that the vehicle cannot pass.
+    /// The flags of nodes that the vehicle cannot pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
-    /// The flags of a node that the vehicle passes only to reach a place behind it, or to leave one.
+    /// The flags of nodes that the vehicle passes only for a place behind them.
     var privateGates: NodeFlags { kind == .truck ? .truckPrivateGate : .privateGate }
 
-    /// Whether an edge is one that the driver would rather not use.
+    /// Whether the driver prefers to avoid an edge.
     public func avoids(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
         guard !avoid.isEmpty else { return false }
         return avoid.contains(.tolls) && flags.contains(kind == .truck ? .truckToll : .toll)

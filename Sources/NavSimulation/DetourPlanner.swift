@@ -2,17 +2,17 @@ import NavGeo
 public import NavMap
 public import NavRouting
 
-/// A path to drive: connected edges with where it starts on the first and ends on the last.
+/// A path to drive: connected edges, with the start on the first and the end on the last.
 public struct DrivePath: Sendable, Equatable {
     public var edges: [EdgeIndex]
-    /// Metres along the first edge where it starts.
+    /// Metres along the first edge to the start.
     public var start: Double
-    /// Metres along the last edge where it ends.
+    /// Metres along the last edge to the end.
     public var end: Double
-    /// Metres from the start where it leaves the planned route; nil when it never does.
+    /// Metres from the start to where it leaves the planned route; nil when it never does.
     public var deviation: Double?
 
-    /// The path of a route; nil when the graph does not hold all its edges.
+    /// Creates the path of a route; nil when the graph does not hold all its edges.
     public init?(_ route: Route, graph: RoadGraph) {
         let resolved = route.edges.map { graph.edge($0.key) }
         let edges = resolved.compactMap { $0 }
@@ -21,7 +21,7 @@ public struct DrivePath: Sendable, Equatable {
         }
         var merged: [EdgeIndex] = []
         for (index, edge) in edges.enumerated() {
-            // A leg that ends within an edge and goes on there is one passage.
+            // A leg that ends within an edge and continues there gives one passage.
             if index > 0, edge == merged.last, route.edges[index].startOffset > 0 { continue }
             merged.append(edge)
         }
@@ -39,13 +39,13 @@ public struct DrivePath: Sendable, Equatable {
     }
 }
 
-/// Lets a driver take a wrong turn and find the way from there.
+/// Plans the path of a driver who takes a wrong turn and is rerouted from there.
 public struct DetourPlanner {
     private let router: Router
     private let workspace: SearchWorkspace
 
-    /// Metres that the driver stays on the wrong road before taking directions again: long enough for any system to
-    /// have noticed.
+    /// The distance that the driver stays on the wrong road before following directions again, metres: long enough for any system to
+    /// notice.
     public static let wrongDistance = 250.0
 
     public init(router: Router, workspace: SearchWorkspace) {
@@ -53,9 +53,10 @@ public struct DetourPlanner {
         self.workspace = workspace
     }
 
-    /// The path of a driver who follows `route`, turns wrong at the first opportunity after `distance` metres, goes on
-    /// for ``wrongDistance`` as straight as possible and then takes the fastest way to the destination; nil when there
-    /// is no such opportunity.
+    /// Returns the path of a driver who follows `route` and takes the first possible wrong turn after `distance` metres; nil when there is
+    /// none.
+    ///
+    /// The driver then continues for ``wrongDistance`` as straight as possible, and takes the fastest way to the destination.
     public func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
         let metric = router.metric
         let graph = metric.turns.graph
@@ -67,7 +68,7 @@ public struct DetourPlanner {
             for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
                 guard let stray = goOn(from: wrong), let last = stray.last else { continue }
                 let length = Double(graph.edgeLengths[last.index])
-                // Before the end of the road, where it is the only one.
+                // Short of the road's end, where the road is the only one.
                 let place = graph.position(at: max(length - 5, length / 2), of: last)
                 let request = RouteRequest(waypoints: [
                     Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3), destination.waypoint,
@@ -83,7 +84,7 @@ public struct DetourPlanner {
         return nil
     }
 
-    /// Permitted edges after `edge` other than the planned one and turning round, the straightest first.
+    /// Returns the permitted edges after `edge` other than the planned one and a U-turn, the straightest first.
     private func exits(from edge: EdgeIndex, besides planned: EdgeIndex?) -> [EdgeIndex] {
         let metric = router.metric
         let graph = metric.turns.graph

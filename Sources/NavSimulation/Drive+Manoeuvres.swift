@@ -2,16 +2,16 @@ public import NavMap
 import NavGeo
 
 extension Drive {
-    /// Speed of a car that backs up, m/s: walking pace.
+    /// Speed of a reversing car, m/s: walking pace.
     private static let backwardSpeed = 1.5
-    /// Acceleration of a car that backs up, m/s².
+    /// Acceleration of a reversing car, m/s².
     private static let backwardAcceleration = 0.7
-    /// The least time that it stands between backing up and setting out, seconds.
+    /// The least time at standstill between reversing and setting out, seconds.
     private static let pause = 2.0
 
-    /// The vehicle at `rate` moments a second: it first backs up for some metres to the line's start, stands, and sets out.
+    /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stands, and sets out.
     ///
-    /// - Parameter distance: metres backwards, at most the length of the line; 0 sets out at once.
+    /// - Parameter distance: The distance to reverse, metres, at most the line's length; 0 sets out at once.
     public func states(rate: Double, backingUp distance: Double) -> [DriveState] {
         let forward = states(rate: rate)
         let distance = min(distance, line.length)
@@ -20,7 +20,7 @@ extension Drive {
             Drive.backwardSpeed / Drive.backwardAcceleration, (distance / Drive.backwardAcceleration).squareRoot())
         let speed = Drive.backwardAcceleration * ramp
         let moving = distance / speed + ramp
-        // Whole seconds: fixes of any whole rate fall on it.
+        // Whole seconds, so that fixes at any whole rate fall on it.
         let duration = (moving + Drive.pause).rounded(.up)
         var states: [DriveState] = []
         for sample in 0..<Int((duration * rate).rounded(.up)) {
@@ -51,9 +51,9 @@ extension Drive {
             }
     }
 
-    /// The times at which the vehicle is in tunnels of the map, seconds of the states' time.
+    /// Returns the times at which the vehicle is in tunnels of the map, in seconds of the states' time.
     ///
-    /// - Parameter length: metres from which a passage counts; satellites are seen through the ends of shorter ones.
+    /// - Parameter length: The least length of a tunnel, metres; satellites remain visible through the ends of shorter ones.
     public func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]
     {
         var isDark = [Bool](repeating: false, count: edges.count)

@@ -12,11 +12,11 @@ public struct DriveState: Sendable, Equatable {
     public var coordinate: Coordinate
     /// Direction of travel, radians clockwise from north.
     public var course: Double
-    /// Metres per second.
+    /// Speed, m/s.
     public var speed: Double
     /// The index of the edge in ``Drive/edges``.
     public var edge: Int
-    /// Whether it moves backwards: its body then points against ``course``.
+    /// Whether it reverses; its body then points against ``course``.
     public var reverses = false
 
     /// Direction of the body, radians clockwise from north.
@@ -33,14 +33,13 @@ public struct Drive: Sendable {
     public static let acceleration = 1.5
     /// Comfortable deceleration, m/s².
     public static let deceleration = 2.0
-    /// Comfortable acceleration across the direction of travel, m/s².
+    /// Comfortable lateral acceleration, m/s².
     public static let lateralAcceleration = 2.5
 
     private let speedLimits: [Double]
     private let edgeOfSegment: [Int]
 
-    /// A drive over connected edges from one distance along the first to another along the last; nil for a path without
-    /// length.
+    /// Creates a drive over connected edges, from a distance along the first to a distance along the last; nil for a path of length 0.
     public init?(_ metric: Metric, edges: [EdgeIndex], from start: Double, to end: Double) {
         let graph = metric.turns.graph
         var coordinates: [Coordinate] = []
@@ -53,7 +52,7 @@ public struct Drive: Sendable {
             let duration = metric.model.duration(
                 length: length, traits: metric.traits(of: edge), edgeLength: length)
             let speed = duration > 0 ? max(length / duration, 1) : 1
-            // Stored lengths are rounded: a whole edge ends at its node, not a hair before.
+            // Stored lengths are rounded: a whole edge must end exactly at its node.
             let piece = Polyline(graph.shape(of: edge).coordinates).slice(from: from, to: to < length ? to : .infinity)
             for point in piece where coordinates.last != point {
                 if !coordinates.isEmpty {
@@ -70,11 +69,10 @@ public struct Drive: Sendable {
         edgeOfSegment = owners
     }
 
-    /// The vehicle at `rate` moments a second from standstill to standstill.
+    /// Returns `rate` states per second of the vehicle, from standstill to standstill.
     ///
-    /// Speeds keep to the edges' speeds, slow down for bends and turns so that the lateral acceleration stays
-    /// comfortable, and change no faster than ``acceleration`` and ``deceleration``. There are none at a rate that is
-    /// not a number above 0.
+    /// Speeds follow the edges' speeds, drop in bends and turns to keep the lateral acceleration comfortable, and change no faster than
+    /// ``acceleration`` and ``deceleration``. The result is empty for a rate that is not a number above 0.
     public func states(rate: Double) -> [DriveState] {
         guard rate > 0, rate.isFinite else { return [] }
         let profile = speedProfile()
@@ -89,8 +87,7 @@ public struct Drive: Sendable {
             let duration = length / mean
             while Double(sample) / rate <= time + duration {
                 let share = duration > 0 ? (Double(sample) / rate - time) / duration : 0
-                // Under constant acceleration the place is the integral of the speed; `mean` differs where it is the
-                // least.
+                // Under constant acceleration the position is the integral of the speed; `mean` differs when it is at its lower bound.
                 let gain = (second.speed - first.speed) / (2 * mean)
                 states.append(
                     state(
@@ -111,7 +108,7 @@ public struct Drive: Sendable {
             course: line.bearing(at: offset) ?? 0, speed: speed, edge: edgeOfSegment[line.segment(at: offset)])
     }
 
-    /// Speeds at every point, at most 10 m apart.
+    /// Returns the speeds at points at most 10 m apart.
     private func speedProfile() -> [(offset: Double, speed: Double)] {
         var points: [(offset: Double, speed: Double)] = []
         for segment in 0..<(line.coordinates.count - 1) {
@@ -142,7 +139,7 @@ public struct Drive: Sendable {
         return points
     }
 
-    /// The speed for the bend at a point: that of a circle which touches both segments half-way to their ends.
+    /// Returns the speed for the bend at a point: that of a circle tangent to both segments half-way along them.
     private func cornerSpeed(_ segment: Int) -> Double {
         let bend = Angle.separation(
             Geodesy.bearing(from: line.coordinates[segment - 1], to: line.coordinates[segment]),

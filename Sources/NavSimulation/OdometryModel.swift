@@ -4,15 +4,15 @@ public import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.
 public struct OdometryModel: Sendable, Hashable {
-    /// The share by which the wheels' speed is too great: tyres make up to 2 %.
+    /// The relative error of the wheel speed, positive when too great: tyres cause up to 2 %.
     public var scaleError: Double
     /// Standard deviation of the speed, m/s.
     public var speedNoise: Double
-    /// The bias of the rate of turn, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
+    /// The bias of the yaw rate, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
     public var turnBias: Double
-    /// Standard deviation of the rate of turn, rad/s.
+    /// Standard deviation of the yaw rate, rad/s.
     public var turnNoise: Double
-    /// Smallest speed that the wheels tell, m/s.
+    /// The smallest speed that the wheels report, m/s.
     public var resolution: Double
 
     public init(
@@ -26,8 +26,9 @@ public struct OdometryModel: Sendable, Hashable {
         self.resolution = max(resolution, 1e-6)
     }
 
-    /// The sensors of one car among many, chosen by a seed: the wheels' error has a standard deviation of 0.8 % and is 2 % at most, the
-    /// gyroscope's one of 0.15 °/s, 0.5 °/s at most.
+    /// Returns the sensors of a random car, chosen by a seed.
+    ///
+    /// The wheels' error has a standard deviation of 0.8 % and is at most 2 %; the gyroscope's 0.15 °/s, and at most 0.5 °/s.
     public static func car(seed: UInt64) -> OdometryModel {
         var random = SeededRandom(seed: seed)
         return OdometryModel(
@@ -35,7 +36,7 @@ public struct OdometryModel: Sendable, Hashable {
             turnBias: min(max(0.0026 * random.gaussian(), -0.0087), 0.0087))
     }
 
-    /// Fastest turn of a car, rad/s; a drawn road bends at once.
+    /// The greatest yaw rate of a car, rad/s; limits the abrupt bends of a drawn road.
     private static let fastestTurn = 0.8
 
     /// Returns the odometry of a drive that starts at `start`: one report per state.

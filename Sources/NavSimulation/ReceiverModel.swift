@@ -5,7 +5,7 @@ import Glibc
 public struct ReceiverModel: Sendable, Hashable {
     public enum Environment: String, Sendable, CaseIterable {
         case none
-        /// Free sky: 1.5 m of slowly wandering error, 0.5 m of noise.
+        /// Open sky: 1.5 m of slowly wandering error, 0.5 m of noise.
         case open
         /// Between buildings: 4 m of wandering error, 1.5 m of noise.
         case urban
@@ -19,11 +19,10 @@ public struct ReceiverModel: Sendable, Hashable {
     public var noise: Double
     /// Standard deviation of the speed, m/s.
     public var speedNoise: Double
-    /// Spans of the drive without fixes, seconds since its start.
+    /// Periods of the drive without fixes, seconds since its start.
     public var outages: [ClosedRange<Double>]
 
-    /// The errors of an environment; magnitudes as in the recordings that the matcher is tested with (2-D p50 about 1.9
-    /// m open, 5 m urban).
+    /// The errors in an environment, as large as in the recordings that the matcher is tested with (2-D p50 about 1.9 m open, 5 m urban).
     public init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
         switch environment {
         case .none: (wander, noise, speedNoise) = (0, 0, 0)
@@ -51,7 +50,7 @@ public struct ReceiverModel: Sendable, Hashable {
             let offset = LocalPoint(
                 east: error.east + noise * random.gaussian(), north: error.north + noise * random.gaussian())
             let speed = max(state.speed + speedNoise * random.gaussian(), 0)
-            // Course comes from the velocity vector: its error grows as the speed falls.
+            // Course comes from the velocity vector, so its error grows as the speed falls.
             let courseError = speedNoise * random.gaussian() / max(state.speed, 0.5)
             guard !outages.contains(where: { $0.contains(state.time) }) else { continue }
             fixes.append(

@@ -1,11 +1,11 @@
 import Glibc
 import NavGeo
 
-/// A generator of seeded draws: whole numbers, and numbers of the uniform and the normal distribution.
+/// A seeded generator of whole numbers and of uniformly and normally distributed numbers.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var generator: SplitMix64
 
-    /// A generator for a seed; equal seeds give equal sequences on every machine.
+    /// A generator with a seed; equal seeds give equal sequences on every machine.
     public init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
     public mutating func next() -> UInt64 { generator.next() }
@@ -13,10 +13,10 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     /// Draws a whole number in 0 ..< `limit`; 0 for a limit below 1.
     public mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
 
-    /// A number in 0 ..< 1 with 53 random bits.
+    /// Draws a number in 0 ..< 1 with 53 random bits.
     public mutating func uniform() -> Double { generator.uniform() }
 
-    /// A normally distributed number of mean 0 and variance 1 (Box and Muller, 1958).
+    /// Draws a normally distributed number of mean 0 and variance 1 (Box and Muller, 1958).
     public mutating func gaussian() -> Double {
         let radius = (-2 * log(1 - uniform())).squareRoot()
         return radius * cos(2 * Double.pi * uniform())

@@ -1,7 +1,7 @@
 internal import Glibc
 package import NavDigest
 
-/// The system's calls on files, with errors that say what, where and what to do.
+/// The file system calls, with errors that state what failed, where, and what to do.
 package enum Files {
     /// The status of a path, without following a link.
     package struct Status {
@@ -11,7 +11,7 @@ package enum Files {
         package var isDirectory: Bool
         package var isFile: Bool
         package var isLink: Bool
-        /// The moment of the last change of the content, nanoseconds since 1970 by the machine's clock.
+        /// The time of the last change of the content, nanoseconds since 1970 by the machine's clock.
         package var modified: Int64
     }
 
@@ -21,7 +21,7 @@ package enum Files {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Returns the store's error for a call that failed with `number`.
+    /// Returns the store's error for a call that failed with errno `number`.
     package static func error(_ what: String, _ path: String, _ number: Int32) -> StoreError {
         let reason = String(cString: strerror(number))
         switch number {
@@ -52,15 +52,15 @@ package enum Files {
             modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
     }
 
-    /// Makes a folder unless it is there.
+    /// Makes a folder unless it exists.
     package static func makeDirectory(_ path: String) throws(StoreError) {
         if mkdir(path, 0o755) == 0 || errno == EEXIST { return }
         throw error("cannot make the folder", path, errno)
     }
 
-    /// The names in a folder, unordered; none when there is no such folder.
+    /// Returns the names in a folder, unordered; empty when there is no such folder.
     ///
-    /// - Throws: ``StoreError`` when it cannot be read: nobody may take it for empty then.
+    /// - Throws: ``StoreError`` when it cannot be read, so that it is not taken for empty.
     package static func list(_ path: String) throws(StoreError) -> [String] {
         guard let directory = opendir(path) else {
             guard errno == ENOENT || errno == ENOTDIR else { throw error("cannot list the folder", path, errno) }
@@ -80,8 +80,7 @@ package enum Files {
         return names
     }
 
-    /// Writes a new file whole and returns its descriptor for ``sync(_:_:)``.
-    /// What was written of it is removed when that fails.
+    /// Writes a whole new file and returns its descriptor for ``sync(_:_:)``; on failure the partial file is removed.
     package static func write(_ data: [UInt8], to path: String) throws(StoreError) -> Int32 {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard file >= 0 else { throw error("cannot make", path, errno) }
@@ -100,11 +99,12 @@ package enum Files {
         return file
     }
 
-    /// Begins to bring a file to the disk that was written, so that there is less to wait for later: Linux does so before it drops pages
-    /// that nobody needs, and keeps those that it is writing.
+    /// Starts to write a file's pages to the disk, so that a later sync waits less.
+    ///
+    /// Linux does so before it drops unneeded pages, and keeps those that it is writing.
     package static func beginSync(_ file: Int32) { _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
 
-    /// Has the machine forget what it has of a file in memory, but what is mapped: who reads it next asks the disk.
+    /// Drops the cached pages of a file, except mapped ones, so that the next reader reads from the disk.
     package static func dropPages(_ path: String) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { return }
@@ -112,10 +112,10 @@ package enum Files {
         Glibc.close(file)
     }
 
-    /// Takes the content of a file away, if there is one.
+    /// Truncates a file to no bytes, if it exists.
     package static func empty(_ path: String) { _ = truncate(path, 0) }
 
-    /// Waits until a file that was written is on the disk, and closes it.
+    /// Waits until a written file is on the disk, and closes it.
     package static func sync(_ file: Int32, _ path: String) throws(StoreError) {
         let result = fsync(file)
         let number = errno
@@ -137,7 +137,7 @@ package enum Files {
         return file
     }
 
-    /// Puts a file in the place of another, in one step, and waits until that is on the disk.
+    /// Replaces a file in one step, and waits until the change is on the disk.
     package static func replace(_ path: String, with data: [UInt8], by temporary: String) throws(StoreError) {
         try sync(try write(data, to: temporary), temporary)
         try move(temporary, to: path)
@@ -152,10 +152,10 @@ package enum Files {
     @discardableResult
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
-    /// Removes an empty folder; nothing happens to others.
+    /// Removes a folder if it is empty.
     package static func removeEmptyDirectory(_ path: String) { rmdir(path) }
 
-    /// Removes a folder and what is below, following no link; what cannot be listed or removed stays.
+    /// Removes a folder and everything below it without following links; what cannot be listed or removed stays.
     package static func removeTree(_ path: String) {
         guard let status = status(path) else { return }
         guard status.isDirectory else {
@@ -166,8 +166,9 @@ package enum Files {
         rmdir(path)
     }
 
-    /// Makes `path` a second name of `file`; false where something has that name already, or its folder is not there.
-    /// Where the file system has no second names a copy by `temporary`, which appears whole.
+    /// Makes `path` a hard link to `file`; false where that name is taken or its folder is missing.
+    ///
+    /// On a file system without hard links it copies by way of `temporary`, so that the copy appears complete.
     package static func link(_ file: String, to path: String, by temporary: String) throws(StoreError) -> Bool {
         if Glibc.link(file, path) == 0 { return true }
         switch errno {
@@ -182,13 +183,13 @@ package enum Files {
         }
     }
 
-    /// Whether two paths name one file.
+    /// Whether two paths name the same file.
     package static func isSame(_ path: String, _ other: String) -> Bool {
         guard let left = status(path), let right = status(other), left.isFile, right.isFile else { return false }
         return left.inode == right.inode && left.device == right.device
     }
 
-    /// Makes `path` a symbolic link to `target` in one step, whatever it was.
+    /// Makes `path` a symbolic link to `target` in one step, replacing what it was.
     package static func pointLink(_ path: String, to target: String, by temporary: String) throws(StoreError) {
         unlink(temporary)
         guard symlink(target, temporary) == 0 else { throw error("cannot make the link", temporary, errno) }
@@ -204,7 +205,7 @@ package enum Files {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Reads a file whole, at most `limit` bytes.
+    /// Reads a whole file of at most `limit` bytes.
     package static func read(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw error("cannot open", path, errno) }
@@ -228,9 +229,9 @@ package enum Files {
         return bytes
     }
 
-    /// A file whole; nil when it is not there, is larger, or cannot be read.
+    /// Reads a whole file; nil when it is missing, larger, or unreadable.
     ///
-    /// - Throws: ``StoreError`` `exhausted`: whether it can be read is not known.
+    /// - Throws: ``StoreError`` `exhausted`: it is not known whether the file is readable.
     package static func content(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8]? {
         do throws(StoreError) {
             return try read(path, limit: limit)
@@ -246,7 +247,8 @@ package enum Files {
         return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// Bytes that this user may still write on the disk of a folder; nil when the system does not say.
+    /// Returns the bytes that this user may still write on the disk of a folder; nil when the system does not report
+    /// them.
     package static func freeBytes(_ path: String) -> Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
@@ -255,7 +257,7 @@ package enum Files {
         return overflow ? .max : bytes
     }
 
-    /// Makes a file take up `size` bytes of the disk.
+    /// Makes a file occupy `size` bytes of the disk.
     package static func allocate(_ path: String, size: Int64) throws(StoreError) {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw error("cannot make", path, errno) }
@@ -268,7 +270,7 @@ package enum Files {
         ftruncate(file, off_t(size))
     }
 
-    /// The folder that a path lies in.
+    /// Returns the parent folder of a path.
     package static func parent(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -276,10 +278,10 @@ package enum Files {
 }
 
 extension ContentHash {
-    /// The hash of some content.
+    /// Returns the hash of some bytes.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when the library refuses: nothing is known of the content then, and nobody may
-    ///   take it for another one.
+    /// - Throws: ``StoreError`` `exhausted` when the library refuses; the content is then unknown and must not be taken
+    ///   for a different one.
     package static func checked(_ bytes: [UInt8]) throws(StoreError) -> ContentHash {
         guard let hash = ContentHash(of: bytes) else {
             throw StoreError(.exhausted, ContentHash.refusal)

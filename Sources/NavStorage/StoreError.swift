@@ -1,28 +1,28 @@
-/// The reason why the tile store could not do something.
+/// The reason why the store could not do something.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// Another process owns the folder.
         case busy
-        /// The folder, or what was named, is not there.
+        /// The folder, or the named item, does not exist.
         case missing
         /// The folder or the disk may only be read.
         case readOnly
-        /// The disk, or what this user may have of it, is full.
+        /// The disk, or this user's quota, is full.
         case diskFull
         /// The index was written by a newer program.
         case newerSchema
-        /// The index is damaged; the next opening sets it aside and makes it anew.
+        /// The index is damaged; the next opening sets it aside and rebuilds it.
         case corruptIndex
-        /// A stored file is not what it was; it is no longer offered.
+        /// A stored file is damaged; it is no longer offered.
         case corruptObject
-        /// An argument makes no sense: a name, a tile without its ranks, an edition that was never added.
+        /// An argument is invalid: a name, a tile without its ranks, an edition that was never added.
         case invalid
-        /// The request would break what is in use: an edition with pinned tiles, a region that lacks tiles.
+        /// The request would break something in use: an edition with pinned tiles, a region that lacks tiles.
         case inUse
-        /// This machine has no memory or no open files left to look with: nothing is known of what was to be looked at.
+        /// This machine lacks the memory or open files for a check, whose result is therefore unknown.
         case exhausted
         case closed
-        /// The system refused: another failure of a disk or of SQLite.
+        /// The system refused: any other failure of a disk or of SQLite.
         case system
     }
 

@@ -2,30 +2,30 @@ import NavGeo
 
 /// The distances around the vehicle within which tiles of one zoom level are kept, metres.
 package struct CacheReach: Sendable, Hashable {
-    /// Around the position. 2,000: the documents' default.
+    /// The distance around the position. 2,000: the default of the public documents.
     package var position: Double
-    /// To each side of the route. 500: the documents' default.
+    /// The distance to each side of the route. 500: the default of the public documents.
     package var route: Double
-    /// Around the destination. 5,000: the documents' default.
+    /// The distance around the destination. 5,000: the default of the public documents.
     package var destination: Double
 
-    /// The documents' distances unless others are given.
+    /// The default distances unless others are given.
     package init(position: Double = 2_000, route: Double = 500, destination: Double = 5_000) {
         self.position = position
         self.route = route
         self.destination = destination
     }
 
-    /// The same with every distance at least `metres`.
+    /// Returns the reach with every distance at least `metres`.
     package func atLeast(_ metres: Double) -> CacheReach {
         CacheReach(
             position: max(position, metres), route: max(route, metres), destination: max(destination, metres))
     }
 }
 
-/// The tiles of one kind that are kept ahead of the vehicle.
+/// The tiles of one domain that are kept ahead of the vehicle.
 package struct CacheProfile: Sendable, Hashable {
-    /// A zoom level and how far its tiles are kept.
+    /// A zoom level with the distances within which its tiles are kept.
     package struct Level: Sendable, Hashable {
         /// Zoom level, 0 ... 22.
         package var zoom: UInt8
@@ -37,23 +37,24 @@ package struct CacheProfile: Sendable, Hashable {
         }
     }
 
-    /// The levels, coarse ones first: what leads far is worth more than what lies near, and costs little.
+    /// The levels, coarse ones first: a coarse tile reaches further than a fine one nearby, and costs little.
     package var levels: [Level]
 
-    /// The most tiles that are wanted at once; what is needed latest is left out. 200,000: some 4 GB of road tiles.
+    /// The most tiles that are wanted at once; those needed latest are left out. 200,000: some 4 GB of road tiles.
     package var greatestCount = 200_000
-    /// Distance that the vehicle moves before the tiles around it are looked at again, metres. 100: a twentieth of the
-    /// default radius, and more than a standing receiver wanders.
+    /// The distance that the vehicle moves before the tiles around it are computed again, metres. 100: a twentieth of
+    /// the default radius, and more than the drift of a stationary receiver.
     package var step = 100.0
-    /// Distance behind the vehicle within which the route's tiles are still wanted, metres. 2,000: a turn back is not a download.
+    /// The distance behind the vehicle within which the route's tiles stay wanted, metres. 2,000: a U-turn needs no
+    /// download.
     package var behind = 2_000.0
-    /// Distance by which an alternative's tiles are wanted later than the route's, metres. 5,000.
+    /// The distance by which an alternative's tiles are needed later than the route's, metres. 5,000.
     package var alternativeDelay = 5_000.0
 
     package init(levels: [Level]) { self.levels = levels.sorted { $0.zoom < $1.zoom } }
 
-    /// Road tiles: the local layer (zoom 12) as far as `reach` says, and the arterial (9) and highway (6) layers far
-    /// enough around it that a long route and a detour stay routable: 10 km and 50 km.
+    /// Road tiles: the local layer (zoom 12) within `reach`, and the arterial (9) and highway (6) layers to at least 10
+    /// km and 50 km, so that a long route and a detour stay routable.
     package static func navigation(_ reach: CacheReach = CacheReach()) -> CacheProfile {
         CacheProfile(levels: [
             Level(zoom: 6, reach: reach.atLeast(50_000)), Level(zoom: 9, reach: reach.atLeast(10_000)),
@@ -61,7 +62,7 @@ package struct CacheProfile: Sendable, Hashable {
         ])
     }
 
-    /// Map tiles of a range of zoom levels, each as far as `reach` says.
+    /// Map tiles of a range of zoom levels, each within `reach`.
     package static func maps(_ reach: CacheReach = CacheReach(), zooms: ClosedRange<UInt8>) -> CacheProfile {
         CacheProfile(levels: zooms.map { Level(zoom: $0, reach: reach) })
     }
@@ -80,7 +81,7 @@ package struct CacheProfile: Sendable, Hashable {
                     return "the reach around the \(name) is not within 0 ... 500000 m"
                 }
             }
-            // A tile is 40,075 km / 2^zoom wide at the equator; away from it there are more of them.
+            // A tile is 40,075 km / 2^zoom wide at the equator; away from the equator the circle has more tiles.
             let across = 2 * max(reach.position, reach.destination) / 40_075_017 * Double(1 << Int(level.zoom)) + 1
             guard across * across <= Double(greatestCount) else {
                 return "a circle of \(Int(max(reach.position, reach.destination))) m has more than \(greatestCount) "

@@ -3,7 +3,7 @@ package import NavDigest
 /// A tile that may be evicted, with its files.
 package struct EvictionCandidate: Sendable {
     package var number: Int64
-    /// Content and size of its files; tiles may share them.
+    /// The content hash and size of its files, which tiles may share.
     package var files: [(hash: ContentHash, bytes: Int64)]
 
     package init(_ number: Int64, files: [(hash: ContentHash, bytes: Int64)]) {
@@ -12,29 +12,29 @@ package struct EvictionCandidate: Sendable {
     }
 }
 
-/// The tiles of a store in the order in which eviction looks at them.
+/// The tiles of a store in the order in which eviction examines them.
 package protocol EvictionSource {
-    /// The next unpinned tile, the least recently needed first; nil when there are no more.
+    /// Returns the next unpinned tile, least recently needed first; nil when there are no more.
     mutating func nextIdle() throws -> EvictionCandidate?
-    /// A tile by its number; nil when it is pinned or not on board.
+    /// Returns a tile by its number; nil when it is pinned or not on board.
     mutating func unpinned(_ number: Int64) throws -> EvictionCandidate?
-    /// Returns the number of tiles that have a file.
+    /// Returns the number of tiles that use a file.
     mutating func uses(_ hash: ContentHash) throws -> Int64
 }
 
-/// A choice of the tiles that go so that a store fits into its budget.
+/// A choice of the tiles to evict so that a store fits into its budget.
 ///
-/// First the tiles that nobody wants, the least recently needed first; then wanted ones that are needed later than what
-/// is to come, the latest first. Pinned tiles stay. A file that several tiles have is freed by the last. It stops as
-/// soon as enough is found: what it costs does not grow with the store.
+/// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming
+/// tiles, latest first. Pinned tiles stay. A shared file is freed with the last tile that uses it. The search stops as
+/// soon as enough is found, so its cost does not grow with the store.
 package struct Eviction {
-    /// The tiles, in the order in which they go.
+    /// The tiles to evict, in order.
     package private(set) var victims: [Int64] = []
-    /// The number of victims that are wanted, later than what is to come.
+    /// The number of victims that are wanted, but later than the incoming tiles.
     package private(set) var wantedCount = 0
     package private(set) var freedBytes: Int64 = 0
     package private(set) var suffices = true
-    /// Tiles that were looked at and stay, because they are wanted.
+    /// Tiles that were examined and stay because they are wanted.
     package private(set) var passed: [Int64] = []
     /// The number of users that each file loses.
     private var lost: [ContentHash: Int64] = [:]
@@ -44,8 +44,8 @@ package struct Eviction {
     /// The choice that frees `excess` bytes.
     ///
     /// - Parameters:
-    ///   - need: How soon what is to come will be needed; nil: nothing that is wanted goes for it.
-    ///   - spared: A tile that stays: the one that is to come.
+    ///   - need: The need of the incoming tiles; with nil no wanted tile is evicted for them.
+    ///   - spared: A tile that stays, since it is the incoming one.
     package init(
         freeing excess: Int64, needed need: Double?, sparing spared: Int64? = nil, _ wanted: inout WantedTiles,
         among tiles: inout some EvictionSource

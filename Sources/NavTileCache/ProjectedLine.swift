@@ -1,11 +1,11 @@
 package import NavGeo
 
-/// A line in the projection of the tiles, made once for all zoom levels.
+/// A line in the projection of the tiles, computed once for all zoom levels.
 package struct ProjectedLine: Sendable, Hashable {
     struct Vertex: Sendable, Hashable {
-        /// The place where the whole world is one tile; x beyond it past the antimeridian.
+        /// The position in units of the whole world as one tile; x lies outside 0 ..< 1 past the antimeridian.
         var place: TileGrid.Point
-        /// The width of a metre here, in worlds.
+        /// The length of a metre here, in worlds.
         var scale: Double
         /// Metres along the line.
         var offset: Double
@@ -13,10 +13,10 @@ package struct ProjectedLine: Sendable, Hashable {
 
     let vertices: [Vertex]
 
-    /// Metres along the line at its end.
+    /// The length of the line, metres.
     package var length: Double { vertices.last?.offset ?? 0 }
 
-    /// A line; points that are no positions are left out. Lines go the short way over the antimeridian.
+    /// A line without its invalid points; segments take the short way over the antimeridian.
     package init(_ line: Polyline) {
         var vertices: [Vertex] = []
         vertices.reserveCapacity(line.coordinates.count)
@@ -32,7 +32,7 @@ package struct ProjectedLine: Sendable, Hashable {
 }
 
 extension TileGrid.Point {
-    /// The same place of the world, which is one tile here, as near as can be to another one.
+    /// Returns the same position, moved by whole worlds to be as near as possible to another one.
     func unwrapped(after last: TileGrid.Point) -> TileGrid.Point {
         TileGrid.Point(x: x - (x - last.x).rounded(), y: y)
     }

@@ -3,13 +3,13 @@ package import NavGeo
 
 /// The tiles of one zoom level that an area touches.
 ///
-/// All functions pass each tile at least once and may pass it again; what they pass depends on nothing but their
-/// arguments. Distances are exact but for the change of scale within a tile.
+/// Each function passes every tile at least once and may repeat one; the result depends only on its arguments.
+/// Distances are exact except for the change of scale within a tile.
 package enum TileCover {
-    /// A line is cut into pieces of this many tiles at most, so that a long edge of a box is not searched as a box.
+    /// The most tiles of one piece of a line; a long segment is split, so that its bounding box is not searched.
     private static let longestPiece = 4.0
 
-    /// Tiles within `radius` metres of a position, each with its distance from it, metres.
+    /// Passes the tiles within `radius` metres of a position, each with its distance, metres.
     package static func disc(
         around centre: Coordinate, radius: Double, zoom: UInt8, _ body: (TileID, Double) -> Void
     ) {
@@ -20,10 +20,10 @@ package enum TileCover {
         visit(grid, point, point, reach: radius * scale) { tile, distance in body(tile, distance / scale) }
     }
 
-    /// Tiles within `buffer` metres of a line, each with the distance along the line at which the vehicle first comes
-    /// near it, metres.
+    /// Passes the tiles within `buffer` metres of a line, each with the distance along the line at which the vehicle
+    /// first comes near it, metres.
     ///
-    /// - Parameter range: The stretch of the line that counts, metres along it.
+    /// - Parameter range: The part of the line that counts, metres along it.
     package static func corridor(
         along line: ProjectedLine, in range: ClosedRange<Double> = 0 ... .infinity, buffer: Double, zoom: UInt8,
         _ body: (TileID, Double) -> Void
@@ -38,7 +38,7 @@ package enum TileCover {
             guard index > 0 || vertices.count == 1, last.offset >= range.lowerBound, first.offset <= range.upperBound
             else { continue }
             let (start, end) = (grid.point(first.place), grid.point(last.place))
-            // The larger of the scales at both ends: rather a tile too many.
+            // The larger scale of both ends: rather a tile too many.
             let reach = buffer * max(first.scale, last.scale) * Double(grid.count)
             if covered.contains(start, end, reach) { continue }
             let pieces = max(1, Int((max(abs(end.x - start.x), abs(end.y - start.y)) / longestPiece).rounded(.up)))
@@ -54,7 +54,7 @@ package enum TileCover {
 
     // MARK: Parts
 
-    /// Passes the tiles within `reach` tiles of a segment with their distance, tiles.
+    /// Passes the tiles within `reach` tiles of a segment, each with its distance, tiles.
     private static func visit(
         _ grid: TileGrid, _ start: TileGrid.Point, _ end: TileGrid.Point, reach: Double,
         _ body: (TileID, Double) -> Void
@@ -64,7 +64,7 @@ package enum TileCover {
         let rows = TileGrid.cells(
             from: max(min(start.y, end.y) - reach, 0), to: min(max(start.y, end.y) + reach, Double(grid.count) - 0.5))
         for y in rows {
-            // Around the whole world each column once.
+            // Wrap around the world, but pass each column only once.
             for x in columns.prefix(grid.count) {
                 let squared = TileGrid.squaredDistance(x: x, y: y, from: start, to: end)
                 guard squared <= limit, let tile = grid.tile(x: x, y: y) else { continue }
@@ -73,7 +73,7 @@ package enum TileCover {
         }
     }
 
-    /// Whether the box around a segment has no tile beyond its reach: all of its tiles were passed.
+    /// Whether the box around a segment lies within reach, so that all of its tiles were passed.
     private static func isWhole(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double) -> Bool {
         let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
         let rows = TileGrid.cells(from: min(start.y, end.y) - reach, to: max(start.y, end.y) + reach)
@@ -88,7 +88,7 @@ package enum TileCover {
     }
 }
 
-/// The block of tiles that the last piece of a line passed entirely: most pieces of a road are short and pass no other.
+/// The block of tiles that the last segment covered entirely; most segments of a road are short and add no other tile.
 private struct CoveredBlock {
     private var columns = 0...0
     private var rows = 0...0

@@ -1,9 +1,9 @@
-/// The tiles of editions that will be needed, with their need.
+/// The wanted tiles of all editions, each with its need.
 package struct WantedTiles: Sendable {
-    /// The number of times that it was told what is wanted.
+    /// The number of updates so far.
     package private(set) var generation = 0
     private var needs: [Int64: [Int64: Double]] = [:]
-    /// All of them, the latest needed first; nil when that is to be found out anew.
+    /// All wanted tiles, latest needed first; nil when the order must be computed again.
     private var latestFirst: [(number: Int64, need: Double)]?
 
     package init() {}
@@ -20,10 +20,10 @@ package struct WantedTiles: Sendable {
     /// Returns the need of a tile; nil when it is not wanted.
     package func need(_ number: Int64) -> Double? { needs[TileNumber.edition(number)]?[number] }
 
-    /// All of them, unordered.
+    /// The numbers of all wanted tiles, unordered.
     package var numbers: [Int64] { needs.values.flatMap(\.keys) }
 
-    /// The tiles that are needed later than `need`, the latest first.
+    /// Returns the tiles that are needed later than `need`, latest first.
     package mutating func later(than need: Double) -> ArraySlice<(number: Int64, need: Double)> {
         let all =
             latestFirst

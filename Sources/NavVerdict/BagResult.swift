@@ -1,19 +1,19 @@
 import Foundation
 
-/// The record of one run over a bag: what was said, and the figures.
+/// The record of one run over a bag: its events and figures.
 package struct DriveRecord: Sendable, Codable, Equatable {
-    /// Seconds since the first fix to a tenth, and the words of the node's log.
+    /// The events: seconds since the first fix, to a tenth, and the words of the node's log.
     package var events: [EventDiff.Event] = []
     package var metrics: [String: Double] = [:]
-    /// The expected lines that do not hold.
+    /// The expectations that do not hold, one line each.
     package var unexpected: [String] = []
-    /// Metrics that have no value although the bag has the truth for them: no position was published, for example. Nil in files of
-    /// earlier versions.
+    /// The metrics without a value although the bag has their truth, for example because no position was published; nil in
+    /// files of earlier versions.
     package var unmeasured: [String]?
     package var fixes = 0
     /// The configuration keys that the run read, with their values.
     package var keys: [String: String] = [:]
-    /// Why there is no run; nil when there is one.
+    /// The reason why there was no run; nil when there was one.
     package var failure: String?
 
     package init() {}
@@ -23,23 +23,23 @@ package struct DriveRecord: Sendable, Codable, Equatable {
 package struct BagResult: Sendable, Codable, Equatable {
     package enum Verdict: String, Sendable, Codable, CaseIterable {
         case passed
-        /// What is expected does not hold.
+        /// An expectation does not hold.
         case failed
-        /// What is expected holds, and the events are not those of the stored reference.
+        /// The expectations hold, but the events differ from the stored reference.
         case changed
     }
 
-    /// The bag as the fleet file finds it, with the name of its entry where that has one.
+    /// The path of the bag as found by the fleet file, with the name of its entry if that has one.
     package var bag: String
     package var tags: [String]
     package var verdict = Verdict.passed
-    /// What does not hold, in words.
+    /// Descriptions of the expectations that do not hold.
     package var failures: [String] = []
-    /// The differences from the stored reference, a line each.
+    /// The differences from the stored reference, one line each.
     package var changes: [ChangeLine] = []
-    /// Criteria for which the bag has no truth, or the drive no occasion, as a deviation.
+    /// The criteria that cannot be judged: the bag has no truth for them, or the drive no occasion, such as a deviation.
     package var unjudged: [String] = []
-    /// The command that gives this verdict again.
+    /// The command that reproduces this verdict.
     package var command: String
     package var record: DriveRecord
 
@@ -79,19 +79,19 @@ package struct BagResult: Sendable, Codable, Equatable {
         verdict = !failures.isEmpty ? .failed : changes.isEmpty ? .passed : .changed
     }
 
-    /// The first thing that is wrong, one line; nil when nothing is.
+    /// A one-line description of the first problem; nil when there is none.
     package var headline: String? {
         failures.first.map { String($0.split(separator: "\n").first ?? "") } ?? changes.first?.description
     }
 }
 
-/// One difference from what is stored.
+/// One difference from the stored reference.
 package struct ChangeLine: Sendable, Codable, Equatable, CustomStringConvertible {
-    /// `-` for what does not come any more, `+` for what is new, `~` for what comes at another time.
+    /// `-` for a removed event, `+` for an added one, `~` for one at another time.
     package var sign: String
     /// Seconds since the first fix.
     package var time: Double
-    /// For `~`, the time now.
+    /// For `~`, the new time.
     package var moved: Double?
     package var text: String
 
@@ -112,20 +112,20 @@ package struct ChangeLine: Sendable, Codable, Equatable, CustomStringConvertible
     }
 }
 
-/// The stored events of a bag, as text: one event a line, for people to review.
+/// The stored events of a bag as text, one event per line, for people to review.
 package enum Reference: Sendable, Equatable {
     case events([EventDiff.Event])
-    /// The fleet stores references, and has none of this bag.
+    /// The fleet stores references but has none for this bag.
     case missing
 
     private static let head = "# Events of "
 
     /// Reads a reference.
     ///
-    /// - Throws: ``LineMistake`` with the first line that is none.
+    /// - Throws: ``LineMistake`` for the first malformed line.
     package init(text: String) throws(LineMistake) {
         var events: [EventDiff.Event] = []
-        // A checkout may have other line ends than those that were written.
+        // A checkout may have converted the line ends.
         for (number, line) in text.split(
             omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }
         ).enumerated() {
@@ -139,7 +139,7 @@ package enum Reference: Sendable, Equatable {
         self = .events(events)
     }
 
-    /// The text of some events.
+    /// Returns events as the text of a reference.
     package static func text(_ events: [EventDiff.Event], bag: String) -> String {
         let lines = events.map { event in
             let time = tenths(event.time)
@@ -148,14 +148,14 @@ package enum Reference: Sendable, Equatable {
         return ([head + bag + "; written by 'navbus check --update'."] + lines).joined(separator: "\n") + "\n"
     }
 
-    /// The path of a bag's reference below the folder of references.
+    /// Returns the path of a bag's reference below the folder of references.
     package static func path(bag: String) -> String {
         let parts = bag.split(separator: "/").map { $0 == ".." ? "up" : String($0) }
         return parts.filter { $0 != "." }.joined(separator: "/") + ".txt"
     }
 }
 
-/// The results of a fleet: a text with one bag a line, equal for equal inputs whatever ran where.
+/// The results of a fleet as a text with one bag per line, equal for equal inputs on any machine.
 package struct FleetResult: Sendable, Equatable {
     /// The version and content hash of the program that ran.
     package var build: String
@@ -171,7 +171,7 @@ package struct FleetResult: Sendable, Equatable {
         var build: String
     }
 
-    /// The content of the result file.
+    /// Returns the content of the result file.
     package func text() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -180,7 +180,7 @@ package struct FleetResult: Sendable, Equatable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Reads a result file; nil for another text.
+    /// Reads a result file; nil when the text is not one.
     package init?(text: String) {
         let decoder = JSONDecoder()
         let lines = text.split(separator: "\n")
@@ -197,7 +197,7 @@ package struct FleetResult: Sendable, Equatable {
 
     package func count(_ verdict: BagResult.Verdict) -> Int { bags.count { $0.verdict == verdict } }
 
-    /// One line: how many passed, failed and changed.
+    /// A one-line summary: the numbers of passed, failed and changed bags.
     package var summary: String {
         "\(count(.passed)) passed, \(count(.failed)) failed, \(count(.changed)) changed"
     }

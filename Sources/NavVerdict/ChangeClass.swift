@@ -1,14 +1,14 @@
 import NavGeo
 
-/// Changes of one kind over a fleet, with an example.
+/// A class of changes of one kind across a fleet, with an example.
 package struct ChangeClass: Sendable, Equatable {
     /// The kind, such as `later: reroute WILL_REROUTE (OFF_ROUTE)`.
     package let kind: String
-    /// How many bags have such a change.
+    /// The number of bags with such a change.
     package private(set) var bagCount = 0
-    /// How many bags have such a change before any other: the probable cause of the others.
+    /// The number of bags in which such a change comes first: the probable cause of the others.
     package private(set) var firstCount = 0
-    /// The median shift of the events that moved, seconds; nil for others.
+    /// The median shift of moved events, seconds; nil for other changes.
     package private(set) var shift: Double?
     package let example: (bag: String, change: ChangeLine)
 
@@ -18,7 +18,7 @@ package struct ChangeClass: Sendable, Equatable {
             && left.example.change == right.example.change
     }
 
-    /// The classes of the changes of some bags, those that come first in the most bags first.
+    /// Returns the classes of the bags' changes, starting with those that come first in the most bags.
     package static func classes(_ bags: [(bag: String, changes: [ChangeLine])]) -> [ChangeClass] {
         var classes: [String: ChangeClass] = [:]
         var shifts: [String: [Double]] = [:]
@@ -43,7 +43,7 @@ package struct ChangeClass: Sendable, Equatable {
         (self.kind, self.example) = (kind, example)
     }
 
-    /// The kind of a change: the event without the numbers and the names of roads in it.
+    /// Returns the kind of a change: the event without its numbers and road names.
     static func kind(of change: ChangeLine) -> String {
         let verb =
             switch change.sign {
@@ -66,7 +66,7 @@ package struct ChangeClass: Sendable, Equatable {
         return "\(verb): \(shape.replacing("#.#", with: "#"))"
     }
 
-    /// One line for people.
+    /// A one-line description.
     package var description: String {
         let bags = bagCount == 1 ? "1 bag" : "\(bagCount) bags"
         let first = firstCount > 0 ? ", the first change in \(firstCount)" : ""

@@ -2,7 +2,7 @@ package import NavGeo
 package import NavMessages
 import NavWire
 
-/// The truth of a drive, by a reference receiver or a simulation.
+/// The true course of a drive, from a reference receiver or a simulation.
 package struct Truth: Sendable {
     /// A segment of a road, from one OpenStreetMap node to the next.
     package struct Segment: Sendable, Hashable {
@@ -12,14 +12,14 @@ package struct Truth: Sendable {
         package init(from: Int64, to: Int64) { (self.from, self.to) = (from, to) }
     }
 
-    /// Moments of ``line``'s points, seconds since the drive's start.
+    /// The times of ``line``'s points, seconds since the drive's start.
     package let times: [Double]
     /// The line that was driven.
     package let line: NavGeo.Polyline
-    /// The segments that were driven; nil when they are not known.
+    /// The segments that were driven; nil when unknown.
     package let segments: Set<Segment>?
 
-    /// A truth from positions by time; fewer than two are none.
+    /// Creates a truth from positions by time; fewer than two positions are ignored.
     package init(_ positions: [(time: Double, coordinate: NavGeo.Coordinate)], segments: Set<Segment>? = nil) {
         let ordered = positions.sorted { $0.time < $1.time }
         times = ordered.map(\.time)
@@ -29,7 +29,7 @@ package struct Truth: Sendable {
 
     var hasPositions: Bool { times.count > 1 }
 
-    /// The stretch of the line around a moment; nil outside of the drive.
+    /// Returns the stretch of the line around a time; nil outside the drive.
     func stretch(at time: Double, within seconds: Double) -> ClosedRange<Double>? {
         guard hasPositions, let first = times.first, let last = times.last, time >= first - 1, time <= last + 1 else {
             return nil
@@ -39,7 +39,7 @@ package struct Truth: Sendable {
         return line.cumulativeLengths[lower]...line.cumulativeLengths[max(lower, upper)]
     }
 
-    /// The index of the first moment at or after a time.
+    /// Returns the index of the first point at or after a time.
     private func index(of time: Double) -> Int {
         var (low, high) = (0, times.count)
         while low < high {
@@ -50,18 +50,18 @@ package struct Truth: Sendable {
     }
 }
 
-/// The figures of a drive, gathered from what was published: with a truth, the errors.
+/// The figures of a drive, gathered from the published messages, and their errors if there is a truth.
 package struct DriveFigures {
-    /// The distance from the route from which the vehicle has left it in truth, metres: half of what navigation always tolerates, because the
-    /// truth has no receiver's error.
+    /// The distance from the route beyond which the true position is off-route, metres: half of navigation's minimum tolerance,
+    /// since the truth has no receiver error.
     static let leavingDistance = 12.5
-    /// The time that it lasts to count, seconds.
+    /// The shortest time off-route that counts as a deviation, seconds.
     static let leavingTime = 3.0
-    /// The time after which a deviation that is not reported is missed, seconds: three times the usual debounce.
+    /// The time after which an unreported deviation counts as missed, seconds: three times the usual debounce.
     static let missedAfter = 10.0
-    /// The time between two looks at the truth, seconds.
+    /// The sampling interval of the truth, seconds.
     private static let step = 1.0
-    /// The distance from the destination at which the vehicle is there in truth, metres.
+    /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
 
     private let truth: Truth?
@@ -82,7 +82,7 @@ package struct DriveFigures {
     ///   - time: seconds since the drive's start.
     ///   - start: the drive's start, ns.
     package mutating func take(_ message: any Message, at time: Double, start: Int64) {
-        // Types are compared before anything is cast: these come with each fix.
+        // Comparing types first is faster than casting: these messages come with each fix.
         let type = type(of: message)
         if truth == nil, type == MatchedPosition.self || type == RouteProgress.self { return }
         switch message {
@@ -124,7 +124,7 @@ package struct DriveFigures {
         crossTrack.append(place.distance)
     }
 
-    /// Returns the metrics; those that the truth does not tell are left out.
+    /// Returns the metrics; those that cannot be derived from the truth are left out.
     package func metrics() -> [String: Double] {
         var metrics: [Metric: Double] = [.arrivals: Double(arrivals), .reroutes: Double(reroutes)]
         if measuredCount > 0 { metrics[.rightRoad] = Double(rightCount) / Double(measuredCount) }
@@ -145,9 +145,9 @@ package struct DriveFigures {
             uniqueKeysWithValues: metrics.map { ($0.key.rawValue, ($0.value * 10_000).rounded() / 10_000) })
     }
 
-    /// Returns the metrics for which there is a truth, and nothing of the drive at its times.
+    /// Returns the metrics that have a truth, but no messages of the drive to compare with it.
     ///
-    /// - Parameter hasDestination: whether the drive has one, and so a route.
+    /// - Parameter hasDestination: whether the drive has a destination, and so a route.
     package func unmeasured(hasDestination: Bool) -> [String] {
         var missing: [Metric] = []
         if truth?.segments != nil, measuredCount == 0 { missing.append(.rightRoad) }
@@ -160,12 +160,12 @@ package struct DriveFigures {
         return missing.map(\.rawValue)
     }
 
-    /// The route in force at a moment; nil without one.
+    /// Returns the active route at a time; nil without a route.
     private func route(at time: Double) -> (time: Double, line: NavGeo.Polyline)? {
         routes.last { $0.time <= time }.flatMap { $0.line.coordinates.count > 1 ? $0 : nil }
     }
 
-    /// The moments of the truth, one a ``step``.
+    /// Returns the indices of the truth's samples, one per ``step``.
     private func samples(_ truth: Truth) -> [Int] {
         var indices: [Int] = []
         for (index, time) in truth.times.enumerated()
@@ -175,14 +175,14 @@ package struct DriveFigures {
         return indices
     }
 
-    /// The true deviations: when each began, and when it was reported.
+    /// Returns the true deviations: the start of each, and the time of its report.
     private func deviations(_ truth: Truth) -> [(start: Double, report: Double?)] {
         var found: [(start: Double, report: Double?)] = []
         var (begin, force): (Double?, Double?) = (nil, nil)
         func end(_ time: Double) {
             defer { (begin, force) = (nil, nil) }
             guard let start = begin, time - start >= Self.leavingTime else { return }
-            // Speed and course may tell of it before the distance does.
+            // Speed and course may reveal a deviation before the distance does.
             let report = reports.first { $0 >= start - Self.missedAfter && $0 <= time + 1 }
             guard report != nil || time - start >= Self.missedAfter else { return }
             found.append((start, report))
@@ -204,7 +204,7 @@ package struct DriveFigures {
         return found
     }
 
-    /// Whether the vehicle had not even begun to leave its route before a reroute.
+    /// Whether the vehicle had not begun to leave its route before a reroute.
     private func isFalse(_ time: Double, _ truth: Truth) -> Bool {
         guard let route = routes.last(where: { $0.time < time }), route.line.coordinates.count > 1 else { return false }
         let distances = truth.times.indices.filter { truth.times[$0] <= time && truth.times[$0] >= time - 10 }
@@ -215,7 +215,7 @@ package struct DriveFigures {
         return greatest < Self.leavingDistance
     }
 
-    /// When the vehicle was at the destination in truth.
+    /// Returns the true time of arrival at the destination.
     private func arrival(_ truth: Truth) -> Double? {
         guard arrivals > 0,
             let destination = routes.last(where: { !$0.line.coordinates.isEmpty })?.line.coordinates.last

@@ -1,4 +1,4 @@
-/// The difference of two lists of events, in their order.
+/// The difference between two ordered lists of events.
 package struct EventDiff: Sendable {
     /// An event of a drive, in the words of the node's log.
     package struct Event: Sendable, Hashable, Codable {
@@ -14,21 +14,21 @@ package struct EventDiff: Sendable {
 
     /// One line of the comparison.
     package enum Change: Sendable, Equatable {
-        /// Only the first list has it.
+        /// An event that only the first list has.
         case removed(Event)
-        /// Only the second list has it.
+        /// An event that only the second list has.
         case added(Event)
-        /// Both have it, at times that differ by more than is tolerated; the event as in the first and the time in the second.
+        /// An event whose times differ by more than the tolerance: the event of the first list, and the time in the second.
         case moved(Event, to: Double)
     }
 
-    /// The differences that do not count.
+    /// The differences that are ignored.
     package struct Tolerances: Sendable, Hashable, Codable {
         /// In the time of an event, seconds.
         package var time = 0.05
-        /// In a distance that an event tells, metres.
+        /// In a distance within an event's text, metres.
         package var distance = 0.0
-        /// In a duration that an event tells, seconds.
+        /// In a duration within an event's text, seconds.
         package var duration = 0.0
 
         package init() {}
@@ -36,11 +36,13 @@ package struct EventDiff: Sendable {
 
     /// The differences, in the order of the events.
     package let changes: [Change]
-    /// Events that both have, at whatever time.
+    /// The number of events in both lists, at any time.
     package let commonCount: Int
 
-    /// Events of each list that are compared at once: time and memory of a comparison grow with the square of their number, and lists that
-    /// have nothing in common, such as drives in two languages, would take gigabytes.
+    /// The number of events of each list that are compared at a time.
+    ///
+    /// Time and memory grow with its square: lists with nothing in common, such as drives in two languages, would otherwise take
+    /// gigabytes.
     private static let window = 1_000
 
     /// Compares two drives.
@@ -58,7 +60,7 @@ package struct EventDiff: Sendable {
                 case .insert(let offset, _, _): inserted.insert(second.startIndex + offset)
                 }
             }
-            // Near its end a window may lack the partner of an event: the next one begins where half of this one has been read.
+            // Near its end a window may lack an event's counterpart, so the next window begins where half of this one was read.
             let isLast = first.endIndex == before.count && second.endIndex == after.count
             let (oldEnd, newEnd) = (old + Self.window / 2, new + Self.window / 2)
             while isLast ? old < first.endIndex || new < second.endIndex : old < oldEnd && new < newEnd {
@@ -84,7 +86,7 @@ package struct EventDiff: Sendable {
 }
 
 extension EventDiff.Tolerances {
-    /// Whether two texts say the same but for distances and durations that differ no more than is tolerated.
+    /// Whether two texts are equal apart from distances and durations within the tolerances.
     func areEqual(_ left: String, _ right: String) -> Bool {
         if left == right { return true }
         guard distance > 0 || duration > 0 else { return false }

@@ -1,9 +1,10 @@
 package import NavConfig
 
-/// A fleet of recorded drives and what is expected of them, as its file says it.
+/// A fleet of recorded drives with its expectations, as read from a fleet file.
 package struct Fleet: Sendable {
-    /// Where the truth of a drive stands: paths in which `{name}` is the bag's name without its ending. A bare name is in
-    /// the folder of the bag.
+    /// The files with the truth of a drive: paths in which `{name}` is the bag's name without its extension.
+    ///
+    /// A bare name is in the bag's folder.
     package struct TruthFiles: Sendable, Hashable {
         /// Positions with their times.
         package var positions: String?
@@ -13,7 +14,7 @@ package struct Fleet: Sendable {
 
     /// The destination of a drive.
     package enum Destination: Sendable, Hashable {
-        /// That of the recording: its calls, its configuration, or what it was simulated with.
+        /// The destination of the recording: from its calls, its configuration, or its simulation.
         case recorded
         /// `LAT,LON`.
         case given(String)
@@ -26,7 +27,7 @@ package struct Fleet: Sendable {
         package var tiles: String?
         /// The configuration file.
         package var config: String?
-        /// Keys that win over it, as `key=value`, with their lines in the file.
+        /// Keys that override the configuration file, as `key=value`, with their lines in the fleet file.
         package var overrides: [(text: String, line: Int)] = []
         package var destination = Destination.recorded
         package var truth = TruthFiles()
@@ -37,14 +38,14 @@ package struct Fleet: Sendable {
 
     /// Bags with equal settings.
     package struct Entry: Sendable {
-        /// The name that tells apart entries with the same bags; nil for none.
+        /// The name that distinguishes entries with the same bags; nil without a name.
         package var name: String?
         package var globs: [(text: String, line: Int)] = []
         package var tags: [String] = []
         package var settings: Settings
     }
 
-    /// The folder of the stored references; nil for none.
+    /// The folder of the stored references; nil when none are stored.
     package private(set) var references: String?
     package private(set) var entries: [Entry] = []
 
@@ -54,7 +55,7 @@ package struct Fleet: Sendable {
 
     /// Reads a fleet file.
     ///
-    /// - Throws: ``ConfigError`` with the line of what is wrong.
+    /// - Throws: ``ConfigError`` with the line of the error.
     package init(_ root: YAMLValue) throws(ConfigError) {
         var common = Settings()
         var bags: YAMLValue?
@@ -72,7 +73,7 @@ package struct Fleet: Sendable {
 
     private static func entry(_ item: YAMLValue, _ common: Settings) throws(ConfigError) -> Entry {
         var entry = Entry(settings: common)
-        // A glob alone is an entry.
+        // A lone glob is an entry.
         if case .text(let text) = item.content {
             entry.globs = [(text, item.line)]
             return entry
@@ -91,7 +92,7 @@ package struct Fleet: Sendable {
 }
 
 extension Fleet.Settings {
-    /// Takes one key. Of an entry it wins over that of the file; `expect`, `set` and `criteria` are added to it.
+    /// Takes one key: an entry's key overrides the file's, but `expect`, `set` and `criteria` are added to it.
     fileprivate mutating func take(_ pair: YAMLValue.Pair) throws(ConfigError) {
         let value = pair.value
         switch pair.key {
@@ -99,7 +100,7 @@ extension Fleet.Settings {
         case "config": config = try value.text(pair.key)
         case "set":
             for item in try value.pairs(pair.key, nil) {
-                // A key may be set to nothing, as `destination: ""`, or to a list.
+                // A key may be set to an empty value, as `destination: ""`, or to a list.
                 let text =
                     switch item.value.content {
                     case .empty: ""
@@ -162,20 +163,20 @@ package enum Metric: String, Sendable, Codable, CaseIterable {
     case rightRoad = "right_road"
     /// The 95 % quantile of the distance from the published position to the line that was driven, metres.
     case crossTrack = "cross_track_p95_m"
-    /// The mean difference between the published and the true time of arrival, seconds.
+    /// The mean absolute difference between the published and the true time of arrival, seconds.
     case etaError = "eta_error_s"
     /// The longest time from leaving the route to its report, seconds.
     case deviationDelay = "deviation_delay_s"
-    /// How often the route was left and it was not reported.
+    /// The number of deviations from the route that were not reported.
     case missedDeviations = "missed_deviations"
-    /// Reroutes of a vehicle that had not left its route.
+    /// The number of reroutes of a vehicle that had not left its route.
     case falseReroutes = "false_reroutes"
-    /// Arrivals at the destination.
+    /// The number of arrivals at the destination.
     case arrivals
-    /// New routes that were taken after a deviation.
+    /// The number of reroutes that were applied.
     case reroutes
 
-    /// Whether more is better; nil for what is neither.
+    /// Whether a greater value is better; nil when neither is.
     package var prefersMore: Bool? {
         switch self {
         case .rightRoad: true
@@ -191,7 +192,7 @@ package struct Criterion: Sendable, Hashable {
     package let comparison: String
     package let limit: Double
 
-    /// Reads `<= 15`; nil when it is no comparison and number.
+    /// Parses `<= 15`; nil when the text is not a comparison and a number.
     package init?(_ metric: Metric, _ text: String) {
         let words = text.split(separator: " ")
         guard words.count == 2, ["=", "<", "<=", ">", ">="].contains(words[0]), let limit = Double(words[1]),
@@ -200,7 +201,7 @@ package struct Criterion: Sendable, Hashable {
         (self.metric, comparison, self.limit) = (metric, String(words[0]), limit)
     }
 
-    /// Whether a value keeps it.
+    /// Whether a value is within the limit.
     package func holds(_ value: Double) -> Bool {
         switch comparison {
         case "=": value == limit
@@ -214,7 +215,7 @@ package struct Criterion: Sendable, Hashable {
     package var text: String { "\(comparison) \(plainNumber(limit))" }
 }
 
-/// A number with at most four digits behind the point, and none where it has none.
+/// Returns a number with at most four decimals, without trailing zeros.
 package func plainNumber(_ value: Double) -> String {
     guard abs(value) < 1e12 else { return "\(value)" }
     let scaled = (value * 10_000).rounded()

@@ -1,7 +1,7 @@
 import NavGeo
 
 extension FleetResult {
-    /// The results as JUnit XML, which build servers read. A changed bag is a failure of type `changed`.
+    /// Returns the results as JUnit XML for build servers; a changed bag is a failure of type `changed`.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
@@ -22,12 +22,12 @@ extension FleetResult {
             """
     }
 
-    /// The changes of all bags in classes.
+    /// The classes of the changes of all bags.
     package var classes: [ChangeClass] {
         ChangeClass.classes(bags.filter { $0.verdict != .failed || !$0.changes.isEmpty }.map { ($0.bag, $0.changes) })
     }
 
-    /// All that is wrong with a bag, and the command that shows it again.
+    /// Returns all problems of a bag, and the command that reproduces them.
     package static func details(of bag: BagResult) -> String {
         let most = 6
         var lines = bag.failures + bag.changes.prefix(most).map(\.description)
@@ -35,7 +35,7 @@ extension FleetResult {
         return (lines + [bag.command]).joined(separator: "\n")
     }
 
-    /// The results as one page that needs nothing else.
+    /// Returns the results as one self-contained HTML page.
     package func html(name: String, comparison: PairedComparison?) -> String {
         let metrics = Metric.allCases.map(\.rawValue).filter { metric in
             bags.contains { $0.record.metrics[metric] != nil }
@@ -85,7 +85,7 @@ extension FleetResult {
 }
 
 extension PairedComparison {
-    /// The comparison in words, a line each.
+    /// The comparison as text lines.
     package var lines: [String] {
         var lines = rows.map { row in
             let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
@@ -105,7 +105,7 @@ extension PairedComparison {
         return lines + kinds.map { "  " + $0.description }
     }
 
-    /// Whether anything counts as a change: a metric beyond what chance explains, or a verdict that got worse.
+    /// Whether there is a change: a metric beyond what chance explains, or a verdict that got worse.
     package var isChange: Bool {
         rows.contains(where: \.isChange) || verdicts.contains { $0.before == .passed }
     }

@@ -3,12 +3,13 @@ import NavGeo
 
 /// A comparison of two runs over the same bags, metric by metric.
 ///
-/// Each bag is its own control: what counts is the difference of its two values. The interval of the mean difference holds
-/// those means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
+/// Each bag is its own control: only the difference between its two values counts. The interval of the mean difference holds
+/// the means that a sign-flip permutation test does not reject (E. J. G. Pitman, "Significance tests which may be applied to
 /// samples from any populations", 1937; P. Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3).
-/// It assumes only that chance moves a bag as often one way as the other. With a level of 1 % shared among the metrics that are compared
-/// (Bonferroni), at most one in a hundred comparisons of equal builds reports any metric. A difference in few bags, fewer than eight for
-/// one metric and fewer than eleven for all of them, cannot be told from chance and is not reported as a change.
+/// It assumes only that chance moves a bag as often one way as the other. The level of 1 % is shared among the compared
+/// metrics (Bonferroni), so at most one in a hundred comparisons of equal builds reports any metric. A difference in few bags,
+/// fewer than eight for one metric and fewer than eleven for all of them, cannot be distinguished from chance and is not
+/// reported as a change.
 package struct PairedComparison: Sendable {
     /// The differences of a metric.
     package struct Row: Sendable, Equatable {
@@ -20,31 +21,31 @@ package struct PairedComparison: Sendable {
         package var mean: Double
         /// The interval of the mean difference.
         package var interval: ClosedRange<Double>
-        /// Whether the interval leaves out 0.
+        /// Whether the interval excludes 0.
         package var isChange: Bool { !interval.contains(0) }
     }
 
-    /// The chance of any report where nothing differs.
+    /// The probability of a false report when nothing differs.
     package static let level = 0.01
-    /// The sign patterns that are drawn where all of them are too many.
+    /// The number of random sign patterns when there are too many to try all.
     private static let draws = 1_000
-    /// The most pairs for which signs are flipped; the mean of more is as good as normal.
+    /// The most pairs for which signs are flipped; the mean of more is practically normal.
     private static let mostFlipped = 200
 
     package let rows: [Row]
-    /// Bags whose verdict differs: the bag, and the verdicts before and after.
+    /// The bags whose verdict differs, with the verdicts before and after.
     package let verdicts: [(bag: String, before: BagResult.Verdict, after: BagResult.Verdict)]
-    /// The differences of the events of each bag that has some.
+    /// The event differences of each bag that has any.
     package let changes: [(bag: String, changes: [ChangeLine])]
-    /// Bags that only one of the two has.
+    /// The bags that only one of the two results has.
     package let unpaired: [String]
 
-    /// The greatest difference of a metric that is compared: a result file may hold any number.
+    /// The greatest difference of a metric that is compared, because a result file may hold any number.
     private static let greatestDifference = 1e12
 
-    /// Compares results. Bags without a run on either side are not compared by metrics.
+    /// Compares results; the metrics of bags without a run on either side are not compared.
     ///
-    /// - Parameter tolerances: those of a bag by its name.
+    /// - Parameter tolerances: returns the tolerances of a bag by its name.
     package init(
         _ before: FleetResult, _ after: FleetResult, tolerances: (String) -> EventDiff.Tolerances
     ) {
@@ -81,7 +82,7 @@ package struct PairedComparison: Sendable {
             interval: interval(differences, mean: mean, level: level))
     }
 
-    /// The means that the test does not reject.
+    /// Returns the interval of means that the test does not reject.
     static func interval(_ differences: [Double], mean: Double, level: Double) -> ClosedRange<Double> {
         guard let least = differences.min(), let greatest = differences.max(), least < greatest || least != 0 else {
             return 0...0
@@ -103,7 +104,7 @@ package struct PairedComparison: Sendable {
             }
             return Double(asFar) / Double(signs.count) <= level
         }
-        // Farther than the values reach nothing is known: where not even that is rejected, the interval is unbounded on that side.
+        // If a mean beyond the reach of the values is not rejected either, the interval is unbounded on that side.
         let width = max(greatest - least, abs(greatest), abs(least)) * 2
         func bound(_ far: Double) -> Double {
             guard rejects(far) else { return far > mean ? .infinity : -.infinity }
@@ -114,21 +115,21 @@ package struct PairedComparison: Sendable {
             }
             return outside
         }
-        // What the bounds are computed to must not hide that 0 itself is not rejected.
+        // The limited precision of the bounds must not exclude 0 if 0 itself is not rejected.
         let (low, high) = (bound(mean - width), bound(mean + width))
         return rejects(0) ? low...high : min(low, 0)...max(high, 0)
     }
 
-    /// Patterns of signs: all of them for few values, else drawn with a fixed seed.
+    /// Returns patterns of signs: all of them for few values, else patterns drawn with a fixed seed.
     private static func signs(_ count: Int) -> [[Bool]] {
         if count <= 12 { return (0..<(1 << count)).map { bits in (0..<count).map { bits >> $0 & 1 == 1 } } }
         var generator = SplitMix64(seed: 0x9e37_79b9_7f4a_7c15)
-        // The pattern at hand is one of the possible ones.
+        // The observed pattern is one of the possible ones.
         return [[Bool](repeating: true, count: count)]
             + (1..<draws).map { _ in (0..<count).map { _ in generator.next() & 1 == 1 } }
     }
 
-    /// The quantile of the normal distribution by bisection of its distribution function.
+    /// Returns the quantile of the normal distribution, by bisection of its distribution function.
     private static func normalQuantile(_ share: Double) -> Double {
         var (low, high) = (0.0, 10.0)
         for _ in 0..<60 {

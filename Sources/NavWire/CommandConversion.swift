@@ -291,7 +291,7 @@ extension NavigatorCommand {
 }
 
 extension NavMessages.Waypoint {
-    /// Why the course that a client asks for is none; nil when it is one, and without a course.
+    /// Why the course or its tolerance is out of range; nil when both are valid or absent.
     fileprivate var faultOfCourse: String? {
         if let course, !(0..<2 * .pi).contains(course) { return "course is not within 0 ..< 2π rad" }
         if let tolerance = courseToleranceRad, !(0...Double.pi).contains(tolerance) {

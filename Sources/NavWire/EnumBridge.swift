@@ -6,14 +6,13 @@ package import NavNavigator
 package import NavPositioning
 package import NavRouting
 
-/// The cases of an enum of the core and the values of an enum of the wire, paired by their names: `poorGNSS` is
-/// `SIMULATION_REASON_POOR_GNSS`.
+/// The cases of a core enum and the values of a wire enum, paired by name: `poorGNSS` is `SIMULATION_REASON_POOR_GNSS`.
 package struct EnumBridge<Core: CaseIterable & Hashable & Sendable, Wire: ProtoEnum>: Sendable {
     fileprivate let pairs: [(core: Core, wire: Wire)]
 
-    /// Pairs all cases.
+    /// Pairs all cases with wire values.
     ///
-    /// - Parameter others: values for cases that are named differently on the wire; a case without a value is unspecified.
+    /// - Parameter others: Values for cases that are named differently on the wire; a case without a value is unspecified.
     fileprivate init(_ others: [Core: Wire] = [:]) {
         let prefix = Self.letters(Wire.names.first?.name ?? "").dropLast("unspecified".count)
         pairs = Core.allCases.map { core in
@@ -26,19 +25,19 @@ package struct EnumBridge<Core: CaseIterable & Hashable & Sendable, Wire: ProtoE
     private static func letters(_ name: String) -> String { name.lowercased().filter { $0 != "_" } }
 }
 
-/// An enum of the core that the wire has as well.
+/// A core enum with a counterpart on the wire.
 package protocol WireEnum: CaseIterable, Hashable, Sendable {
     associatedtype Wire: ProtoEnum
     static var bridge: EnumBridge<Self, Wire> { get }
 }
 
 extension ProtoEnum {
-    /// The wire's form of a case; unspecified where the wire has none.
+    /// The wire value of a case; unspecified when there is none.
     package init<Core: WireEnum>(_ core: Core) where Core.Wire == Self {
         self = Core.bridge.pairs.first { $0.core == core }?.wire ?? Self(rawValue: 0)
     }
 
-    /// The wire's form of a case; nil where the wire has none.
+    /// The wire value of a case; nil when there is none.
     package init?<Core: WireEnum>(known core: Core) where Core.Wire == Self {
         self.init(core)
         if rawValue == 0 { return nil }
@@ -46,14 +45,14 @@ extension ProtoEnum {
 }
 
 extension WireEnum {
-    /// The core's form of a value of the wire; nil for one that it does not know.
+    /// The core case of a wire value; nil for an unknown value.
     package init?(_ wire: Wire) {
         guard wire.rawValue != 0, let pair = Self.bridge.pairs.first(where: { $0.wire == wire }) else { return nil }
         self = pair.core
     }
 }
 
-// MARK: The pairs
+// MARK: Pairs
 
 extension NavNavigator.DeviationState: WireEnum {
     package static let bridge = EnumBridge<Self, NavMessages.DeviationState>()

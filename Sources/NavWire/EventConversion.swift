@@ -35,9 +35,9 @@ extension NavMessages.NavigationState {
 }
 
 extension NavMessages.RouteProgress {
-    /// The message of progress.
+    /// Creates the message of progress.
     ///
-    /// - Parameter limit: the speed limit where the vehicle is.
+    /// - Parameter limit: The speed limit at the vehicle.
     package init(_ progress: NavNavigator.RouteProgress, context: EventContext, limit: SpeedLimit) {
         let total = progress.offset + progress.distanceRemaining
         let attributes = progress.attributes
@@ -116,7 +116,7 @@ extension ErrorInfo {
 }
 
 extension RoadTileID {
-    /// The road tile of a key; nil when it names none.
+    /// Creates the road tile of a key; nil when the key is invalid.
     package init?(_ key: TileKey) {
         guard key.domain == .navigation, let zoom = key.zoom, let x = key.x, let y = key.y,
             let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)

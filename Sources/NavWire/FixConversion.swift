@@ -3,12 +3,12 @@ package import NavMatching
 package import NavMessages
 
 extension Fix {
-    /// The core's fix from a message; nil when the message has no time.
+    /// Creates a fix from a message; nil when the message has no time.
     ///
-    /// An absent value, a NaN and a value out of the quantity's range are unknown.
+    /// An absent value, a NaN and a value out of the quantity's range count as unknown.
     ///
-    /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else the message's radius as it is. Of errors that
-    /// are Gaussian a radius of 68 % is 1.5 σ; receivers' radii are too small by about as much, as drives with a reference show.
+    /// The receiver's accuracy becomes a σ per axis: from the covariance if known, else the message's radius unchanged. For Gaussian errors
+    /// a radius of 68 % is 1.5 σ, but receivers understate their radii by about as much, as drives with a reference show.
     package init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
         guard let nanoseconds = message.stampNs else { return nil }
         self.init(
@@ -27,14 +27,14 @@ extension Fix {
 }
 
 extension Double {
-    /// Itself where it is a number from the least possible one on.
+    /// Returns the number; nil when it is not finite or below the least possible value.
     fileprivate func known(from least: Double) -> Double? { isFinite && self >= least ? self : nil }
-    /// Itself where it is an angle, radians: a few turns at most.
+    /// The angle, radians; nil beyond a few turns.
     fileprivate var knownAngle: Double? { abs(self) <= 8 * .pi ? self : nil }
 }
 
 extension NavMessages.GnssFix {
-    /// σ per axis in metres: the root of the mean variance of east and north, else the horizontal accuracy.
+    /// σ per axis, metres: the root of the mean variance of east and north, else the horizontal accuracy.
     package var horizontalSigma: Double? {
         let isKnown = positionCovarianceType != nil && positionCovarianceType != .unspecified
         if isKnown, positionCovariance.count == 9 {
@@ -44,7 +44,7 @@ extension NavMessages.GnssFix {
         return horizontalAccuracyM
     }
 
-    /// Metres per second over ground.
+    /// Speed over ground, m/s.
     package var groundSpeed: Double? {
         if let speed { return speed }
         guard let east = velocityEastMps, let north = velocityNorthMps else { return nil }
@@ -61,7 +61,7 @@ extension NavMessages.GnssFix {
             from: origin, to: frame.coordinate(of: LocalPoint(east: east * 1e-3, north: north * 1e-3)))
     }
 
-    /// The message of a core's fix; a fix without a position gives a message without one.
+    /// Creates the message of a fix; a fix without a position gives a message without one.
     package init(_ fix: Fix) {
         let position = fix.coordinate.isValid ? fix.coordinate : nil
         self.init(

@@ -4,12 +4,12 @@ package import NavMessages
 package import NavNavigator
 
 extension InstructionID {
-    /// The number that names the instruction within its route on the bus: leg in the upper bits, then step, then kind; never 0.
+    /// The instruction's number within its route on the bus: leg in the upper bits, then step, then kind; never 0.
     package var wire: UInt32 {
         wire(UInt32(InstructionID.Kind.allCases.firstIndex(of: kind) ?? 0) + 1)
     }
 
-    /// As ``wire``, for the repeats of a maneuver's words.
+    /// Like ``wire``, for repeats of a maneuver's spoken instruction.
     fileprivate var wireOfRepeats: UInt32 { wire(0xf) }
 
     private func wire(_ kind: UInt32) -> UInt32 {
@@ -18,8 +18,7 @@ extension InstructionID {
 }
 
 extension RouteGuidance {
-    /// The step that begins with the maneuver of which an instruction speaks: the one after that on which it is given, at the end of a leg
-    /// the last.
+    /// Returns the step that begins with the announced maneuver: the one after the instruction's own, or the leg's last.
     fileprivate func step(announcedBy id: InstructionID) -> NavGuidance.RouteStep? {
         guard legs.indices.contains(id.leg), !legs[id.leg].isEmpty else { return nil }
         return steps[min(legs[id.leg].lowerBound + id.step + 1, legs[id.leg].upperBound - 1)]
@@ -51,7 +50,7 @@ extension NavMessages.VisualInstruction {
             language: instruction.language ?? guidance.options.text.phrases.language)
     }
 
-    /// The message that clears the display.
+    /// Creates the message that clears the display.
     package init(clearedAt context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -74,7 +73,7 @@ extension NavMessages.InstructionText {
 }
 
 extension RevisedInstruction.Line {
-    /// The core's form of a line; nil for one without text and parts.
+    /// Creates a line from a message; nil without text and components.
     package init?(_ line: NavMessages.InstructionText) {
         let components = line.components.map { BannerComponent($0) }
         let text = line.text ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }

@@ -5,9 +5,9 @@ package import NavNavigator
 package import NavPositioning
 
 extension Odometry {
-    /// The core's odometry from a message; nil when the message has no time.
+    /// Creates odometry from a message; nil when the message has no time.
     ///
-    /// A rate of turn is positive to the left on the bus (ISO 8855) and clockwise in the core.
+    /// A yaw rate is positive to the left on the bus (ISO 8855) and clockwise in the core.
     package init?(_ message: VehicleOdometry) {
         guard let nanoseconds = message.stampNs else { return nil }
         let sign = message.reverse == true ? -1.0 : 1.0

@@ -6,7 +6,7 @@ package import NavNavigator
 import NavPositioning
 package import NavRouting
 
-/// The context that all policy requests carry.
+/// The context that every policy request carries.
 package struct PolicySurroundings {
     var context: EventContext
     /// The last published position and progress.
@@ -118,7 +118,7 @@ extension NavMessages.PolicyDecision {
             content: answer.content.map { Content($0) })
     }
 
-    /// The message of an answer as it entered the core.
+    /// Creates the message of an answer as it entered the core.
     package init(
         _ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest, at stamp: NavGeo.Timestamp
     ) {
@@ -159,15 +159,15 @@ extension NavMessages.PolicyDecision.Content {
 }
 
 extension NavNavigator.PolicyAnswer {
-    /// The core's form of a client's answer.
+    /// Creates the core's answer from a client's answer.
     package init(_ answer: NavMessages.PolicyAnswer) {
         self.init(
             verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
     }
 
-    /// The core's form of preferences for a reroute; nil when one of its waypoints has no place.
+    /// Creates the core's answer from preferences for a reroute; nil when one of the waypoints has no place.
     ///
-    /// - Parameter vehicle: the node's, where the preferences name none.
+    /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
     package init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) {
         let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == answer.waypoints.count else { return nil }
@@ -198,11 +198,11 @@ extension NavNavigator.PolicyAnswer {
         self.init(verdict: true, content: .instruction(revised))
     }
 
-    /// The core's form of a decision that was recorded.
+    /// Creates the core's answer from a recorded decision.
     ///
     /// - Parameters:
-    ///   - decider: who counts as having decided; nil for who did.
-    ///   - vehicle: the node's, where the decision names none.
+    ///   - decider: The decider to record instead of the original one; nil to keep that.
+    ///   - vehicle: The node's vehicle, used when the decision names none.
     package init(
         recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider?,
         node vehicle: NavRouting.VehicleProfile
@@ -217,7 +217,7 @@ extension NavNavigator.PolicyAnswer {
             verdict: PolicyAnswer.verdict(decision.verdict),
             decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
             reason: decision.reason ?? "", hold: decision.holdS, content: content,
-            // Of a journal, whose decider stands in it; in another drive the answer comes when the stamps say.
+            // A journal names its decider and keeps the latency; in another drive the stamps give the latency.
             latency: decider == nil ? decision.latencyS.flatMap { $0.isFinite ? max($0, 0) : nil } : nil)
     }
 

@@ -8,7 +8,7 @@ package import NavPositioning
 extension NavMessages.MatchedPosition {
     /// Encodes the vehicle's position.
     ///
-    /// - Parameter limit: the speed limit of its road; nil off road.
+    /// - Parameter limit: The speed limit of its road; nil off the roads.
     package init(_ position: VehiclePosition, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
         let match = position.match
         let attributes = match.road.map { graph.attributes(of: $0.edge) }
@@ -36,21 +36,21 @@ extension NavMessages.MatchedPosition {
 }
 
 extension EventContext {
-    /// The trip, nil without one.
+    /// The trip; nil without one.
     package var session: UInt64? { sessionID == 0 ? nil : sessionID }
-    /// The route in force, nil without one.
+    /// The route in force; nil without one.
     package var route: UInt64? { routeID == 0 ? nil : routeID }
-    /// The cause, nil without one.
+    /// The cause; nil without one.
     package var cause: UInt64? { causeSequence == 0 ? nil : causeSequence }
 }
 
 extension Pose {
-    /// The pose on the road, or off it that of the receiver or of the filter.
+    /// The pose on the road; off the roads the receiver's or the filter's.
     package init(_ position: VehiclePosition) {
         self = position.road.map { Pose($0, position) } ?? Pose(raw: position)
     }
 
-    /// The receiver's pose, or that of the filter where there is none.
+    /// The receiver's pose, or the filter's if there is none.
     package init(raw position: VehiclePosition) {
         let fix = position.fix
         self.init(

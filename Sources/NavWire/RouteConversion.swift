@@ -19,7 +19,7 @@ extension NavMessages.Route {
         if plan.chosenRouteID != 0 { chosenRouteId = plan.chosenRouteID }
     }
 
-    /// A route by itself, not in force.
+    /// Creates the message of a route that is not in force.
     package init(_ plan: RoutePlan) {
         let route = plan.route
         let stepDurations = plan.stepDurations
@@ -34,7 +34,7 @@ extension NavMessages.Route {
             computeDurationS: plan.computeDuration)
     }
 
-    /// The message that says that there is no route any more.
+    /// Creates the message that there is no route any longer.
     package init(noneAt context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, causeSequence: context.cause,
@@ -60,7 +60,7 @@ extension NavMessages.Polyline {
 }
 
 extension NavMessages.Waypoint {
-    /// A waypoint with its place on the road, and the side of it where the route is known.
+    /// Creates a waypoint with its place on the road, and its side if the route is known.
     package init(_ waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route?) {
         self.init(waypoint.waypoint)
         snapped = NavMessages.Coordinate(latitude: waypoint.snapped.latitude, longitude: waypoint.snapped.longitude)
@@ -78,7 +78,7 @@ extension NavMessages.Waypoint {
 }
 
 extension NavRouting.Waypoint {
-    /// The core's waypoint from a message; nil without a position.
+    /// Creates the core's waypoint from a message; nil without a position.
     package init?(_ message: NavMessages.Waypoint) {
         guard let latitude = message.latitude, let longitude = message.longitude else { return nil }
         let coordinate = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
@@ -98,7 +98,7 @@ extension NavMessages.RouteLeg {
         let firstPoint = edges.first?.coordinates.lowerBound ?? 0
         let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
         let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
-        // A maneuver is where its edge begins: the nearest point of the line may be another one in the same place.
+        // A maneuver is at the start of its edge; the nearest point of the line may be a different one at the same place.
         let points =
             plan.guidance.steps[steps].map { step in
                 leg.edges.contains(step.maneuver.edge)
@@ -148,7 +148,7 @@ extension NavMessages.Maneuver {
 extension NavMessages.RoadSide {
     package init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
 
-    /// Within this distance of the road a place is on it, metres: as for the kerb side of a waypoint.
+    /// The distance within which a place is on the road, metres: as for the kerb side of a waypoint.
     private static let onTheRoad = 1.0
 
     /// The side of the road on which a waypoint lies, seen in the direction of travel.
@@ -159,7 +159,7 @@ extension NavMessages.RoadSide {
             return
         }
         let turn = Angle.difference(from: way, to: Geodesy.bearing(from: waypoint.snapped, to: place))
-        // Ahead of the end of a road, or behind its beginning, is on neither side.
+        // A place ahead of a road's end, or behind its start, is on neither side.
         let isAlong = min(abs(turn), .pi - abs(turn)) * waypoint.snapDistance <= Self.onTheRoad
         self = isAlong ? .ahead : turn < 0 ? .left : .right
     }
@@ -176,7 +176,7 @@ extension Intersection {
 }
 
 extension NavMessages.Annotation {
-    /// The annotation of the segments between two of the route's points.
+    /// Creates the annotation of the segments between two of the route's points.
     package init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
         let segments = points.lowerBound..<points.upperBound
         var nodes: [Int64] = []
@@ -226,9 +226,9 @@ extension NavMessages.Annotation {
 }
 
 extension NavMessages.RouteSummary {
-    /// The numbers of a route.
+    /// Creates the summary of a route.
     ///
-    /// - Parameter offset: metres from its start from where on they are taken; nil for the whole route.
+    /// - Parameter offset: The start of the summarised part, metres from the route's start; nil for the whole route.
     package init(_ whole: NavRouting.Route, from offset: Double? = nil) {
         let route = whole.rest(from: offset ?? 0)
         let summary = NavRouting.RouteSummary(route)
@@ -262,7 +262,7 @@ extension NavMessages.RouteSummary {
             })
     }
 
-    /// The names of the two roads that most of the way leads over, in travel order.
+    /// Returns the names of the two roads with the longest shares, in travel order.
     package static func mainNames(_ edges: ArraySlice<RouteEdge>) -> [String] {
         var lengths: [(name: String, length: Double)] = []
         for edge in edges {

@@ -6,10 +6,10 @@ package import NavNavigator
 import NavRouting
 
 extension RoutePlan {
-    /// A route that came in a message, put on this map: it need not be of this map's version, nor of this node.
+    /// Creates a route from a message by matching it to this map: it may come from another map version or another node.
     ///
-    /// - Parameter wording: the language and units where the message says none that there are.
-    /// - Throws: a failure that says what is wrong with it, or how much of it is on no road of the map.
+    /// - Parameter wording: The language and units to use where the message names none that are available.
+    /// - Throws: A failure that says what is wrong with the route, or how much of it is on no road of the map.
     package init(
         _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording()
     ) throws(RouteFailure) {

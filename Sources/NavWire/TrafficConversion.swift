@@ -2,18 +2,18 @@ package import NavGeo
 package import NavMessages
 package import NavRouting
 
-/// Speeds that came on `/traffic/speeds`, for the router.
+/// The speeds of a message on `/traffic/speeds`, for the router.
 package struct TrafficUpdate: Sendable {
     /// The message without its speeds.
     package var header: TrafficSpeeds
     package var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
-    /// Speeds without two nodes, or neither closed nor above 0.
+    /// The number of speeds without two nodes, or neither closed nor above 0.
     package var unusableCount = 0
 
-    /// Whether it forgets everything that was known before.
+    /// Whether it replaces all earlier traffic.
     package var replacesAll: Bool { header.replacesAll ?? false }
 
-    /// The moment when the speeds were measured; without one in the message, that of its arrival. Nil for a file, which has no age.
+    /// Returns the moment of measurement, or `now` if the message gives none; nil for a file, which has no age.
     package func stamp(at now: NavGeo.Timestamp) -> NavGeo.Timestamp? {
         if let stamp = header.stampNs { return NavGeo.Timestamp(nanoseconds: stamp) }
         return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now
@@ -21,9 +21,9 @@ package struct TrafficUpdate: Sendable {
 
     private static let fileProvider = "file"
 
-    /// Reads a message's bytes: some milliseconds for a city.
+    /// Decodes a message's bytes; takes some milliseconds for a city.
     package init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
-        // An honest speed takes some 30 bytes.
+        // A well-formed speed takes some 30 bytes.
         var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
         speeds.reserveCapacity(bytes.count / 28)
         var unusable = 0
@@ -42,7 +42,7 @@ package struct TrafficUpdate: Sendable {
         }
     }
 
-    /// Speeds of a file, in the place of what was known.
+    /// The speeds of a file, which replace all earlier traffic.
     package init(ofFile speeds: ContiguousArray<NavRouting.TrafficSpeed>) {
         header = TrafficSpeeds(provider: Self.fileProvider, replacesAll: true)
         self.speeds = speeds
@@ -50,7 +50,7 @@ package struct TrafficUpdate: Sendable {
 }
 
 extension NavRouting.TrafficSpeed {
-    /// The speed of a message; nil for one without two nodes, or neither closed nor above 0.
+    /// Creates the speed of a message; nil for one without two nodes, or neither closed nor above 0.
     @inline(__always)
     package init?(_ message: NavMessages.TrafficSpeed) {
         guard let from = message.fromNode, let to = message.toNode else { return nil }

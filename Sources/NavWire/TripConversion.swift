@@ -4,9 +4,9 @@ package import NavNavigator
 package import NavRouting
 
 extension SavedTrip {
-    /// The message of a trip.
+    /// Creates the message of a trip.
     ///
-    /// - Parameter configured: the configured places that led to it; nil when a call did.
+    /// - Parameter configured: The configured places that led to the trip; nil when a call did.
     package init(_ trip: TripSnapshot, configured: String?) {
         var options = NavMessages.RouteOptions(trip.order.preferences)
         if trip.order.alternatives > 0 { options.alternatives = UInt32(trip.order.alternatives) }
@@ -27,9 +27,9 @@ extension SavedTrip {
 }
 
 extension TripSnapshot {
-    /// The core's form of a trip that was kept. A route that cannot be followed on this map is left out: another one is found then.
+    /// Creates the core's form of a kept trip. A route that cannot be followed on this map is left out, and a new one is then found.
     ///
-    /// - Throws: a failure that names what cannot be.
+    /// - Throws: A failure that names the invalid part.
     package init(
         _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan

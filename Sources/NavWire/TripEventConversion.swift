@@ -4,7 +4,7 @@ package import NavNavigator
 import NavRouting
 
 extension NavMessages.RoutePreview {
-    /// The message of routes to choose from.
+    /// Creates the message of routes to choose from.
     package init(_ preview: NavNavigator.RoutePreview, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session,
@@ -17,7 +17,7 @@ extension NavMessages.RoutePreview {
 }
 
 extension NavMessages.Route {
-    /// A route to choose, with its arrival when it is set out on at a moment.
+    /// Creates a route to choose, with its arrival for a departure at a moment.
     package init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp) {
         self.init(previewed.plan)
         stampNs = stamp.nanoseconds
@@ -28,7 +28,7 @@ extension NavMessages.Route {
 }
 
 extension NavMessages.Alternatives {
-    /// The message of the alternatives to the route in force.
+    /// Creates the message of the alternatives to the route in force.
     package init(_ update: AlternativesUpdate, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -64,7 +64,7 @@ extension NavMessages.Coordinate {
 }
 
 extension NavMessages.AlternativeSwitch {
-    /// The message of a step of going on along an alternative.
+    /// Creates the message of a phase of switching to an alternative.
     package init(_ event: NavNavigator.AlternativeSwitch, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -84,7 +84,7 @@ extension NavMessages.AlternativeSwitch {
 }
 
 extension NavMessages.FasterRoute {
-    /// The message of a step of taking a faster route.
+    /// Creates the message of a phase in the handling of a faster route.
     package init(_ event: FasterRouteEvent, context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
@@ -112,7 +112,7 @@ extension NavMessages.FasterRoute {
 }
 
 extension NavMessages.RouteSummary {
-    /// The rest of a route that was brought up to date.
+    /// Creates the summary of the rest of a refreshed route.
     package init(_ event: RefreshEvent, at stamp: NavGeo.Timestamp) {
         self.init(event.plan.route, from: event.plan.offset)
         etaNs = stamp.advanced(bySeconds: durationS ?? 0).nanoseconds
@@ -120,7 +120,7 @@ extension NavMessages.RouteSummary {
 }
 
 extension NavMessages.RouteRefresh {
-    /// The message of durations that were brought up to date.
+    /// Creates the message of refreshed durations.
     package init(_ event: RefreshEvent, context: EventContext, progress: NavMessages.RouteProgress?) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,

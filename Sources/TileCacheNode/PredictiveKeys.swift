@@ -1,7 +1,7 @@
 package import NavConfig
 package import NavTileCache
 
-/// The keys of keeping road tiles and map tiles ahead of the vehicle.
+/// The keys for tiles that are kept ahead of the vehicle.
 package struct PredictiveKeys: NodeConfiguration, Equatable {
     package var isEnabled = false
     package var navigation = CacheReach()
@@ -21,7 +21,7 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         .maps(maps, zooms: UInt8(clamping: min(zoomMin, zoomMax))...UInt8(clamping: max(zoomMin, zoomMax)))
     }
 
-    /// The reason why the numbers are invalid together; nil when they are valid.
+    /// The reason why the values do not fit together; nil when they do.
     package var fault: String? {
         guard zoomMin <= zoomMax else {
             return "predictive.maps.zoom_min (\(zoomMin)) is above predictive.maps.zoom_max (\(zoomMax))"

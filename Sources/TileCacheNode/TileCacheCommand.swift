@@ -6,32 +6,32 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The command line of `tile-cache-node`: that of all nodes, and the check of its store.
+/// The command line of `tile-cache-node`: that of every node, plus a check of the store.
 package struct TileCacheCommand: ParsableCommand {
-    /// Named and described by the node.
+    /// The command's configuration, with the node's name and summary.
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: TileCacheNode.defaultName, abstract: TileCacheNode.summary, version: NavbusVersion.full)
     }
 
-    /// Name, topics and configuration.
+    /// The options for name, topics and configuration.
     @OptionGroup package var options: NodeCommandOptions
 
-    /// Check and end.
+    /// Whether to check the store and exit.
     @Flag(
         help: ArgumentHelp(
             "Check the store and end: 0 when all is sound, 1 when it is not. Nothing is changed; a node may run beside it."
         ))
     package var check = false
 
-    /// Check, put right what can be, and end.
+    /// Whether to check and repair the store and exit.
     @Flag(
         help: ArgumentHelp(
             "Check the store, put right what can be, and end: 0 when all is sound then. No node may run beside it; what goes is fetched again by the next one."
         ))
     package var repair = false
 
-    /// Use no network.
+    /// Whether to use no network.
     @Flag(help: "Use no network, as network.mode=offline: only what is on board, and sources on this machine.")
     package var offline = false
 

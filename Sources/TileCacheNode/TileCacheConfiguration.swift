@@ -6,26 +6,26 @@ package import NavTileCache
 import NavTileStore
 
 package struct TileCacheConfiguration: NodeConfiguration {
-    /// The store's folder; empty for the user's own.
+    /// The store's folder; empty for the user's default.
     package var storePath = ""
     package var tilesets: [TilesetKeys] = []
-    /// The keys of keeping tiles ahead of the vehicle.
+    /// The keys for tiles that are kept ahead of the vehicle.
     package var predictive = PredictiveKeys()
-    /// The thresholds of the cache, but for those of ``predictive``.
+    /// The thresholds of the cache, except those in ``predictive``.
     package var cache = CacheSettings()
-    /// The rules of downloads, but for those that ``cache`` has as well.
+    /// The settings of downloads, except those that ``cache`` shares.
     package var download = DownloadConfiguration()
-    /// Most kilobits per second of all downloads together; 0 for any number.
+    /// The rate limit of all downloads together, kilobits per second; 0 for no limit.
     package var bandwidth = 0.0
     /// The endpoint for web maps.
     package var http = TileServerKeys()
 
-    /// The wall clock, for what expires when; no key.
+    /// The wall clock for expiry; not a configuration key.
     package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
 
     package init() {}
 
-    /// The store's folder: the configured one, else `navbus/tiles` below the user's folder for data.
+    /// Returns the store's folder: the configured one, else `navbus/tiles` in the user's data folder.
     package func storeFolder(environment: [String: String]) -> String {
         guard storePath.isEmpty else { return storePath }
         if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/navbus/tiles" }
@@ -47,7 +47,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
         return downloads
     }
 
-    /// Bytes per second; nil for any number.
+    /// The rate limit, bytes per second; nil for no limit.
     package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
 
     package static var keys: [ConfigKey<TileCacheConfiguration>] {
@@ -104,14 +104,14 @@ package struct TileCacheConfiguration: NodeConfiguration {
 
 /// The endpoint that serves tiles to web maps.
 package struct TileServerKeys: NodeConfiguration, Hashable {
-    /// The address that it listens on, HOST:PORT; empty for none.
+    /// The address that it listens on, HOST:PORT; empty for no endpoint.
     package var listen = ""
-    /// Whether it may listen elsewhere than on this machine's own address.
+    /// Whether it may listen on other than the loopback address.
     package var allowsRemote = false
     package var connections = 64
-    /// Seconds after which a client is cut that sends or takes nothing.
+    /// The time after which an inactive client is cut off, seconds.
     package var idle = 15.0
-    /// The origin of pages that may use it.
+    /// The origin of pages that may use it, for CORS.
     package var origin = "*"
 
     package init() {}
@@ -141,7 +141,7 @@ extension Set<DownloadUrgency> {
         ("asked", .asked), ("predicted", .predicted), ("region", .region),
     ]
 
-    /// Urgencies from names separated by commas; nil when one is unknown.
+    /// The urgencies from a comma-separated list of names; nil when one is unknown.
     fileprivate init?(urgencies text: String) {
         self = []
         for name in text.split(separator: ",") {

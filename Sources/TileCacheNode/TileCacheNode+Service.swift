@@ -7,9 +7,9 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The TileCache service. What writes is done on the cache's thread, in order; what only reads, beside it.
+/// The TileCache service: writing calls run on the cache's thread, in order; reading calls run beside it.
 extension TileCacheNode: TileCacheServiceProvider {
-    /// A tile, from the cache or from its source; waits for a download no longer than the call does.
+    /// Returns a tile from the cache or from its source; waits for a download no longer than the call does.
     package func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
         guard let key = request.key, let zoom = key.zoom, let x = key.x, let y = key.y,
             let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
@@ -44,9 +44,10 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Creates or updates an offline region and loads it: progress first, then the region.
+    /// Creates or updates an offline region and loads it; sends progress first, then the region.
     ///
-    /// The load is the node's, not the call's: a call that ends early ends nothing but what it shows. CancelLoad ends it.
+    /// The load belongs to the node rather than to the call: a call that ends early only stops its own progress
+    /// messages. CancelLoad ends the load.
     package func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws {
         let order: RegionOrder
         do throws(TileFailure) {
@@ -60,7 +61,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
         lastToken += 1
         let token = lastToken
-        // In the order of the calls: whoever cancels or removes it next finds it.
+        // The submission is in the order of the calls, so that a later cancel or remove finds the region.
         guard engine.submit({ $0.handle(.load(order.definition, token: token)) }) else {
             call.finish(LoadRegionResponse(error: ErrorInfo(TileFailure.overloaded)))
             return
@@ -69,7 +70,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }
     }
 
-    /// All offline regions, or a page of them.
+    /// Lists all offline regions, or a page of them.
     package func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.submit { shell in
@@ -99,7 +100,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Changes name and metadata of an offline region, or asks for its tiles again.
+    /// Changes the name and metadata of an offline region, or revalidates its tiles.
     package func updateRegion(_ request: UpdateRegionRequest, _ call: UnaryCall<UpdateRegionResponse>) throws {
         let id = request.regionId ?? ""
         try ask(call, { UpdateRegionResponse(error: $0) }) { cache throws(TileFailure) in
@@ -111,7 +112,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Stops loading an offline region; what was loaded stays.
+    /// Stops loading an offline region; its loaded tiles stay.
     package func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws {
         let id = request.regionId ?? ""
         try ask(call, { CancelLoadResponse(error: $0) }) { cache throws(TileFailure) in
@@ -119,7 +120,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Answers with the number of tiles and bytes of an offline region.
+    /// Estimates the number of tiles and bytes of an offline region.
     package func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws {
         let responder = call.makeResponder()
         let deadline = call.deadlineNanoseconds
@@ -136,7 +137,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Answers with the tiles of an area that are on board.
+    /// Reports the tiles of an area that are on board.
     package func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.lookup.run { [lookup = engine.lookup] in
@@ -219,7 +220,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
     }
 
-    /// Whoever waits for a region hears that no more comes, and why.
+    /// Fails the calls that wait for a region, with the reason.
     func endStreams() {
         let status = CallStatus(
             .unavailable, "the tile cache ends: what was loaded stays, and loading goes on when it is started again")
@@ -233,11 +234,11 @@ extension TileCacheNode: TileCacheServiceProvider {
         if watchers[region]?.isEmpty == true { watchers[region] = nil }
     }
 
-    /// Shows those who wait for a region what became of it.
+    /// Sends an event of a region to the calls that wait for it.
     func show(_ event: RegionEvent) {
         guard let id = event.regionId, let calls = watchers[id] else { return }
         if event.kind == .loadProgress {
-            // Who takes nothing sees later ones.
+            // A caller without credit skips this progress and sees a later one.
             for watcher in calls where watcher.call.credit > 0 {
                 watcher.call.send(LoadRegionResponse(progress: event.progress))
             }
@@ -248,7 +249,7 @@ extension TileCacheNode: TileCacheServiceProvider {
                 if call.credit > 0 {
                     call.finish(last)
                 } else {
-                    // The closure keeps the call until it can take its end, or is over.
+                    // The closure keeps the call alive until it can take the last message or is cancelled.
                     call.onCredit = { call.finish(last) }
                     call.onCancel = { [weak call] in call?.onCredit = nil }
                 }

@@ -7,7 +7,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The tile cache: keeps the road and map tiles that the vehicle will need, before it needs them.
+/// The tile cache node, which fetches the road and map tiles that the vehicle will need before it needs them.
 package final class TileCacheNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "tile-cache-node"
@@ -17,21 +17,21 @@ package final class TileCacheNode: Node {
 
     let context: NodeContext
     let engine: TileCacheEngine
-    /// Calls of LoadRegion that wait to be taken, by number.
+    /// Calls of LoadRegion that are not accepted yet, by token.
     var askers: [UInt64: StreamCall<LoadRegionResponse>] = [:]
-    /// Calls of LoadRegion by the region whose loading they show.
+    /// Calls of LoadRegion, by the region whose progress they receive.
     var watchers: [String: [Watcher]] = [:]
     var lastToken: UInt64 = 0
     private var server: TileServer?
     private let serverKeys: TileServerKeys
     private var events: UInt64 = 0
-    /// The moment when `/nav/position` was heard last, monotonic ns.
+    /// The moment when `/nav/position` last arrived, monotonic ns.
     private var positionAt: Int64 = .min / 2
 
-    /// The silence of `/nav/position` after which fixes count instead, ns.
+    /// The silence of `/nav/position` after which fixes are used instead, ns.
     private static let patience: Int64 = 5_000_000_000
 
-    /// A call that shows how far a region is.
+    /// A call that receives the progress of a region.
     struct Watcher {
         let token: UInt64
         let call: StreamCall<LoadRegionResponse>
@@ -39,7 +39,7 @@ package final class TileCacheNode: Node {
 
     static let topics: [any CatalogueTopic] = [Topics.tilesState, Topics.regionEvent]
 
-    /// Opens the store and its sources; asks nothing of them yet.
+    /// Opens the store and the sources, without sending a request yet.
     package init(configuration: TileCacheConfiguration, context: NodeContext) throws(NodeError) {
         if let fault = configuration.predictive.fault { throw NodeError(.usage, fault) }
         self.context = context
@@ -77,7 +77,8 @@ package final class TileCacheNode: Node {
             positionAt = Clocks.monotonic()
             engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
-        // A navigation node without any tile cannot start, and so cannot tell where the vehicle is: the receiver can.
+        // A navigation node cannot start without any tiles, and so cannot report a position; the receiver's fixes can
+        // stand in.
         try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
                 let latitude = fix.latitude, let longitude = fix.longitude
@@ -92,7 +93,7 @@ package final class TileCacheNode: Node {
             guard let phase = message.phase else { return }
             engine.tell { $0.update.isGuided = phase == .guidance }
         }
-        // Routes of a continent are read on the cache's thread.
+        // Routes may span a continent, so they are decoded on the cache's thread.
         try context.subscribe(toBytesOf: Topics.route) { [unowned self] delivery in
             engine.tell { $0.route = delivery.payload }
         }
@@ -101,7 +102,7 @@ package final class TileCacheNode: Node {
         }
     }
 
-    /// Publishes what the cache's thread has for the bus.
+    /// Publishes the pending messages of the cache's thread.
     package func turn(_ now: Int64) -> Int64 {
         let (items, state) = engine.outbox.take()
         for item in items {
@@ -127,10 +128,10 @@ package final class TileCacheNode: Node {
         show(event)
     }
 
-    /// Live keys: budget, patrol, network, what is kept ahead, intervals, size of regions.
+    /// Takes live keys: budget, scrub, network, tiles kept ahead, intervals, size of regions.
     package func reconfigure(_ configuration: TileCacheConfiguration) { engine.reconfigure(configuration) }
 
-    /// Whether sources, disk and budget are well.
+    /// Returns the health findings for sources, disk and budget.
     package func findings(_ now: Int64) -> [HealthFinding] {
         for (name, value) in engine.outbox.counters { context.counter(name).set(value) }
         let counts = engine.lookup.counts
@@ -143,10 +144,10 @@ package final class TileCacheNode: Node {
         return engine.outbox.findings
     }
 
-    /// Whether the cache's thread has something to do; downloads are not waited for.
+    /// Whether the cache's thread has pending work, 1 or 0; downloads do not count.
     package var pendingCount: Int { engine.isBusy ? 1 : 0 }
 
-    /// Ends calls that wait, the server, downloads and the thread, and closes the store.
+    /// Ends the waiting calls, the server, the downloads and the thread, and closes the store.
     package func finish() {
         endStreams()
         server?.stop()

@@ -5,19 +5,19 @@ import NavTileCache
 import NavTileStore
 
 extension TileLookup {
-    /// Most missing tiles that an answer names.
+    /// The most missing tiles that an answer names.
     static let greatestMissingCount = 10_000
-    /// Most descriptors of a question for coverage: for each of them the area is gone over once.
+    /// The most descriptors of a coverage request, since the area is covered once for each.
     private static let greatestDescriptorCount = 64
 
-    /// The tiles of an area of one tileset.
+    /// The tiles of an area in one tileset.
     private struct Part: Sendable {
         var view: TilesetView
         var index: EditionIndex
         var tiles: [TileID]
     }
 
-    /// Returns which tiles of an area there are, and which of them are missing on board.
+    /// Returns the number of tiles of an area, and those that are not on board.
     func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
         guard let geometry = request.geometry else {
             throw TileFailure(.invalidRequest, "coverage needs a geometry: a Polygon or MultiPolygon")
@@ -60,8 +60,10 @@ extension TileLookup {
         return response
     }
 
-    /// Returns how many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples; and how
-    /// many there are for those that are still to be downloaded.
+    /// Returns the number of tiles and bytes of a region, exactly where the sources list their tiles and else by
+    /// samples.
+    ///
+    /// It also returns the bytes still to be downloaded.
     func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
         guard let definition = request.definition else {
             throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
@@ -111,15 +113,16 @@ extension TileLookup {
             downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.kept, 0)))
     }
 
-    /// The largest that tiles of an unlisted tileset are thought to be when their sum is weighed, bytes.
+    /// The assumed greatest size of a tile of an unlisted tileset, when its total is compared with the budget, bytes.
     private static let greatTile: Int64 = 500_000
 
-    /// For how long samples are taken before a region is loaded: who is slow is not waited for.
+    /// The longest time for which samples are taken before a region is loaded; slower sources are not waited for.
     private static let samplingTime = Duration.seconds(5)
 
-    /// Bytes of a region's tiles by tileset where its source does not list them, found by samples; only where they might
-    /// not fit into the budget, over a network that costs nothing, and as far as that takes a few seconds. The lower end
-    /// of what they may be.
+    /// Returns the lower estimate of the bytes of a region's tiles, by tileset, where the source does not list them.
+    ///
+    /// Samples are taken only for tilesets that might not fit into the budget, only over an unmetered network, and for
+    /// a few seconds at most.
     func estimates(for definition: StoredRegionDefinition) async -> [String: Int64] {
         guard queue.network == .unmetered else { return [:] }
         return await withTaskGroup(of: [String: Int64].self) { group in

@@ -3,33 +3,33 @@ import NavGeo
 package import NavTileCache
 package import NavTileStore
 
-/// A tileset of the cache as the configuration has it: what it is called, what for, and where its tiles come from.
+/// The configuration of a tileset of the cache: its name, its purpose, and the source of its tiles.
 package struct TilesetKeys: Sendable, Hashable {
     /// Its name, see ``TilesetName``.
     package var name: String
     package var domain: TileDomain
     /// A path, or an address that begins with `file:`, `http:` or `https:`.
     package var source: String
-    /// The kind of source; nil to tell it from the address.
+    /// The kind of source; nil to infer it from the address.
     package var kind: TileSourceConfiguration.Kind?
-    /// Zoom levels of a source that cannot say itself.
+    /// The zoom levels of a source that cannot state them.
     package var zooms: ClosedRange<UInt8>?
     /// Whether its tiles are kept on board.
     package var isCacheable = true
     package var reason = ""
-    /// The file with the credential that its server asks for.
+    /// The file with the credential for its server.
     package var authFile: String?
-    /// The header that carries it; nil for `Authorization: Bearer`.
+    /// The header that carries the credential; nil for `Authorization: Bearer`.
     package var authHeader: String?
     /// The file of certificates that are trusted instead of the machine's.
     package var authorities: String?
-    /// Most requests at a time.
+    /// The most concurrent requests.
     package var concurrency = 6
-    /// Pixel ratio of raster tiles.
+    /// The pixel ratio of raster tiles.
     package var pixelRatio = 1.0
-    /// Hosts that its server may send on to.
+    /// The hosts that its server may redirect to.
     package var hosts: [String] = []
-    /// Whether tiles are kept although their server says `no-store`.
+    /// Whether tiles are stored although their server says `no-store`.
     package var storesAnyway = false
 
     package init(_ name: String, _ domain: TileDomain, source: String) {
@@ -38,7 +38,7 @@ package struct TilesetKeys: Sendable, Hashable {
         self.source = source
     }
 
-    /// The names that a record of the configuration may have.
+    /// The field names that a record of the configuration may have.
     static let names = [
         "name", "source", "domain", "kind", "zooms", "cacheable", "reason", "auth_file", "auth_header", "ca_file",
         "concurrency", "pixel_ratio", "hosts", "store_anyway",
@@ -50,7 +50,7 @@ package struct TilesetKeys: Sendable, Hashable {
         + "[,auth_file=…][,auth_header=…][,ca_file=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B]"
         + "[,store_anyway=true|false], separated by semicolons"
 
-    /// A tileset from a record; nil when a name is unknown or comes twice, or a value makes no sense.
+    /// Parses a tileset from a record; nil when a field is unknown, repeated or invalid.
     init?(_ record: ConfigRecord) {
         var values: [String: String] = [:]
         for field in record.fields {
@@ -146,7 +146,7 @@ package struct TilesetKeys: Sendable, Hashable {
         return configuration
     }
 
-    /// All tilesets of a list; nil when one makes no sense or two have the same name.
+    /// Parses all tilesets of a list; nil when one is invalid or two have the same name.
     static func list(_ text: String) -> [TilesetKeys]? {
         guard let records = ConfigRecord.list(text) else { return nil }
         let tilesets = records.compactMap { TilesetKeys($0) }

@@ -9,7 +9,7 @@ public import NavRouting
 public import NavSimulation
 
 extension Coordinate: ExpressibleByArgument {
-    /// `LAT,LON` in degrees.
+    /// Parses `LAT,LON` in degrees.
     public init?(argument: String) { self.init(text: argument) }
 }
 
@@ -18,7 +18,7 @@ extension VehicleProfile.Kind: ExpressibleByArgument {}
 extension DistanceUnits: ExpressibleByArgument {}
 
 extension LocalTime: ExpressibleByArgument {
-    /// `2026-07-01T08:30`, a moment on the clocks of the place.
+    /// Parses `2026-07-01T08:30`, a local time at the place.
     public init?(argument: String) {
         let bytes = Array(argument.utf8)
         let form = Array("dddd-dd-ddTdd:dd".utf8)
@@ -35,21 +35,21 @@ extension LocalTime: ExpressibleByArgument {
         }
         guard numbers[3] < 24, numbers[4] < 60 else { return nil }
         self.init(year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4])
-        // A day that its month does not have would be one of the next.
+        // A day that the month does not have would fall in the next month.
         guard monthAndDay == (numbers[1], numbers[2]) else { return nil }
     }
 }
 
 extension ReceiverModel.Environment: ExpressibleByArgument {}
 
-/// Whether two paths lead to one file that exists.
+/// Whether two paths refer to the same existing file.
 func isSameFile(_ left: String, _ right: String) -> Bool {
     var (first, second) = (stat(), stat())
     guard stat(left, &first) == 0, stat(right, &second) == 0 else { return false }
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino
 }
 
-/// The vehicle, as options.
+/// The options of the vehicle.
 struct VehicleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
     @Option(

@@ -86,7 +86,7 @@ struct BagCheckCommand: ParsableCommand {
         }
     }
 
-    /// Why messages of a schema cannot be decoded. One without a definition is allowed.
+    /// Returns why messages of a schema cannot be decoded; a schema without a definition is allowed.
     private static func problem(_ schema: BagSchema) -> String? {
         guard schema.encoding == "protobuf", !schema.data.isEmpty else { return nil }
         do throws(SchemaError) {
@@ -114,7 +114,7 @@ struct BagRecoverCommand: ParsableCommand {
         }
         do throws(BagError) {
             let source = try BagFile(path: bag)
-            // Before anything is created.
+            // Checks the source before anything is created.
             _ = try MCAPLinearReader(source)
             var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)
             let recovery = try recoverBag(from: source, to: &writer)

@@ -95,7 +95,7 @@ struct BagConvert: ParsableCommand {
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
             var ids: [ObjectIdentifier: UInt16] = [:]
-            // The map is by identity: the channels must live as long as it does.
+            // The map is keyed by identity, so the channels must live as long as it does.
             var channels: [RecordChannel] = []
             while let record = try records.next() {
                 if ids[ObjectIdentifier(record.channel)] == nil { channels.append(record.channel) }

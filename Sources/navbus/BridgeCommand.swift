@@ -61,30 +61,30 @@ struct BridgeFoxglove: ParsableCommand {
     }
 }
 
-/// The topics that the bus has now as channels of a bridge.
+/// The current topics of the bus as channels of a bridge.
 private struct BridgedTopics {
-    /// Seconds between two looks at the nodes.
+    /// The seconds between two checks of the nodes.
     private static let interval = 1.0
-    /// Seconds between two looks for the publisher of an unknown topic.
+    /// The seconds between two checks for the publisher of an unknown topic.
     private static let haste = 0.1
 
     let tool: ToolBus
     let bridge: FoxgloveBridge
     private var channels: [String: RecordChannel] = [:]
-    /// Types by topic whose schema could not be had.
+    /// The types whose schema could not be obtained, by topic.
     private var refused: [String: String] = [:]
     private var lastLook: MonotonicInstant?
 
     init(tool: ToolBus, bridge: FoxgloveBridge) { (self.tool, self.bridge) = (tool, bridge) }
 
-    /// The channel of a topic; nil where its type is not known.
+    /// Returns the channel of a topic; nil when its type is not known.
     mutating func channel(of topic: String) throws -> RecordChannel? {
-        // Its publisher may be newer than the last look.
+        // The publisher may be newer than the last check.
         if channels[topic] == nil, refused[topic] == nil { try look(every: Self.haste) }
         return channels[topic]
     }
 
-    /// Advertises topics that are new, and withdraws those whose publishers have left.
+    /// Advertises new topics, and withdraws those whose publishers have left.
     mutating func look(every interval: Double = Self.interval) throws {
         let now = MonotonicClock.now()
         if let lastLook, now < lastLook + .seconds(interval) { return }

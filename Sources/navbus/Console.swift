@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import NavKit
 
-/// The output for people: colours on a terminal, aligned columns, notes on standard error.
+/// Output for people: colours on a terminal, aligned columns, notes on standard error.
 enum Console {
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// Columns of the terminal, or of `COLUMNS` where that is set; nil in a pipe.
+    /// The columns of the terminal, or `COLUMNS` if that is set; nil in a pipe.
     static let width: Int? = {
         if let text = ProcessInfo.processInfo.environment["COLUMNS"], let columns = Int(text), columns >= 40 {
             return columns
@@ -16,7 +16,7 @@ enum Console {
         return max(Int(size.ws_col), 40)
     }()
 
-    /// Colours only on a terminal that can show them, and never against the user's wish (no-color.org).
+    /// Whether to use colours: only on a terminal that supports them, and never against the user's wish (no-color.org).
     private static let hasColour: Bool = {
         let environment = ProcessInfo.processInfo.environment
         return isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
@@ -35,7 +35,7 @@ enum Console {
         return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// Prints texts, each from a line of its own on and broken at the terminal's width.
+    /// Prints texts, each beginning on a new line and wrapped at the terminal's width.
     static func paragraphs(_ texts: [String], indentation: Int) {
         for text in texts {
             let margin = String(repeating: " ", count: indentation + text.prefix { $0 == " " }.count)
@@ -45,10 +45,10 @@ enum Console {
         }
     }
 
-    /// The narrowest column that words are broken for.
+    /// The narrowest column that text is wrapped for.
     static let narrowest = 24
 
-    /// Returns a text in pieces of at most `width` characters, parted at spaces where there are any; a longer word is kept.
+    /// Returns a text wrapped at spaces into pieces of at most `width` characters; a longer word is kept whole.
     static func broken(_ text: String, at width: Int) -> [String] {
         guard text.count > max(width, narrowest) else { return [text] }
         var pieces: [String] = []
@@ -64,12 +64,12 @@ enum Console {
         return pieces + [piece]
     }
 
-    /// One line on standard error.
+    /// Writes one line to standard error.
     static func note(_ text: String) {
         StandardError.write("navbus: \(printable(text))\n")
     }
 
-    /// Text of another process without what would move a terminal's cursor.
+    /// Returns text from another process without the control characters that would affect a terminal.
     static func printable(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{fffd}" : $0 }))
@@ -81,11 +81,11 @@ enum Console {
 }
 
 extension NodeError {
-    /// A failure with words of another process in it.
+    /// Returns an error with text from another process.
     static func told(_ code: Code, _ text: String) -> NodeError { NodeError(code, Console.printable(text)) }
 }
 
-/// Rows in aligned columns; numbers stand to the right.
+/// A table with aligned columns; numbers are right-aligned.
 struct Table {
     struct Cell {
         var text: String
@@ -106,17 +106,17 @@ struct Table {
 
     private var rows: [[Cell]] = []
 
-    /// A table with a line of titles, or without.
+    /// Creates a table with or without a line of titles.
     init(_ titles: [String] = []) {
         if !titles.isEmpty { rows.append(titles.map { Cell($0, .dim) }) }
     }
 
     mutating func row(_ cells: [Cell]) { rows.append(cells) }
 
-    /// The spaces between two columns, and before those that go on below.
+    /// The spaces between two columns, and before columns that continue below.
     private static let gap = 2
     private static let indentation = 4
-    /// The lines; columns that a row of `width` characters has no room for go on below it, and long words are broken there.
+    /// Returns the lines; columns that do not fit into `width` characters continue below, where long texts are wrapped.
     func lines(width: Int? = nil) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
@@ -155,7 +155,7 @@ struct Table {
         var groups: [(columns: Range<Int>, end: Int)] = []
         for (column, own) in widths.enumerated() {
             let start = groups.last.map { $0.end + gap } ?? 0
-            // The last one may be broken, when there is room for some words.
+            // The last column may be wrapped if there is room for some words.
             let needed = column == widths.count - 1 ? min(own, max(Console.narrowest, own / 3)) : own
             if !groups.isEmpty, start + needed <= width {
                 groups[groups.count - 1].columns = groups[groups.count - 1].columns.lowerBound..<(column + 1)
@@ -176,7 +176,7 @@ enum Format {
         value.isFinite ? String(format: "%.\(digits)f", value) : "-"
     }
 
-    /// A time span in the unit that suits it.
+    /// Returns a duration in a suitable unit.
     static func seconds(_ value: Double) -> String {
         let size = abs(value)
         switch size {
@@ -204,7 +204,7 @@ enum Format {
     }
 }
 
-/// Lines that replace those printed before on a terminal, and follow them in a pipe.
+/// Lines that replace those printed before on a terminal, and are appended in a pipe.
 struct LiveLines {
     private var shown = 0
 

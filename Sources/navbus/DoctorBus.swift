@@ -4,7 +4,7 @@ import NavBus
 import NavConfig
 import NavMessages
 
-/// Checks of the place where the nodes of a domain meet.
+/// The checks of a domain's registry of nodes.
 enum RegistryChecks {
     /// The longest name that a node can have, in bytes, and what its sockets add.
     private static let longestNode = 64
@@ -65,7 +65,7 @@ enum RegistryChecks {
             return Finding("space", .warn, "\(path): \(String(cString: strerror(errno)))")
         }
         let bytes = Double(file.f_bavail) * Double(file.f_frsize)
-        // Some file systems have no fixed number of inodes and say 0 of 0.
+        // Some file systems have no fixed number of inodes and report 0 of 0.
         let text = "\(Format.bytes(bytes)) and \(file.f_files == 0 ? "any number of" : "\(file.f_favail)") inodes free"
         if bytes < 1e6 || file.f_files > 0 && file.f_favail < 100 {
             return Finding("space", .fail, "\(text) at \(path): nodes cannot announce themselves; free some")
@@ -73,7 +73,7 @@ enum RegistryChecks {
         return Finding("space", .ok, text)
     }
 
-    /// Looks for remains of dead nodes: harmless, and swept away by the next node that starts.
+    /// Looks for remains of dead nodes, which are harmless and are removed by the next node that starts.
     private static func leftovers(_ directory: BusDirectory) -> Finding {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.domainPath)) ?? []
         let dead = names.sorted().filter { name in
@@ -88,7 +88,7 @@ enum RegistryChecks {
     }
 }
 
-/// Checks of the nodes that are alive, and of what they tell.
+/// The checks of the live nodes and of the data that they report.
 enum BusChecks {
     static func run(_ directory: BusDirectory) throws -> [Finding] {
         let snapshot = try ToolBus.attempt { () throws(BusError) in try directory.inspect() }
@@ -144,7 +144,7 @@ enum BusChecks {
         return findings
     }
 
-    /// A topic of the catalogue has one publisher, but for those that every node has.
+    /// Checks that each topic of the catalogue has one publisher, except for those that every node has.
     private static func publishers(_ snapshot: RegistrySnapshot) -> [Finding] {
         let byTopic = Dictionary(grouping: snapshot.topics, by: \.topic.name)
         let twice = byTopic.filter { $0.value.count > 1 && TopicCatalogue.topic(named: $0.key)?.name == $0.key }
@@ -187,7 +187,7 @@ enum BusChecks {
         return findings.isEmpty ? [Finding("schemas", .ok, "all sides of every topic agree")] : findings
     }
 
-    /// Topics that are listened to and published by nobody: often a name that was mistyped.
+    /// Looks for topics with subscribers but without a publisher: often a mistyped name.
     private static func lonely(_ snapshot: RegistrySnapshot, _ survey: SubscriberSurvey) -> [Finding] {
         let published = Set(snapshot.topics.map(\.topic.name))
         var findings: [Finding] = []

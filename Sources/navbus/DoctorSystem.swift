@@ -5,7 +5,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// Checks of the installation and the machine.
+/// The checks of the installation and the machine.
 enum SystemChecks {
     static func libraries() -> [Finding] {
         let zeroMQ = "libzmq \(ZeroMQLibrary.version)"
@@ -23,7 +23,7 @@ enum SystemChecks {
 
     // MARK: Limits
 
-    /// Open files of a node: sockets of libzmq, its own, and a connection for each publisher.
+    /// The open files that a node needs: sockets of libzmq, its own files, and a connection for each publisher.
     private static let wantedFiles: UInt64 = 1024
 
     static func limits() -> [Finding] {
@@ -49,7 +49,7 @@ enum SystemChecks {
         return findings
     }
 
-    /// A node that subscribes takes one instance, and a watch for each node of its domain; 50 nodes should fit.
+    /// Checks an inotify limit: a subscribing node takes one instance, and a watch for each node of its domain; 50 nodes should fit.
     private static func inotify(_ name: String, _ check: String, used: Int) -> Finding {
         let path = "/proc/sys/fs/inotify/\(name)"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
@@ -67,7 +67,7 @@ enum SystemChecks {
                 check, .warn, "\(said): little is left for many nodes; sysctl fs.inotify.\(name)=\(used + wanted)")
     }
 
-    /// Inotify instances and watches of this user's processes.
+    /// Returns the inotify instances and watches of this user's processes.
     private static func used() -> (instances: Int, watches: Int) {
         var result = (instances: 0, watches: 0)
         let files = FileManager.default
@@ -92,7 +92,7 @@ enum SystemChecks {
         let (wall, monotonic) = (WallClock.now(), MonotonicClock.now())
         usleep(100_000)
         let drift = ((WallClock.now() - wall) - (MonotonicClock.now() - monotonic)).inSeconds
-        // 2025: nothing on the bus is older than the bus.
+        // 2025: no bus data is older than the bus.
         if WallClock.now() < Timestamp(nanoseconds: 1_735_689_600_000_000_000) {
             findings.append(Finding("wall clock", .fail, "it is before 2025: set it, stamps are wrong"))
         } else if abs(drift) > 1e-3 {
@@ -107,9 +107,9 @@ enum SystemChecks {
         return findings
     }
 
-    /// The kernel's own word: adjtimex(2) without changing anything.
+    /// Checks clock synchronisation as reported by the kernel: adjtimex(2) without changes.
     private static func synchronisation() -> Finding {
-        // Glibc's module leaves sys/timex.h out. On 64-bit Linux `maxerror` is at byte 24, `status` at 40.
+        // Glibc's module omits sys/timex.h. On 64-bit Linux `maxerror` is at byte 24, `status` at 40.
         typealias Adjust = @convention(c) (UnsafeMutableRawPointer) -> Int32
         guard let symbol = dlsym(nil, "adjtimex") else { return Finding("time sync", .warn, "cannot be told here") }
         let adjust = unsafeBitCast(symbol, to: Adjust.self)
@@ -139,7 +139,7 @@ enum HostReach {
         return host.isEmpty ? nil : (host, "\(port)")
     }
 
-    /// Checks the hosts file, and whether the hosts that it names answer: one that is off is no fault of this host.
+    /// Checks the hosts file, and whether its hosts answer; a host that is off is not a fault of this one.
     static func hosts() -> [Finding] {
         do throws(NodeError) {
             guard let hosts = try HostOptions.check() else {
@@ -164,7 +164,7 @@ enum HostReach {
         }
     }
 
-    /// Connects, a second at most.
+    /// Tries to connect, for at most a second.
     static func check(_ text: String) -> Finding {
         guard let (host, port) = parse(text) else { return Finding("peer", .fail, "\(text): not HOST:PORT") }
         var hints = addrinfo()

@@ -3,10 +3,10 @@ import NavBag
 import NavHTTPServer
 import Synchronization
 
-/// Foxglove's WebSocket protocol, version 1, as a server that only publishes.
+/// A server of Foxglove's WebSocket protocol, version 1, that only publishes.
 final class FoxgloveBridge: WebService {
     static let mostChannels = 4_096
-    /// Most subscriptions of one client.
+    /// The most subscriptions of one client.
     private static let mostSubscriptions = 4_096
 
     private struct Channel {
@@ -17,9 +17,9 @@ final class FoxgloveBridge: WebService {
     }
 
     private struct Client {
-        /// Ids of channels by the number that the client has given to its subscription.
+        /// The channel ids by the client's subscription ids.
         var subscriptions: [UInt32: UInt32] = [:]
-        /// Messages that it missed since it was last told.
+        /// The number of messages dropped since the client was last notified.
         var missed = 0
     }
 
@@ -52,7 +52,7 @@ final class FoxgloveBridge: WebService {
     private struct ServerInfo: Encodable {
         var op = "serverInfo"
         var name = "navbus"
-        /// None: clients cannot publish, call or set anything.
+        /// Empty: clients cannot publish, call or set anything.
         var capabilities: [String] = []
         var supportedEncodings: [String] = []
         var metadata: [String: String] = [:]
@@ -83,14 +83,14 @@ final class FoxgloveBridge: WebService {
     private let state = Mutex(State())
     private let session = UUID().uuidString
 
-    /// A bridge.
+    /// Creates a bridge.
     ///
-    /// - Parameter origins: pages that may connect besides Foxglove's own, in the browser and as the desktop program.
+    /// - Parameter origins: pages that may connect, in addition to Foxglove's own in the browser and in the desktop program.
     init(origins: [String]) { self.origins = ["https://app.foxglove.dev", "file://"] + origins }
 
     // MARK: The bus
 
-    /// Advertises a channel; one that is advertised already is left as it is.
+    /// Advertises a channel unless its topic is already advertised.
     func advertise(_ channel: RecordChannel, isLatched: Bool) {
         state.withLock { state in
             guard state.channels[channel.topic] == nil, state.channels.count < Self.mostChannels else { return }
@@ -102,7 +102,7 @@ final class FoxgloveBridge: WebService {
         }
     }
 
-    /// Takes a channel back, and all subscriptions to it.
+    /// Withdraws a channel and all subscriptions to it.
     func withdraw(_ topic: String) {
         state.withLock { state in
             guard let id = state.channels.removeValue(forKey: topic)?.id else { return }
@@ -114,7 +114,7 @@ final class FoxgloveBridge: WebService {
         }
     }
 
-    /// Sends a message to those who have subscribed to its channel.
+    /// Sends a message to the clients that subscribe to its channel.
     func send(_ record: Record) {
         state.withLock { state in
             guard let channel = state.channels[record.channel.topic] else { return }
@@ -199,7 +199,7 @@ final class FoxgloveBridge: WebService {
 
     private static func text(_ value: some Encodable) -> [UInt8] { Array((try? JSONEncoder().encode(value)) ?? Data()) }
 
-    /// A message: its opcode, the subscription, the time, the payload.
+    /// Returns a message frame: opcode, subscription, time, payload.
     private static func message(_ record: Record, _ subscription: UInt32) -> [UInt8] {
         var bytes: [UInt8] = [1]
         bytes.reserveCapacity(13 + record.data.count)

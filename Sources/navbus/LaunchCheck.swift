@@ -7,11 +7,11 @@ import NavLaunch
 import NavigationNode
 import TileCacheNode
 
-/// A check of our own programs' command lines, without starting them.
+/// A check of the command lines of navbus programs, without starting them.
 enum LaunchCheck {
-    /// One line for each thing that is wrong.
+    /// Returns one line for each problem.
     ///
-    /// Programs of others are not looked into. Road tiles may be missing where a tile cache is started that fetches them.
+    /// Other programs are not checked. Road tiles may be missing if the launch file starts a tile cache that fetches them.
     static func problems(_ file: LaunchFile) -> [String] {
         let own = folder(of: Bundle.main.executablePath ?? CommandLine.arguments[0])
         let hasCache = file.nodes.contains { URL(filePath: $0.executable).lastPathComponent == "tile-cache-node" }
@@ -58,7 +58,7 @@ enum LaunchCheck {
         return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): there is no '\($0.path)'" }
     }
 
-    /// Returns why a program does not take its command line; nil when it does.
+    /// Returns why a program rejects its command line; nil when it accepts it.
     private static func refusal<Command: ParsableCommand>(
         _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> Void = { _ in }
     ) -> String? {

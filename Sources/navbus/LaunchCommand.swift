@@ -23,7 +23,7 @@ struct LaunchCommand: ParsableCommand {
         } catch {
             throw NodeError(.usage, error.description)
         }
-        // On stderr, so that the commands of `--check` can be piped on.
+        // On stderr, so that the commands of `--check` can be piped.
         for warning in launchFile.warnings { StandardError.write("warning: \(warning)\n") }
         let problems = LaunchCheck.problems(launchFile)
         if check, !problems.isEmpty {

@@ -19,7 +19,7 @@ struct MapJunction: ParsableCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }
 
-    // A southern latitude begins like an option.
+    // A southern latitude begins with `-`, like an option.
     @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The place, degrees.", valueName: "LAT,LON")) var places:
         [String]
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
@@ -68,7 +68,7 @@ struct JunctionDrawing {
         return (turn > 0 ? "+" : "") + "\(turn)°"
     }
 
-    /// What stands at the node.
+    /// The signs at the node.
     private var signs: [String] {
         let names: [(NodeFlags, String)] = [
             (.trafficSignals, "traffic signals"), (.stop, "stop"), (.giveWay, "give way"), (.crossing, "crossing"),
@@ -176,7 +176,7 @@ struct JunctionDrawing {
             ])
     }
 
-    /// A line for each way on: from a few metres before the junction to as many behind it.
+    /// Returns a line for each way out of the junction: from a few metres before the junction to as many after it.
     private func ways(_ approach: JunctionView.Approach) -> [[String: Any]] {
         func end(_ arm: Int) -> Coordinate {
             let line = Polyline(view.arms[arm].line)
@@ -195,6 +195,6 @@ struct JunctionDrawing {
         }
     }
 
-    /// How much of the roads a way shows, metres.
+    /// The length of road that a line shows on each side of the junction, metres.
     private static let reach = 20.0
 }

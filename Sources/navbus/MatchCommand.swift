@@ -93,14 +93,14 @@ struct MatchCommand: ParsableCommand {
         bar.finish()
     }
 
-    /// The inputs of a trace, by their times.
+    /// The inputs of a trace, in time order.
     struct Inputs {
         private(set) var all: [Positioning.Event] = []
 
-        /// The defects of a piece of a trace that should have been a position.
+        /// The defects that concern a position of a trace.
         private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
 
-        /// Reads a trace; fixes without a time, which cannot be followed, are told on standard error.
+        /// Reads a trace; fixes without a time, which cannot be followed, are reported on standard error.
         init(_ path: String) throws {
             var timeless = 0
             var receivers = ReceiverRegister(preferred: [])
@@ -128,7 +128,7 @@ struct MatchCommand: ParsableCommand {
         }
     }
 
-    /// `DIR/NAME.FORMAT.csv`, with the trace's folder in the name where traces of several folders are called alike.
+    /// Returns `DIR/NAME.FORMAT.csv`, including the trace's folder if traces in several folders share a name.
     private static func outputFile(_ trace: String, in directory: String, format: Format) throws -> String {
         let url = URL(fileURLWithPath: trace)
         let folder = url.deletingLastPathComponent().lastPathComponent

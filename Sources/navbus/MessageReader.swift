@@ -2,8 +2,8 @@ import NavBus
 import NavKit
 import NavMessages
 
-/// Turns the messages of any topic into text: by a file of descriptors, by the compiled-in schema where it is the
-/// publisher's, else by the schema that the publisher hands out.
+/// A reader that converts messages of any topic to text: by a file of descriptors, by the compiled-in schema if it equals the
+/// publisher's, else by the schema that the publisher serves.
 final class MessageReader {
     private enum Schema {
         case pool(SchemaPool, type: String)
@@ -20,26 +20,26 @@ final class MessageReader {
     private let type: String?
     private var schemas: [Key: Schema] = [:]
     private var publishers: [UInt64: Announcement] = [:]
-    /// Publishers that have gone, by their boot ids.
+    /// The boot ids of publishers that have left.
     private var strangers: Set<UInt64> = []
     private var noted: Set<String> = []
 
-    /// A reader.
+    /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - descriptors: asked before anything else.
-    ///   - type: what the messages are, whatever their publishers say.
+    ///   - descriptors: a schema that takes precedence over all others.
+    ///   - type: the type of the messages, overriding the publishers' announcements.
     init(_ tool: ToolBus, descriptors: SchemaPool?, type: String?) {
         self.tool = tool
         self.descriptors = descriptors
         self.type = type
     }
 
-    /// The name of the node that sent a message; nil when it has gone.
+    /// Returns the node that sent a message; nil when it has left.
     func publisher(of delivery: Delivery) throws -> Announcement? {
         let bootID = delivery.header.bootID
         if let known = publishers[bootID] { return known }
-        // The registry is read once for each publisher that is not in it.
+        // The registry is read once for each publisher that is missing in it.
         guard !strangers.contains(bootID), strangers.count < 4096 else { return nil }
         for node in try tool.snapshot().nodes { publishers[node.bootID] = node }
         if publishers[bootID] == nil { strangers.insert(bootID) }
@@ -62,7 +62,7 @@ final class MessageReader {
         }
     }
 
-    /// The schema and the type of a message; nil when they are not known.
+    /// Returns the schema and the type of a message; nil when they are not known.
     func pool(of delivery: Delivery) throws -> (SchemaPool, type: String)? {
         guard case .pool(let pool, let type) = try schema(delivery) else { return nil }
         return (pool, type)

@@ -13,12 +13,12 @@ struct NodeCommand: ParsableCommand {
         subcommands: [NodeList.self, NodeInfo.self, NodeParams.self])
 }
 
-/// A survey of the nodes' latched `/health/<node>`.
+/// A survey of the nodes' latched `/health/<node>` messages.
 struct HealthSurvey {
     /// Health by node.
     var health: [String: NodeHealth] = [:]
 
-    /// Listens until each node that announces its health has told it, a second at most.
+    /// Listens until each node that announces its health topic has published on it, at most a second.
     static func take(_ snapshot: RegistrySnapshot, _ tool: ToolBus, seconds: Double = 1) throws -> HealthSurvey {
         var survey = HealthSurvey()
         let expected = snapshot.nodes.filter { node in
@@ -41,14 +41,14 @@ struct HealthSurvey {
 }
 
 extension NodeHealth {
-    /// `OK`, `DEGRADED`, `LOST` or the number of a state that is not known here.
+    /// `OK`, `DEGRADED`, `LOST`, or the number of an unknown state.
     var word: String {
         let name = (state ?? .unspecified).description
         return name.replacingOccurrences(of: "HEALTH_STATE_", with: "").replacingOccurrences(
             of: "UNSPECIFIED", with: "unknown")
     }
 
-    /// `active`, `inactive` and so on; nil when the node does not tell.
+    /// `active`, `inactive` and so on; nil when the node does not report it.
     var lifeWord: String? {
         guard let state = lifecycleState, state != .unspecified else { return nil }
         return state.description.replacingOccurrences(of: "LIFECYCLE_STATE_", with: "").lowercased()
@@ -62,7 +62,7 @@ extension NodeHealth {
         }
     }
 
-    /// The reasons why the node is not well, on one line.
+    /// The reasons for the node's state, on one line.
     var reasonText: String {
         reasons.map { [$0.code, $0.message].compactMap { $0 }.joined(separator: ": ") }.joined(separator: "; ")
     }

@@ -74,7 +74,7 @@ struct NodeParams: ParsableCommand {
         return response.parameters.filter { keys.contains($0.key) }
     }
 
-    /// A value of the kind that the parameter has now.
+    /// Parses a value of the parameter's current kind.
     private func value(_ text: Substring, _ known: Parameter) throws(NodeError) -> Parameter.Value {
         let text = String(text)
         var found: Parameter.Value?

@@ -2,21 +2,21 @@ import Glibc
 import NavBag
 import NavKit
 
-/// A bag that a command writes: it takes its name when it is whole, and takes the place only of a bag that the same command has made.
+/// A bag that a command writes, renamed to its final name when complete; it replaces only a bag made by the same command.
 final class OutputFile {
-    /// The file that is written until then.
+    /// The path of the file while it is written.
     let partial: String
     private let path: String
-    /// The mark of commands that replace nothing unless they are told to.
+    /// The mark of commands that never replace a bag without `--overwrite`.
     static let noMark = ""
 
     /// Checks that the bag may be written.
     ///
     /// - Parameters:
-    ///   - given: its path; where it is a link, what that leads to.
-    ///   - mark: the name of the metadata by which bags of this command are known; nil when they have none, as a replay, whose
-    ///     bytes are those of a recording in lockstep. Simulated drives and live recordings have some.
-    ///   - overwrite: whether anything that is there may be replaced.
+    ///   - given: its path; a link is resolved.
+    ///   - mark: the name of the metadata that identifies bags of this command; nil when they have no metadata, as a replay, whose
+    ///     bytes equal those of a recording in lockstep. Simulated drives and live recordings have some.
+    ///   - overwrite: whether any existing file may be replaced.
     init(_ given: String, mark: String?, overwrite: Bool) throws(NodeError) {
         let resolved = realpath(given, nil)
         defer { free(resolved) }
@@ -48,7 +48,7 @@ final class OutputFile {
         return reader.index.metadata.contains { $0.name == mark }
     }
 
-    /// Gives the bag its name; call it when the bag has been closed.
+    /// Renames the bag to its final name; call it after the bag has been closed.
     func finish() throws(NodeError) {
         guard partial != path, rename(partial, path) != 0 else { return }
         throw NodeError(.system, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")

@@ -4,24 +4,24 @@ import NavBus
 import NavKit
 import NavRecording
 
-/// The keys of a playback on a terminal.
+/// The keyboard control of a playback on a terminal.
 final class PlayerKeys: Sendable {
     private let before: termios
 
-    /// Listens to the keys; nil without a terminal, or in the background.
+    /// Starts reading keys; nil without a terminal, or in the background.
     init?(_ control: PlayerControl, _ stop: StopSignal, waking waker: Waker) {
         guard isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp() else { return nil }
         var settings = termios()
         guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         before = settings
-        // Keys come one by one and are not shown; Ctrl-C stays what it is.
+        // Keys arrive one by one and are not echoed; Ctrl-C keeps its meaning.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         // The thread ends with the process: nothing else can end a read of a terminal.
         control.isAttended = true
         let thread = Thread {
             var key: UInt8 = 0
-            // An arrow key is the bytes ESC [ and a letter.
+            // An arrow key sends the bytes ESC [ and a letter.
             var escape = 0
             while read(STDIN_FILENO, &key, 1) == 1 {
                 switch (escape, key) {
@@ -62,7 +62,7 @@ final class PlayerKeys: Sendable {
         }
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal's settings.
     func end() {
         var settings = before
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)

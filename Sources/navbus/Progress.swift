@@ -10,7 +10,7 @@ final class ProgressBar: Sendable {
     private let shown = Mutex("")
     private let start = Date()
 
-    /// Shows a share of work, 0 ... 1, with a word for what is being done. Work that ends within a second shows nothing.
+    /// Shows the completed share, 0 ... 1, with the name of the phase; work that ends within a second shows nothing.
     func show(_ fraction: Double, _ phase: String) {
         guard isShown, Date().timeIntervalSince(start) > 1 else { return }
         let share = fraction.isFinite ? min(max(fraction, 0), 1) : 0
@@ -33,7 +33,7 @@ final class ProgressBar: Sendable {
     }
 }
 
-/// Standard output in large pieces.
+/// Buffered standard output.
 struct Output {
     private var buffer: [UInt8] = []
 
@@ -43,10 +43,10 @@ struct Output {
         if buffer.count > 1 << 16 { flush() }
     }
 
-    /// Adds text as it is.
+    /// Adds text unchanged.
     mutating func text(_ text: String) { buffer.append(contentsOf: text.utf8) }
 
-    /// Writes what is there; a reader that has gone away ends the program quietly.
+    /// Writes the buffer; if the reader has closed the pipe, the program ends silently.
     mutating func flush() {
         var offset = 0
         while offset < buffer.count {
@@ -65,7 +65,7 @@ struct Output {
     }
 }
 
-/// A value as JSON on one line, keys sorted.
+/// Returns a value as JSON on one line with sorted keys.
 func json(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -32,7 +32,7 @@ struct RegionBusOptions: ParsableArguments {
         }
     }
 
-    /// Options of a call that usually takes no longer than so many seconds.
+    /// Returns the options of a call that usually takes no longer than `seconds`.
     func call(seconds: Double) -> CallOptions {
         var options = CallOptions(timeout: .nanoseconds(Int64((timeout ?? seconds) * 1e9)))
         options.node = node
@@ -40,7 +40,7 @@ struct RegionBusOptions: ParsableArguments {
         return options
     }
 
-    /// The tool's place on the bus, when a cache is there.
+    /// Joins the bus; throws when no cache is on it.
     func join() throws -> ToolBus {
         let servers = try ToolBus.registry().servers(of: TileCacheService.descriptor.name)
         guard servers.contains(where: { node == nil || $0.node == node }) else {
@@ -60,7 +60,7 @@ struct RegionBusOptions: ParsableArguments {
         return try ask(method, request, on: tool, seconds: seconds)
     }
 
-    /// Asks the cache, from a place on the bus that is kept.
+    /// Calls the cache over the tool's connection to the bus.
     func ask<Request, Response>(
         _ method: UnaryMethod<Request, Response>, _ request: Request, on tool: ToolBus, seconds: Double = 30
     ) throws -> Response {
@@ -71,7 +71,7 @@ struct RegionBusOptions: ParsableArguments {
         }
     }
 
-    /// Prints a message as JSON, or does something else.
+    /// Prints a message as JSON, or calls `other`.
     func show<Content: Message>(_ message: Content, _ other: () -> Void) throws {
         guard json else { return other() }
         print(try MessageJSON.text(decoding: message.encoded(), as: Content.fullName))
@@ -79,13 +79,13 @@ struct RegionBusOptions: ParsableArguments {
 }
 
 extension ErrorInfo {
-    /// The failure of a tool that was told this by the cache.
+    /// The error for this answer of the cache.
     var failure: NodeError {
         .told(code == .notFound ? .missing : .invalid, message ?? "the tile cache failed and did not say why")
     }
 }
 
-/// The area of a region, and the tilesets that it is of.
+/// The options for the area of a region and its tilesets.
 struct RegionAreaOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -140,7 +140,7 @@ struct RegionAreaOptions: ParsableArguments {
         }
     }
 
-    /// The tilesets; all that are kept on board unless some are given.
+    /// Returns the given tilesets; by default all that are kept on board.
     func descriptors(_ bus: RegionBusOptions) throws -> [TilesetDescriptor] {
         guard tileset.isEmpty else { return tileset.compactMap(Self.descriptor) }
         let statistics = try bus.ask(TileCacheService.statistics, StatisticsRequest())
@@ -265,7 +265,7 @@ struct RegionLoad: ParsableCommand {
 }
 
 extension KeyValue {
-    /// From `KEY=VALUE`; nil for anything else.
+    /// Parses `KEY=VALUE`; nil for anything else.
     init?(argument: String) {
         guard let mark = argument.firstIndex(of: "="), mark > argument.startIndex else { return nil }
         self.init(key: String(argument[..<mark]), value: String(argument[argument.index(after: mark)...]))
@@ -273,13 +273,13 @@ extension KeyValue {
 }
 
 extension RegionProgress {
-    /// The share of it that is on board, 0 ... 1.
+    /// The share that is on board, 0 ... 1.
     var share: Double {
         let required = Double(requiredCount ?? 0)
         return required > 0 ? Double(completedCount ?? 0) / required : 1
     }
 
-    /// The same in words.
+    /// The share as text.
     var text: String {
         let failed = erroredCount ?? 0
         return "\(completedCount ?? 0) of \(requiredCount ?? 0) tiles, \(Format.bytes(Double(completedBytes ?? 0)))"

@@ -68,7 +68,7 @@ struct RegionList: ParsableCommand {
 
     private static let pageSize: UInt32 = 100
 
-    /// All regions, page by page: there is no bound to how many there are.
+    /// Returns all regions, read page by page, because their number is unbounded.
     private func regions() throws -> ListRegionsResponse {
         let tool = try bus.join()
         defer { tool.close() }
@@ -107,7 +107,7 @@ struct RegionList: ParsableCommand {
 }
 
 extension Region {
-    /// The state in one word.
+    /// The state as one word.
     var stateWord: String {
         switch state {
         case .loading: "loading"

@@ -78,7 +78,7 @@ struct ReplayCommand: ParsableCommand {
 
     private func runFixes(to out: String) throws {
         let output = try OutputFile(out, mark: nil, overwrite: overwrite)
-        // The file may be a node's, with the keys that every node has.
+        // The file may be a node's configuration, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
         ).node

@@ -55,7 +55,7 @@ struct ReportCommand: ParsableCommand {
         print("\(out): \(Format.bytes(Double(page.count)))")
     }
 
-    /// Whether the page may take the place of what is there: a device is written to.
+    /// Whether the page may replace the file at the path; a device is written to instead.
     private var isRegular: Bool {
         var isFolder = ObjCBool(false)
         guard FileManager.default.fileExists(atPath: out, isDirectory: &isFolder) else { return true }
@@ -63,7 +63,7 @@ struct ReportCommand: ParsableCommand {
         return type == .typeRegular
     }
 
-    /// Reads a recording; damaged parts are passed over and told.
+    /// Reads a recording; damaged parts are skipped and reported.
     private static func content(of path: String, _ bar: ProgressBar) throws(NodeError) -> DriveCollector {
         var content = DriveCollector()
         do throws(BagError) {

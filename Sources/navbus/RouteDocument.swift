@@ -31,14 +31,14 @@ private struct OSRMStep {
     }
 }
 
-/// Routes as text for other programs.
+/// A document of routes for other programs.
 struct RouteDocument {
-    /// A route with what is said of it.
+    /// A route with its guidance and summary.
     private struct Entry {
         var route: Route
         var guidance: RouteGuidance
         var summary: RouteSummary
-        /// The roads that tell it from the others.
+        /// The roads that distinguish it from the others.
         var via: [String]
         /// Nil for the best route.
         var alternative: AlternativeRoute?
@@ -47,8 +47,9 @@ struct RouteDocument {
     private let entries: [Entry]
     private let listsAlternatives: Bool
 
-    /// A document of a route and its alternatives; `listsAlternatives` says that there is a list, if an empty one. That of OSRM tells of
-    /// roads that change their names, as OSRM does.
+    /// Creates a document of a route and its alternatives; with `listsAlternatives` it has a list of them, even if empty.
+    ///
+    /// Like OSRM, the OSRM format announces roads that change their names.
     init(
         _ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool,
         format: RouteCommand.Format, wording: Wording = Wording()
@@ -64,7 +65,7 @@ struct RouteDocument {
         self.listsAlternatives = listsAlternatives
     }
 
-    /// The routes in a format.
+    /// Returns the routes in a format.
     func text(_ format: RouteCommand.Format) throws -> String {
         let object: Any =
             switch format {
@@ -76,19 +77,19 @@ struct RouteDocument {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The best route, its alternatives in a list of their own.
+    /// Returns the best route, with its alternatives in a separate list.
     private func native() -> [String: Any] {
         var object = Self.native(entries[0])
         if listsAlternatives { object["alternatives"] = entries.dropFirst().map(Self.native) }
         return object
     }
 
-    /// All routes' lines, each followed by its maneuvers.
+    /// Returns the lines of all routes, each followed by its maneuvers.
     private func geojson() -> [String: Any] {
         ["type": "FeatureCollection", "features": entries.indices.flatMap { Self.features(entries[$0], $0) }]
     }
 
-    /// The shape of OSRM's `route` service, geometries as GeoJSON.
+    /// Returns the routes in the form of OSRM's `route` service, with geometries as GeoJSON.
     private func osrm() -> [String: Any] {
         [
             "code": "Ok", "routes": entries.map(Self.osrm),
@@ -206,7 +207,7 @@ struct RouteDocument {
         value.map { number(Double($0), 2) } ?? NSNull() as Any
     }
 
-    /// OSM node ids along the route.
+    /// Returns the OSM node ids along the route.
     private static func nodes(_ route: Route) -> [Int64] {
         var nodes: [Int64] = []
         for segment in route.segments {
@@ -248,7 +249,7 @@ struct RouteDocument {
         func line(_ coordinates: [Coordinate]) -> [String: Any] {
             ["type": "LineString", "coordinates": coordinates.map(position)]
         }
-        /// OSRM has a step for the way through a roundabout and one from its exit on.
+        /// Splits a roundabout as OSRM does: one step through it and one from its exit on.
         func partedRoundabout(_ step: RouteStep) -> [OSRMStep] {
             let maneuver = step.maneuver
             let entry = OSRMStep(step)
@@ -321,7 +322,7 @@ struct RouteDocument {
         return result
     }
 
-    /// Returns a summary that tells a leg from that of another route: the route's names, as far as the leg leads over them.
+    /// Returns a summary that distinguishes a leg from another route's: the route's names, as far as the leg uses those roads.
     private static func summary(_ route: Route, _ leg: Int, _ via: [String]) -> String {
         if route.legs.count == 1 { return via.joined(separator: ", ") }
         let names = Set(route.edges[route.legs[leg].edges].map(\.roadName))

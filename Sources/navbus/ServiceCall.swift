@@ -125,7 +125,7 @@ struct ServiceCall: ParsableCommand {
         if let refusal { throw NodeError(.system, "the answer is an error: \(Console.printable(refusal))") }
     }
 
-    /// Returns what an answer says why the request was not done, by the member `error` that such answers have; nil for one that was done.
+    /// Returns the reason in an answer for a refused request, from its member `error`; nil when the request was accepted.
     private static func refusal(in answer: String) -> String? {
         struct Answer: Decodable {
             struct Failure: Decodable {

@@ -49,12 +49,12 @@ struct ServiceList: ParsableCommand {
     }
 }
 
-/// A service or a method of one, as people write it: `navbus.v1.Node/GetInfo`, `Node/GetInfo`, `Node`.
+/// A service or one of its methods as users write it: `navbus.v1.Node/GetInfo`, `Node/GetInfo`, `Node`.
 struct ServiceTarget {
     let service: String
     let method: String?
 
-    /// Completes a service's name by what is served and what the schema knows.
+    /// Completes a service's name from the served services and the schema.
     init(_ text: String, _ snapshot: RegistrySnapshot, _ pool: SchemaPool) throws(NodeError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, !first.isEmpty, parts.count == 1 || !parts[1].isEmpty else {
@@ -77,12 +77,12 @@ struct ServiceTarget {
     }
 }
 
-/// A look-up of a service's schema: descriptors that were given, the compiled-in ones, or a server's own.
+/// A look-up of a service's schema: given descriptors, the compiled-in schema, or a server's own.
 struct ServiceLookup {
     let pool: SchemaPool
     let service: ServiceDeclaration
 
-    /// - Parameter server: whom to ask when the service is not known here.
+    /// - Parameter server: the node to ask when the service is not known here.
     static func find(
         _ name: String, descriptors: SchemaPool?, server: Announcement?, _ tool: () throws -> ToolBus
     ) throws -> ServiceLookup {
@@ -108,7 +108,7 @@ struct ServiceLookup {
         return ServiceLookup(pool: pool, service: service)
     }
 
-    /// A method, or an error with the nearest one.
+    /// Returns a method, or throws an error that suggests the nearest one.
     func method(_ name: String) throws(NodeError) -> ServiceDeclaration.Method {
         if let method = service.method(named: name) { return method }
         let names = service.methods.map(\.name)

@@ -5,7 +5,7 @@ import NavMessages
 
 /// An explanation of why no message came.
 enum Silence {
-    /// One line: nobody publishes it, or those who do are silent.
+    /// Returns a one-line reason: the topic has no publisher, or its publishers are silent.
     static func reason(_ topics: [String], _ snapshot: RegistrySnapshot, waited: Double) -> NodeError {
         let what = topics.joined(separator: " ")
         let time = Format.decimal(waited, waited < 1 ? 2 : 1)

@@ -5,10 +5,10 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// A tool's place on the bus under a name of its own, and what tools ask other nodes.
+/// A tool's connection to the bus under its own name, with the tools' requests to other nodes.
 final class ToolBus {
     static let nodeService = "navbus.v1.Node"
-    /// The largest answer that tools take, in bytes.
+    /// The largest response that tools accept, in bytes.
     static let maximumResponseSize = 64 << 20
 
     let bus: BusNode
@@ -20,7 +20,7 @@ final class ToolBus {
         stop = StopSignal(waking: bus.makeWaker())
     }
 
-    /// The nodes of this host and of the peers that `NAVBUS_HOSTS` names, without joining the bus; what cannot be read is
+    /// Returns the nodes of this host and of the peers in `NAVBUS_HOSTS`, without joining the bus; unreadable entries are
     /// noted.
     static func registry() throws -> RegistrySnapshot {
         let hosts = try HostOptions.peers()
@@ -35,7 +35,7 @@ final class ToolBus {
         }
     }
 
-    /// The same now, of the peers that have told this tool who they are.
+    /// Returns the current nodes of this host and of the peers that have identified themselves to this tool.
     func snapshot() throws -> RegistrySnapshot {
         var snapshot = try Self.attempt { () throws(BusError) in try directory.inspect() }
         snapshot.add(bus.peerAnnouncements)
@@ -50,7 +50,7 @@ final class ToolBus {
         try Self.attempt { () throws(BusError) in try bus.poll(timeout: timeout) }
     }
 
-    /// Subscribes to topics, `*` standing for any text.
+    /// Subscribes to topics, in which `*` matches any text; returns whether any of them is a pattern.
     @discardableResult
     func subscribe(_ topics: [String], depth: Int) throws -> Bool {
         let isPattern = topics.contains { $0.contains("*") }
@@ -76,12 +76,12 @@ final class ToolBus {
         }
     }
 
-    /// The moment when this tool stops waiting for peers, so that one that is absent is waited for once.
+    /// The time at which this tool stops waiting for peers, so that an absent peer is waited for only once.
     private lazy var peerDeadline = MonotonicClock.now() + .seconds(2)
 
-    /// Waits until peers have told who they are, up to two seconds from the first wait: calls of their nodes fail before that.
+    /// Waits until peers have identified themselves, up to two seconds from the first wait: earlier calls to their nodes fail.
     ///
-    /// - Parameter nodes: the nodes that are needed; nil for all that there are.
+    /// - Parameter nodes: the required nodes; nil for all.
     func meetPeers(of nodes: Set<String>? = nil) throws {
         let away = try nodes?.subtracting(snapshotOfHost())
         while bus.hostStatistics.peersPresent < bus.hostStatistics.peers, MonotonicClock.now() < peerDeadline,
@@ -93,9 +93,9 @@ final class ToolBus {
 
     // MARK: Calls
 
-    /// Makes calls at once and waits for their ends; a stop ends the wait.
+    /// Makes all calls concurrently and waits until they end; a stop ends the wait.
     ///
-    /// - Returns: the last response of each call that went well, else how it ended, in the order of the calls.
+    /// - Returns: for each call in order, its last response, or the error that ended it.
     func call(
         _ calls: [(node: String, method: String, request: [UInt8])], timeout: Duration = .seconds(1)
     ) throws -> [Result<[UInt8], CallStatus>] {
@@ -125,7 +125,7 @@ final class ToolBus {
 
     // MARK: Schemas
 
-    /// The schema of a type (or service) as a node hands it out; the reason when it does not.
+    /// Returns the schema of a type (or service) as served by a node, or the reason why the node does not serve it.
     func schema(of name: String, from node: Announcement) throws -> Result<SchemaPool, NodeError> {
         try descriptors(of: name, from: node).flatMap { set in
             do {
@@ -136,7 +136,7 @@ final class ToolBus {
         }
     }
 
-    /// The same as a FileDescriptorSet, which is not read.
+    /// Returns the same schema as a FileDescriptorSet, without parsing it.
     func descriptors(of name: String, from node: Announcement) throws -> Result<[UInt8], NodeError> {
         guard node.services.contains(where: { $0.name == Self.nodeService }) else {
             return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(Self.nodeService)"))
@@ -170,7 +170,7 @@ extension StatusCode {
 }
 
 extension CallStatus {
-    /// Name, message, details and trailers on one line.
+    /// The name, message, details and trailers on one line.
     var text: String {
         var text = code.name + (message.isEmpty ? "" : ": \(message)")
         if !details.isEmpty {
@@ -183,7 +183,7 @@ extension CallStatus {
 }
 
 extension RegistrySnapshot {
-    /// Adds nodes of other hosts; one of this host that is its own peer is there already.
+    /// Adds nodes of other hosts; a node of this host that is also a peer is already present.
     mutating func add(_ others: [Announcement]) {
         let known = Set(nodes.map(\.bootID))
         nodes = (nodes + others.filter { !known.contains($0.bootID) }).sorted {
@@ -191,7 +191,7 @@ extension RegistrySnapshot {
         }
     }
 
-    /// Nodes that publish a topic, with its description.
+    /// Returns the nodes that publish a topic, with the topic's description.
     func publishers(of topic: String) -> [(node: Announcement, topic: TopicDescription)] {
         nodes.flatMap { node in node.topics.filter { $0.name == topic }.map { (node, $0) } }
     }
@@ -200,7 +200,7 @@ extension RegistrySnapshot {
         nodes.filter { node in node.services.contains { $0.name == service } }
     }
 
-    /// A node by its name, or an error with the nearest one.
+    /// Returns a node by its name, or throws an error that suggests the nearest one.
     func node(named name: String) throws(NodeError) -> Announcement {
         if let node = nodes.first(where: { $0.node == name }) { return node }
         let near = nearestName(to: name, among: nodes.map(\.node)).map { "; did you mean '\($0)'?" } ?? ""

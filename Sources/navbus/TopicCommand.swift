@@ -40,7 +40,7 @@ struct TopicList: ParsableCommand {
         let snapshot = try ToolBus.registry()
         let survey = subscribers ? try SubscriberSurvey.take(snapshot) : SubscriberSurvey()
         let counts = survey.counts
-        // Nodes that do not tell may subscribe as well.
+        // Nodes that do not report may subscribe as well.
         let isComplete = survey.silent.isEmpty
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
         let rows = snapshot.topics.filter { filter.matches($0.topic.name) }.map {
@@ -65,18 +65,18 @@ struct TopicList: ParsableCommand {
     }
 }
 
-/// A survey of subscriptions, as far as the nodes tell: those that serve `navbus.v1.Node`.
+/// A survey of the subscriptions reported by nodes, that is, by those that serve `navbus.v1.Node`.
 struct SubscriberSurvey {
-    /// Subscribing nodes by topic.
+    /// The subscribing nodes by topic.
     var subscribers: [String: [String]] = [:]
-    /// Nodes that did not tell, with the reason.
+    /// The nodes that did not report, with the reason.
     var silent: [(node: String, reason: String)] = []
-    /// The nodes' descriptions of themselves.
+    /// The nodes' own descriptions.
     var infos: [String: GetInfoResponse] = [:]
 
     var counts: [String: Int] { subscribers.mapValues(\.count) }
 
-    /// Asks all nodes at once, a second at most.
+    /// Asks all nodes concurrently, for at most a second.
     static func take(_ snapshot: RegistrySnapshot) throws -> SubscriberSurvey {
         guard !snapshot.servers(of: ToolBus.nodeService).isEmpty else {
             var survey = SubscriberSurvey()

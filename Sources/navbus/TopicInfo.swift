@@ -110,7 +110,7 @@ struct TopicInfo: ParsableCommand {
         write(document, entry)
     }
 
-    /// Whether a publisher's schema is the one that is compiled in here.
+    /// Returns whether a publisher's schema equals the compiled-in one, as text.
     static func verdict(_ topic: TopicDescription, _ entry: TopicEntry?) -> String {
         if let entry, entry.type.fullName != topic.typeName { return "not the catalogue's \(entry.type.fullName)" }
         guard let known = Schema.type(named: topic.typeName) else { return "not compiled in here" }

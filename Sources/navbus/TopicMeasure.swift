@@ -3,7 +3,7 @@ import Foundation
 import NavBus
 import NavMessages
 
-/// The options that the measuring commands share.
+/// The options shared by the measuring commands.
 struct MeasureOptions: ParsableArguments {
     @Argument(help: "Topics, * stands for any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
@@ -20,7 +20,7 @@ struct MeasureOptions: ParsableArguments {
     }
 }
 
-/// One publisher's messages of one topic, told by header and size alone: nothing is decoded.
+/// A meter of one publisher's messages on one topic, from header and size alone; nothing is decoded.
 struct TopicMeter {
     struct Sample {
         var monotonic: Int64
@@ -38,7 +38,7 @@ struct TopicMeter {
     init(window: Int) { self.window = window }
 
     mutating func take(_ delivery: Delivery) {
-        // The first message sets the base line; one that comes again is none.
+        // The first message sets the baseline; a repeated message does not count.
         guard delivery.header.sequence > sequence else { return }
         if sequence > 0 { lost &+= delivery.header.sequence - sequence - 1 }
         sequence = delivery.header.sequence
@@ -59,7 +59,7 @@ struct TopicMeter {
     /// The samples of the window, oldest first.
     var inOrder: ArraySlice<Sample> { samples[next...] + samples[..<next] }
 
-    /// Seconds between messages.
+    /// The seconds between messages.
     var intervals: Spread {
         let times = inOrder.map(\.monotonic)
         return Spread(zip(times, times.dropFirst()).map { Double($1 - $0) * 1e-9 })
@@ -67,10 +67,10 @@ struct TopicMeter {
 
     var sizes: Spread { Spread(samples.map { Double($0.size) }) }
 
-    /// Seconds from stamp to arrival.
+    /// The seconds from stamp to arrival.
     var delays: Spread { Spread(samples.map { Double($0.delay) * 1e-9 }) }
 
-    /// Bytes per second over the window; nil before there are two messages.
+    /// The bytes per second over the window; nil with fewer than two messages.
     var bytesPerSecond: Double? {
         let ordered = inOrder
         guard let first = ordered.first, let last = ordered.last, last.monotonic > first.monotonic else { return nil }
@@ -79,7 +79,7 @@ struct TopicMeter {
     }
 }
 
-/// The spread of numbers.
+/// The distribution of a set of numbers.
 struct Spread {
     let sorted: [Double]
     let mean: Double
@@ -97,7 +97,7 @@ struct Spread {
     var min: Double { sorted.first ?? .nan }
     var max: Double { sorted.last ?? .nan }
 
-    /// The value below which a share of the values lies, 0 ... 1, by the nearest rank.
+    /// Returns the value below which a share, 0 ... 1, of the values lies, by the nearest rank.
     func percentile(_ share: Double) -> Double {
         guard !sorted.isEmpty else { return .nan }
         let rank = Int((share * Double(sorted.count)).rounded(.up))
@@ -105,7 +105,7 @@ struct Spread {
     }
 }
 
-/// A measuring command: one line for each publisher, every second.
+/// A measuring command that prints one line per publisher every second.
 struct Measurement {
     struct Source: Hashable {
         let topic: String
@@ -113,7 +113,7 @@ struct Measurement {
     }
 
     let options: MeasureOptions
-    /// A publisher's line in columns, without its name.
+    /// The columns of a publisher's line, without its name.
     let columns: (TopicMeter) -> [String]
     let figures: (TopicMeter) -> [String: Double]
 
@@ -254,7 +254,7 @@ struct TopicDelay: ParsableCommand {
 
     @OptionGroup var options: MeasureOptions
 
-    /// A delay above it is another clock's: a bag's, simulated time, or a host without time synchronisation.
+    /// The greatest plausible delay; a larger one comes from another clock: a bag, simulated time, or an unsynchronised host.
     private static let plausible = 3600.0
 
     func run() throws {

@@ -72,7 +72,7 @@ struct TopicPub: ParsableCommand {
         } catch {
             throw NodeError(.missing, error.description)
         }
-        // An error in the first message is reported before any waiting.
+        // Reports an error in the first message before waiting.
         guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
             throw NodeError(.invalid, "\(file ?? "-"): no message in it")
         }
@@ -112,7 +112,7 @@ struct TopicPub: ParsableCommand {
         }
     }
 
-    /// The next line that is not blank, with its place; nil at the end.
+    /// Returns the next line that is not blank, with its location; nil at the end.
     private func nextMessage(_ lines: inout TextLines?) throws -> (text: String, place: String)? {
         while let line = try lines?.next() {
             if line.contains(where: { !$0.isWhitespace }) { return (line, "\(file ?? ""):\(lines?.number ?? 0)") }
@@ -167,7 +167,7 @@ struct TopicPub: ParsableCommand {
         }
     }
 
-    /// Hands out the schema, so that others can read what is published.
+    /// Serves the schema, so that other nodes can decode the published messages.
     private func serveSchema(_ set: DescriptorFile, _ bus: BusNode) throws {
         let answer = { (type: String) -> GetSchemaResponse in
             GetSchemaResponse(
@@ -183,7 +183,7 @@ struct TopicPub: ParsableCommand {
 
     private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: wait)
-        // Where there is one subscriber there are others, such as a recorder: they get a moment to connect as well.
+        // If there is one subscriber, there may be others, such as a recorder: give them a moment to connect too.
         var (known, settled) = (0, MonotonicClock.now())
         while !stop.isStopped {
             let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }

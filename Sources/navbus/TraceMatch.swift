@@ -6,17 +6,17 @@ import NavPositioning
 import NavPositioning
 import NavRouting
 
-/// Matches one trace and writes it in a format.
+/// A match of one trace, written in a format.
 struct TraceMatch {
     let metric: Metric
     let format: MatchCommand.Format
-    /// Fixes by which the driven path may lag.
+    /// The number of fixes by which the driven path may lag.
     let lag: Int
-    /// Whether the whole drive is looked at before anything is decided.
+    /// Whether the whole drive is considered before any decision.
     let isSmoothed: Bool
-    /// Whether fixes are matched as they are.
+    /// Whether fixes are matched without preprocessing.
     let isRaw: Bool
-    /// Whether predicted positions have rows of their own.
+    /// Whether predicted positions get separate rows.
     let showsPredictions: Bool
 
     func run(_ inputs: MatchCommand.Inputs, _ line: (String) -> Void) {
@@ -36,7 +36,7 @@ struct TraceMatch {
         text.end(line)
     }
 
-    /// Writes the positions of the positioning pipeline.
+    /// Writes the positions from the positioning pipeline.
     private func follow(_ inputs: MatchCommand.Inputs, _ text: inout Text, _ line: (String) -> Void) {
         var positioning = Positioning(metric: metric, isTracing: true)
         var path = PathTracker(lag: lag)
@@ -58,7 +58,7 @@ struct TraceMatch {
                 case .receiver, .clockSet, .filtered, .predictionBegan, .predictionEnded: break
                 }
             }
-            // A later position was predicted before the fix came.
+            // A later position was predicted before the fix arrived.
             if let open { text.add(open, "outdated", line) }
         }
         text.add(path.finish(), line)
@@ -128,7 +128,7 @@ private struct Text {
         }
     }
 
-    /// A fix that was not matched: it has a time and no place.
+    /// Adds a fix that was not matched: it has a time and no place.
     func add(_ fix: Fix, _ state: String, _ line: (String) -> Void) {
         if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,\(state)") }
     }
@@ -183,7 +183,7 @@ private struct Text {
         return time(stamp) + String(format: ",%.8f,%.8f", coordinate.latitude, coordinate.longitude)
     }
 
-    /// Seconds with three decimals where there are any, and with all nine where three do not do.
+    /// Returns seconds with three decimals if that is exact, or else with all nine; none for whole seconds.
     private static func time(_ stamp: NavGeo.Timestamp) -> String {
         let sign = stamp.nanoseconds < 0 ? "-" : ""
         let (seconds, rest) = stamp.nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)

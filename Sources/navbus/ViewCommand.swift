@@ -24,7 +24,7 @@ struct ViewCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Directory of road tiles, for the roads of the map.", valueName: "DIR")) var tiles:
         String?
 
-    /// Seconds between two batches.
+    /// The seconds between two batches.
     private static let interval = 0.25
     private static let mostNodes = 256
 
@@ -76,9 +76,9 @@ struct ViewCommand: ParsableCommand {
     }
 }
 
-/// The roads around a drive that is not over, read again where it leaves them.
+/// The roads around an ongoing drive, read again when the vehicle leaves them.
 private struct RoadsAround {
-    /// The greatest distance of the vehicle from the places whose roads are there, in metres; roads reach twice as far.
+    /// The greatest distance from the vehicle to the places with loaded roads, metres; roads reach twice as far.
     private static let reach = 700.0
 
     let directory: TilesetDirectory?
@@ -87,7 +87,7 @@ private struct RoadsAround {
 
     init(directory: TilesetDirectory?) { self.directory = directory }
 
-    /// The roads when those there are do not reach; nil when they do.
+    /// Returns new roads when the loaded ones do not reach far enough; nil when they do.
     mutating func next(_ drive: LiveDrive) -> MapExtract? {
         guard let directory, let here = drive.place else { return nil }
         let isNear = places.contains { Geodesy.distance($0, here) < Self.reach }
@@ -102,16 +102,16 @@ private struct RoadsAround {
     }
 }
 
-/// The pages that show the drive on the bus.
+/// A service of the pages that show the drive on the bus.
 private final class LiveView: WebService {
     private struct State {
         var drive = LiveDrive(sequence: WallClock.now().nanoseconds / 1_000_000)
         var clients: Set<WebClient> = []
-        /// The last batches, for a page that was made before them.
+        /// The last batches, for a page created before them.
         var batches: [(sequence: Int64, text: [UInt8])] = []
     }
 
-    /// Most bytes of batches that are kept.
+    /// The most bytes of kept batches.
     private static let mostBytes = 2 << 20
     private static let reset = Array("event: reset\ndata: 0\n\n".utf8)
 
@@ -131,7 +131,7 @@ private final class LiveView: WebService {
         }
     }
 
-    /// Sends the news to all pages.
+    /// Sends the latest news to all pages.
     func flush(_ nodes: [LiveDrive.Node]?) throws { try state.withLock { try Self.flush(&$0, nodes) } }
 
     private static func flush(_ state: inout State, _ nodes: [LiveDrive.Node]?) throws {
@@ -147,7 +147,7 @@ private final class LiveView: WebService {
         do {
             switch path.prefix(while: { $0 != "?" }) {
             case "/":
-                // The page holds what the batches so far have told, and asks for those behind them.
+                // The page contains all batches so far, and requests later ones.
                 let drive = try state.withLock { state in
                     try Self.flush(&state, nil)
                     return state.drive
@@ -167,7 +167,7 @@ private final class LiveView: WebService {
         let known = path.firstRange(of: "after=").flatMap { Int64(path[$0.upperBound...]) } ?? -1
         state.withLock { state in
             state.clients.insert(client)
-            // A page that missed too much, or is of an earlier process or drive, is loaded again.
+            // A page that missed too much, or comes from an earlier process or drive, is reloaded.
             let first = state.batches.first?.sequence ?? state.drive.sequence + 1
             guard known >= first - 1, known <= state.drive.sequence else { return client.send(Self.reset) }
             for batch in state.batches where batch.sequence > known { client.send(batch.text) }

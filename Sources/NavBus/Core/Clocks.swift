@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// The machine's clocks, nanoseconds: the only look at them.
+/// The machine's clocks, in nanoseconds; no other code reads them.
 package enum Clocks {
-    /// Since an arbitrary start; never runs backwards (`CLOCK_MONOTONIC`).
+    /// Returns the time since an arbitrary start; it never runs backwards (`CLOCK_MONOTONIC`).
     @inline(__always)
     package static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
 
-    /// As ``monotonic()``, but of the kernel's last tick, 1 to 10 ms ago: a fifth of the price
+    /// Returns ``monotonic()`` as of the kernel's last tick, 1 to 10 ms ago, at a fifth of the cost
     /// (`CLOCK_MONOTONIC_COARSE`, clock_gettime(2)).
     @inline(__always)
     static func coarse() -> Int64 { read(CLOCK_MONOTONIC_COARSE) }
 
-    /// Since 1970, UTC; jumps when the clock is set.
+    /// Returns the time since 1970, UTC; it jumps when the clock is set.
     package static func wall() -> Int64 { read(CLOCK_REALTIME) }
 
-    /// Processor time of all threads of this process.
+    /// Returns the processor time of all threads of this process.
     package static func processor() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
-    /// Both clocks, now.
+    /// Returns both clocks at this moment.
     @inline(__always)
     static func receiveTimes() -> ReceiveTimes {
         ReceiveTimes(monotonicNanoseconds: read(CLOCK_MONOTONIC), utcNanoseconds: read(CLOCK_REALTIME))
@@ -34,7 +34,7 @@ package enum Clocks {
 extension Duration {
     /// Whole nanoseconds, limited to 0 and about 31 years so that sums with a clock cannot overflow.
     package var boundedNanoseconds: Int64 {
-        // Up to 18 s, as most waits are, in one machine word.
+        // Durations up to 18 s, as most waits are, fit in one machine word.
         if let attoseconds = UInt64(exactly: attoseconds) { return Int64(attoseconds / 1_000_000_000) }
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }

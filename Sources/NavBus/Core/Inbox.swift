@@ -1,11 +1,11 @@
 internal import DequeModule
 
-/// The subscriber's side without a transport: what is wanted, what was seen, and the queues of what is to be read.
+/// The subscriber's side without a transport: the wanted topics, the sequences seen, and the queues of unread messages.
 ///
-/// A transport gives it frames and takes deliveries; neither call waits, and nothing here reads a clock. Deliveries
-/// come in the order of arrival over all subscriptions.
+/// A transport gives it frames and takes deliveries; neither call waits, and nothing here reads a clock. Deliveries come
+/// in the order of arrival across all subscriptions.
 package struct Inbox {
-    /// The most topics that filters may add: a registry gone wild cannot grow a node without bound.
+    /// The most topics that filters may add, so that a runaway registry cannot grow a node without bound.
     package static let maximumDiscoveredTopics = 4096
 
     private struct Topic {
@@ -21,8 +21,9 @@ package struct Inbox {
         let maximumPayloadSize: Int
         /// The waiting messages, oldest first.
         var waiting: Deque<Waiting> = []
-        /// Their numbers in the order of arrival over all queues. Apart from them: to look at a number beside its message
-        /// copies both.
+        /// The arrival numbers of `waiting` across all queues.
+        ///
+        /// They are a separate array because reading a number stored beside its message would copy both.
         var arrivals: Deque<UInt64> = []
         /// The payload bytes of `waiting`.
         var bytes = 0
@@ -37,7 +38,7 @@ package struct Inbox {
         }
     }
 
-    /// A queued message. Its names are those of its topic and queue.
+    /// A queued message; its topic and queue supply the names.
     private struct Waiting {
         let topic: Int
         let header: MessageHeader
@@ -58,25 +59,25 @@ package struct Inbox {
     private var indices: [String: Int] = [:]
     private var topics: ContiguousArray<Topic> = []
     private var queues: ContiguousArray<Queue> = []
-    /// The arrival number at the head of each queue, `.max` when it is empty: one cache line for eight queues.
+    /// The arrival number at the head of each queue, `.max` when the queue is empty; eight queues share a cache line.
     private var heads: ContiguousArray<UInt64> = []
     private var filters: [FilteredSubscription] = []
     private var arrivals: UInt64 = 0
     private var nextSubscription = 0
     private var discovered = 0
 
-    /// Messages whose topic frame is not a known one.
+    /// The number of messages whose topic frame is unknown.
     package private(set) var unattributedRejections: UInt64 = 0
-    /// Messages queued and not yet taken.
+    /// The number of messages queued and not yet taken.
     package private(set) var queued = 0
 
-    /// The topic frame of the probe that runs, and the boot ids of the publishers that have answered it.
+    /// The topic frame of the running probe, and the boot ids of the publishers that have answered it.
     package var probe: [UInt8]?
     package private(set) var answers: Set<UInt64> = []
 
-    /// An empty inbox of the node with a boot id.
+    /// Creates an empty inbox for the node with boot id `node`.
     ///
-    /// - Parameter maximumQueuedBytes: how many payload bytes one queue holds, beside its depth; one message always fits.
+    /// - Parameter maximumQueuedBytes: how many payload bytes one queue holds, in addition to its depth; one message always fits.
     package init(node: UInt64, maximumQueuedBytes: Int) {
         self.node = node
         self.maximumQueuedBytes = maximumQueuedBytes
@@ -92,24 +93,24 @@ package struct Inbox {
         return probe
     }
 
-    /// A number that changes with each message that was taken of a publisher.
+    /// Returns a number that changes with each message accepted from a publisher.
     package func progress(of bootID: UInt64) -> UInt64 {
         topics.reduce(0) { $0 &+ ($1.tracker.sequence(of: bootID) ?? 0) }
     }
 
     // MARK: Subscriptions
 
-    /// The topics that are wanted now, in the order of their subscription.
+    /// The topics that are wanted now, in the order of subscription.
     package var wantedTopics: [String] { topics.filter { !$0.queues.isEmpty }.map(\.name) }
 
-    /// Subscribes to one topic; the arguments are checked already.
+    /// Subscribes to one topic; the caller has checked the arguments.
     package mutating func subscribe(_ topic: String, qos: QoS, maximumPayloadSize: Int) -> SubscriptionID {
         let id = makeSubscription()
         addQueue(id, topic, qos, maximumPayloadSize)
         return id
     }
 
-    /// Subscribes to whatever `filter` takes of the topics given to ``discover(_:)`` later.
+    /// Subscribes to every topic later passed to ``discover(_:)`` that `filter` matches.
     package mutating func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) -> SubscriptionID {
@@ -119,7 +120,7 @@ package struct Inbox {
         return id
     }
 
-    /// Offers a topic that somebody publishes to the filters that have not taken it yet.
+    /// Offers a newly published topic to the filters that have not taken it yet.
     package mutating func discover(_ topic: String) {
         for entry in filters where entry.filter.matches(topic) {
             let isTaken = indices[topic].map { index in
@@ -133,7 +134,7 @@ package struct Inbox {
 
     /// Ends a subscription and drops what it had queued; its statistics stay.
     ///
-    /// - Returns: false when the subscription is not one of this node's.
+    /// - Returns: false when the subscription does not belong to this node.
     package mutating func unsubscribe(_ id: SubscriptionID) -> Bool {
         let before = queues.count + filters.count
         filters.removeAll { $0.id == id }
@@ -171,7 +172,7 @@ package struct Inbox {
 
     // MARK: Messages
 
-    /// Takes a message of any number of frames that is not three.
+    /// Rejects a message whose number of frames is not three.
     package mutating func rejectFrames(topic: UnsafeRawBufferPointer) {
         if let index = table.find(topic) {
             topics[index].statistics.rejected &+= 1
@@ -180,7 +181,7 @@ package struct Inbox {
         }
     }
 
-    /// Takes a message: judges its sequence, counts it, and queues it for each subscription of its topic.
+    /// Accepts a message: checks its sequence, counts it, and queues it for each subscription of its topic.
     package mutating func accept(
         topic frame: UnsafeRawBufferPointer, header: UnsafeRawBufferPointer, payload: Payload, received: ReceiveTimes
     ) {
@@ -197,8 +198,8 @@ package struct Inbox {
         count(index, payload.count, isQueued: isQueued)
     }
 
-    /// Takes a message as ``accept(topic:header:payload:received:)`` does; when nothing else is queued and one
-    /// subscription wants it, it comes back at once.
+    /// Accepts a message like ``accept(topic:header:payload:received:)``, but returns it directly when nothing else is
+    /// queued and exactly one subscription wants it.
     @inline(__always)
     package mutating func acceptNext(
         topic frame: UnsafeRawBufferPointer, header headerFrame: UnsafeRawBufferPointer, payload: Payload,
@@ -218,7 +219,7 @@ package struct Inbox {
             received: received)
     }
 
-    /// Finds the topic of a message that is wanted, well-formed and new, and counts what is not.
+    /// Returns the topic and header of a message that is wanted, well-formed and new; counts any other message.
     @inline(__always)
     private mutating func judge(
         _ frame: UnsafeRawBufferPointer, _ headerFrame: UnsafeRawBufferPointer, _ received: ReceiveTimes
@@ -267,7 +268,7 @@ package struct Inbox {
         }
     }
 
-    /// The oldest queued message.
+    /// Removes and returns the oldest queued message.
     package mutating func next() -> Delivery? {
         guard queued > 0 else { return nil }
         var oldest = 0
@@ -280,7 +281,7 @@ package struct Inbox {
             payload: message.payload, received: message.received)
     }
 
-    /// Drops the oldest messages of a queue until it takes one of `size` bytes, and returns how many had to go.
+    /// Drops the oldest messages of a queue until one of `size` bytes fits, and returns how many were dropped.
     @inline(__always)
     private mutating func makeRoom(on queue: Int, for size: Int) -> UInt64 {
         var dropped: UInt64 = 0
@@ -306,7 +307,7 @@ package struct Inbox {
         queues[queue].waiting.append(message)
     }
 
-    /// The figures of every topic that was ever subscribed to.
+    /// The statistics of every topic that was ever subscribed to.
     package var statistics: [TopicStatistics] {
         topics.map { topic in
             var statistics = topic.statistics

@@ -1,13 +1,13 @@
-/// A value that is made when it is first needed, shared by those who may need it.
+/// A value that is created on first use and shared by its users.
 final class Lazy<Value> {
     private let create: () -> Value
 
-    /// The value, nil until somebody needed it.
+    /// The value, nil until it is first needed.
     private(set) var value: Value?
 
     init(_ create: @escaping () -> Value) { self.create = create }
 
-    /// The value, made now unless it is there.
+    /// Returns the value, creating it if needed.
     func make() -> Value {
         if let value { return value }
         let made = create()

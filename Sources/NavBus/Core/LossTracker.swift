@@ -1,18 +1,18 @@
-/// Judges the sequences of one topic, publisher by publisher.
+/// A checker of one topic's sequence numbers, per publisher.
 ///
-/// A publisher is a boot id: after a restart the same node counts from 1 again under another id, which is neither
-/// loss nor repetition. The first message seen of a publisher sets its base line, so what was published before the
-/// subscription is not loss.
+/// A publisher is identified by its boot id: a restarted node counts from 1 again under another id, which is neither loss
+/// nor repetition. The first message seen from a publisher sets its baseline, so messages published before the
+/// subscription do not count as lost.
 package struct LossTracker {
-    /// The meaning of a sequence number for its message.
+    /// The result of checking a message's sequence number.
     package enum Verdict: Hashable {
-        /// New, after `lost` that never came.
+        /// A new message, after `lost` messages that never arrived.
         case new(lost: UInt64)
-        /// Seen before.
+        /// A message seen before.
         case duplicate
     }
 
-    /// The most publishers of a topic that are remembered; beyond it the one heard of longest ago is forgotten.
+    /// The most publishers of a topic that are remembered; beyond it the one not heard for the longest time is forgotten.
     package static let capacity = 64
 
     private struct Publisher {
@@ -20,17 +20,17 @@ package struct LossTracker {
         var sequence: UInt64
     }
 
-    /// The most recently heard publisher is first.
+    /// The publishers, most recently heard first.
     private var publishers: [Publisher] = []
 
     package init() {}
 
     package var publisherCount: Int { publishers.count }
 
-    /// The last sequence of a publisher, nil when it is not remembered.
+    /// Returns the last sequence of a publisher, nil when the publisher is not remembered.
     package func sequence(of bootID: UInt64) -> UInt64? { publishers.first { $0.bootID == bootID }?.sequence }
 
-    /// Judges a message and remembers it.
+    /// Checks a message's sequence and remembers it.
     @inline(__always)
     package mutating func judge(bootID: UInt64, sequence: UInt64) -> Verdict {
         if let first = publishers.first, first.bootID == bootID {

@@ -1,6 +1,6 @@
-/// The publisher's side without a transport: topics, sequences, last values, and who listens.
+/// The publisher's side without a transport: topics, sequences, last values and subscribers.
 package struct Outbox {
-    /// The most different subscriptions of others that are counted; a peer that makes up more is served but not counted.
+    /// The most distinct subscription keys of peers that are counted; peers with further keys are served but not counted.
     package static let maximumSubscriptionKeys = 65_536
 
     /// The last message of a latched topic.
@@ -16,9 +16,9 @@ package struct Outbox {
         let schemaFingerprint: UInt64
         let isLatched: Bool
         var latched: Latched?
-        /// Whether ``latched`` was dropped for some subscriber and is to be sent again.
+        /// Whether ``latched`` was dropped for some subscriber and must be sent again.
         var isOwed = false
-        /// `published` counts the sequence as well.
+        /// The topic's counts; `published` doubles as the sequence.
         var statistics: TopicStatistics
 
         init(_ description: TopicDescription) {
@@ -31,11 +31,11 @@ package struct Outbox {
         }
     }
 
-    /// The boot id of the headers.
+    /// The boot id written in the headers.
     package let node: UInt64
     private var topics: ContiguousArray<Topic> = []
     private var subscribers: [[UInt8]: Int] = [:]
-    /// Whether ``owed`` has an element.
+    /// Whether ``owed`` is non-empty.
     package private(set) var isOwing = false
 
     package init(node: UInt64) { self.node = node }
@@ -73,7 +73,7 @@ package struct Outbox {
         return Publication(node: node, index: topics.count - 1, topic: description.name)
     }
 
-    /// Takes back the latest ``advertise(_:)``, when it could not be announced.
+    /// Undoes the latest ``advertise(_:)``, when it could not be announced.
     package mutating func withdrawLast() { topics.removeLast() }
 
     package static func check(qos: QoS, maximumPayloadSize: Int, _ topic: String) throws(BusError) {
@@ -89,7 +89,7 @@ package struct Outbox {
         }
     }
 
-    /// Counts a message about to be sent and returns its header; keeps it when the topic is latched.
+    /// Counts a message about to be sent, returns its header, and stores the message when the topic is latched.
     @inline(__always)
     package mutating func stamp(
         _ publication: Publication, _ payload: UnsafeRawBufferPointer, _ stampNanoseconds: Int64, now: Int64
@@ -136,7 +136,7 @@ package struct Outbox {
 
     package func key(_ index: Int) -> [UInt8] { topics[index].key }
 
-    /// The last value of a latched topic, nil before the first.
+    /// Returns the last value of a latched topic, nil before the first.
     package func latched(_ index: Int) -> Latched? { topics[index].latched }
 
     /// Forgets the last value of a latched topic.
@@ -148,8 +148,10 @@ package struct Outbox {
 
     // MARK: Full queues
 
-    /// Notes that the last message of a topic may not have reached every subscriber. It is counted as dropped; that of a
-    /// latched topic is owed instead, because no later message may come that would show the gap.
+    /// Notes that the last message of a topic may not have reached every subscriber.
+    ///
+    /// It counts as dropped. On a latched topic it is owed instead, because no later message may come that would reveal
+    /// the gap.
     package mutating func missed(_ index: Int) {
         if topics[index].latched == nil {
             topics[index].statistics.dropped &+= 1
@@ -159,10 +161,10 @@ package struct Outbox {
         }
     }
 
-    /// The latched topics whose last value has not reached everybody.
+    /// The latched topics whose last value has not reached every subscriber.
     package var owed: [Int] { isOwing ? topics.indices.filter { topics[$0].isOwed } : [] }
 
-    /// Notes that the last value of a topic has reached everybody.
+    /// Notes that the last value of a topic has reached every subscriber.
     package mutating func paid(_ index: Int) {
         topics[index].isOwed = false
         isOwing = topics.contains(where: \.isOwed)
@@ -170,7 +172,7 @@ package struct Outbox {
 
     // MARK: Subscribers
 
-    /// Takes the frame by which a subscriber begins (1 and the key) or ends (0 and the key) a subscription.
+    /// Handles the frame by which a subscriber begins (1 and the key) or ends (0 and the key) a subscription.
     ///
     /// - Returns: the latched topics that the new subscriber wants and that have a value.
     package mutating func subscriptionChanged(_ frame: UnsafeRawBufferPointer) -> [Int] {
@@ -188,10 +190,10 @@ package struct Outbox {
         return topics.indices.filter { topics[$0].latched != nil && topics[$0].key.starts(with: key) }
     }
 
-    /// Returns the number of subscriptions that match a publication's topic now.
+    /// Returns the number of current subscriptions that match a publication's topic.
     package func subscriberCount(_ index: Int) -> Int {
         let key = topics[index].key
-        // A sum: the dictionary's order does not show.
+        // A sum does not depend on the dictionary's order.
         return subscribers.reduce(0) { $0 + (key.starts(with: $1.key) ? $1.value : 0) }
     }
 }

@@ -1,7 +1,7 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// One descriptor for many: readable while one of those that it watches is.
+/// An epoll descriptor for many others, readable while any watched descriptor is.
 final class Poller {
     private let file: FileDescriptor
 
@@ -15,19 +15,19 @@ final class Poller {
 
     var fileDescriptor: Int32 { file.rawValue }
 
-    /// Watches a descriptor; `tag` is what ``collect(_:)`` says of it.
+    /// Watches a descriptor; ``collect(_:)`` reports it as `tag`.
     func watch(_ descriptor: Int32, _ tag: UInt64) {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
         epoll_ctl(file.rawValue, EPOLL_CTL_ADD, descriptor, &event)
     }
 
-    /// Forgets a descriptor; before it is closed, which ZeroMQ does some time after its socket's end.
+    /// Stops watching a descriptor; call it before the descriptor is closed, which ZeroMQ does some time after the socket's end.
     func unwatch(_ descriptor: Int32) {
         var event = epoll_event()
         epoll_ctl(file.rawValue, EPOLL_CTL_DEL, descriptor, &event)
     }
 
-    /// Calls `body` with the tags of those that are readable, 32 at most: the others keep the descriptor readable.
+    /// Calls `body` with the tags of readable descriptors, 32 at most; while more are readable, so is this descriptor.
     @inline(__always)
     func collect(_ body: (UInt64) -> Void) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 32) { events in

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The bytes of large payloads that a publisher's connections still hold.
 ///
-/// libzmq bounds what waits for a slow subscriber by a number of messages, and that number must not change while a
-/// connection lives: the two ends of its pipe count credit by the mark it was made with, and a connection whose mark is
-/// lowered may never be granted credit again. So the marks are fixed, and large payloads are bounded here, in bytes.
+/// libzmq limits what waits for a slow subscriber by a number of messages, and that number must not change while a
+/// connection lives: both ends of its pipe count credit by the mark it was created with, and a connection whose mark is
+/// lowered may never be granted credit again. So the marks are fixed, and large payloads are limited here, in bytes.
 final class QueuedBytes: Sendable {
     private let bytes = Atomic<Int>(0)
     private let releases = Atomic<UInt64>(0)
@@ -13,7 +13,7 @@ final class QueuedBytes: Sendable {
     /// The bytes that wait now; a payload that waits for several subscribers counts once.
     var count: Int { bytes.load(ordering: .relaxed) }
 
-    /// The number of payloads that were released since the start. It stands still while the slowest connection takes nothing.
+    /// The number of payloads released since the start; it does not change while the slowest connection takes nothing.
     var releaseCount: UInt64 { releases.load(ordering: .relaxed) }
 
     fileprivate func add(_ size: Int) { bytes.wrappingAdd(size, ordering: .relaxed) }
@@ -24,10 +24,10 @@ final class QueuedBytes: Sendable {
     }
 }
 
-/// A payload that libzmq reads in place, for all connections, and releases on its own thread.
+/// A payload that libzmq reads in place for all connections and releases on its own thread.
 final class SharedPayload {
     let bytes: UnsafeRawBufferPointer
-    /// The received payload whose bytes these are; nil when they are a copy of our own.
+    /// The received payload that owns the bytes; nil when they are a copy of our own.
     private let received: Payload?
     private let queued: QueuedBytes?
 
@@ -41,7 +41,7 @@ final class SharedPayload {
         queued?.add(payload.count)
     }
 
-    /// Shares the bytes of a payload that was received.
+    /// Shares the bytes of a received payload.
     init(forwarding payload: Payload, countedBy queued: QueuedBytes?) {
         (bytes, received) = (payload.buffer.bytes, payload)
         self.queued = queued

@@ -1,30 +1,30 @@
-/// Finds publishers that live and are not heard.
+/// A detector of live publishers whose messages do not arrive.
 ///
-/// Silence alone means nothing, for a publisher may have nothing to say. So a subscriber that hears nothing of one for an
-/// interval probes: it subscribes to a topic of its own that every publisher answers at once (``Probe``). A publisher that
-/// neither answers nor publishes anything else within ``answerNanoseconds`` is connected to anew, again after pauses that
-/// double up to ``longestPauseNanoseconds``: it may be stopped, or busy.
+/// Silence alone proves nothing, because a publisher may have nothing to say. So after an interval of silence a
+/// subscriber probes: it subscribes to a topic of its own that every publisher answers at once (``Probe``). A publisher
+/// that neither answers nor publishes anything within ``answerNanoseconds`` is reconnected to. It may be stopped or busy,
+/// so further reconnections follow after pauses that double up to ``longestPauseNanoseconds``.
 package struct SilenceMonitor {
-    /// The time that a publisher has to answer: two seconds.
+    /// The time a publisher has to answer: two seconds.
     package static let answerNanoseconds: Int64 = 2_000_000_000
-    /// The longest pause between two attempts to hear a publisher: a minute.
+    /// The longest pause between two reconnections to a publisher: a minute.
     package static let longestPauseNanoseconds: Int64 = 60_000_000_000
-    /// A step that is later than this finds its own process stalled and judges nobody: one second.
+    /// The lateness beyond which a step assumes that its own process stalled, and judges no publisher: one second.
     static let tolerance: Int64 = 1_000_000_000
 
-    /// The next action of the subscriber.
+    /// The subscriber's next action.
     package enum Step: Equatable {
-        /// Nothing before ``next``.
+        /// Do nothing before ``next``.
         case wait
         case probe
-        /// The probe is over; connect anew to the publishers with these boot ids.
+        /// End the probe and reconnect to the publishers with these boot ids.
         case finish(reconnect: [UInt64])
     }
 
     private struct Publisher {
         var progress: UInt64
         var pause: Int64
-        /// The earliest moment of the next reconnection.
+        /// The earliest time of the next reconnection.
         var notBefore: Int64 = .min
     }
 
@@ -32,20 +32,20 @@ package struct SilenceMonitor {
     private var publishers: [UInt64: Publisher] = [:]
     private var suspects: [UInt64] = []
 
-    /// The moment when ``step(_:publishers:answered:)`` is due, monotonic nanoseconds; `.max` without publishers.
+    /// The time when ``step(_:publishers:answered:)`` is due, in monotonic nanoseconds; `.max` without publishers.
     package private(set) var next: Int64 = .max
 
-    /// A monitor that looks each `interval` nanoseconds.
+    /// Creates a monitor that checks every `interval` nanoseconds.
     package init(interval: Int64) { self.interval = interval }
 
-    /// Starts looking, when there is somebody to hear.
+    /// Schedules the first check; call it when there are publishers.
     package mutating func arm(_ now: Int64) { next = min(next, now + interval) }
 
-    /// Looks at who was heard; call it when the socket has been read to its end.
+    /// Checks which publishers were heard; call it when the socket has been read to its end.
     ///
     /// - Parameters:
     ///   - heard: boot ids of the publishers that answer probes, each with a number that changes with every message.
-    ///   - answered: boot ids of those that have answered the probe.
+    ///   - answered: boot ids of the publishers that have answered the probe.
     package mutating func step(
         _ now: Int64, heard: [(bootID: UInt64, progress: UInt64)], answered: Set<UInt64>
     ) -> Step {
@@ -82,21 +82,21 @@ package struct SilenceMonitor {
     }
 }
 
-/// The topics by which a subscriber asks publishers whether it can hear them.
+/// The topics by which a subscriber tests whether it can hear its publishers.
 ///
-/// A publisher whose announcement says `"answers_probes": true` answers the subscription to a topic below ``prefix`` with
-/// one message on it: a header with its boot id and sequence 1, and an empty payload.
+/// A publisher whose announcement says `"answers_probes": true` answers a subscription to a topic below ``prefix`` with
+/// one message on that topic: a header with its boot id and sequence 1, and an empty payload.
 enum Probe {
     static let prefix = Array("/bus/probe/".utf8)
-    /// The longest topic that is answered, in bytes.
+    /// The longest probe topic that is answered, in bytes.
     static let maximumSize = 64
 
-    /// The topic frame of a subscriber's probe.
+    /// Returns the topic frame of a subscriber's probe.
     static func key(bootID: UInt64, number: UInt64) -> [UInt8] {
         prefix + Array("\(String(bootID, radix: 16))/\(number)".utf8) + [0]
     }
 
-    /// Returns the topic frame that a subscription asks for, nil unless it is a probe's.
+    /// Returns the topic frame of a subscription request, nil unless it is a probe's.
     static func key(inSubscription frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard frame.first == 1, frame.count <= maximumSize, frame.last == 0,
             frame.dropFirst().starts(with: prefix)

@@ -1,10 +1,10 @@
-/// Finds the connections that keep a publisher's queue of large payloads full.
+/// A detector of connections that keep a publisher's queue of large payloads full.
 ///
-/// A payload is released once its slowest connection has taken it. While payloads are being released, everybody is
+/// A payload is released once its slowest connection has taken it. While payloads are being released, the connections are
 /// merely slow. When none is released for ``patienceNanoseconds``, the connections with unread bytes in every sample of
 /// that time are stuck: their processes are stopped or hang.
 package struct StuckConnections {
-    /// The time without progress after which a connection is given up: two seconds, beyond a pause of the scheduler.
+    /// The time without progress after which a connection counts as stuck: two seconds, longer than any scheduling pause.
     package static let patienceNanoseconds: Int64 = 2_000_000_000
     /// The time between samples: 100 ms.
     package static let sampleNanoseconds: Int64 = 100_000_000
@@ -16,7 +16,7 @@ package struct StuckConnections {
 
     package init() {}
 
-    /// Takes a sample, each ``sampleNanoseconds`` of the publisher's own running time.
+    /// Takes a sample; call it every ``sampleNanoseconds`` of the publisher's own running time.
     ///
     /// - Parameters:
     ///   - unread: identities of the connections whose subscriber has not read everything.

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Finds a topic's index from its terminated name in a frame, without making a String.
+/// A hash table from a topic's frame to its index; a lookup creates no String.
 package struct TopicTable {
     private var keys: ContiguousArray<[UInt8]> = []
-    /// Open addressing over a power of two, at most half full; -1 is free.
+    /// Open addressing over a power of two, at most half full; -1 marks a free slot.
     private var slots: ContiguousArray<Int32> = ContiguousArray(repeating: -1, count: 16)
     private var last = 0
 
-    /// The topic's frame: its name and a NUL, so that no name is a prefix of another.
+    /// Returns the topic's frame: its name and a NUL, so that no name is a prefix of another.
     package static func key(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
 
-    /// The index of the topic whose frame is `frame`.
+    /// Returns the index of the topic whose frame is `frame`.
     @inline(__always)
     mutating func find(_ frame: UnsafeRawBufferPointer) -> Int? {
         if last < keys.count, isEqual(last, frame) { return last }
@@ -19,7 +19,7 @@ package struct TopicTable {
         return index
     }
 
-    /// Adds a topic that is not there yet and returns its index.
+    /// Adds a new topic and returns its index.
     mutating func insert(_ topic: String) -> Int {
         keys.append(Self.key(topic))
         if keys.count * 2 > slots.count {
@@ -57,7 +57,9 @@ package struct TopicTable {
         }
     }
 
-    /// FNV-1a. The table holds only topics this node chose, so nobody else can make it collide.
+    /// Returns the FNV-1a hash.
+    ///
+    /// The table holds only topics this node chose, so nobody else can make it collide.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

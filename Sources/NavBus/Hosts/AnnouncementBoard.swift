@@ -1,10 +1,12 @@
-/// The nodes of other hosts that follow this node's announcement, and what each is to be sent. No socket is in here.
+/// The nodes of other hosts that follow this node's announcement, and what to send each.
+///
+/// It has no socket.
 package struct AnnouncementBoard {
-    /// The most that follow at once.
+    /// The most followers at once.
     package static let maximumWatchers = 256
-    /// The silence after which a follower is forgotten (it asks every 400 ms): three seconds.
+    /// The silence after which a follower is forgotten: three seconds; a follower asks every 400 ms.
     package static let silenceNanoseconds: Int64 = 3_000_000_000
-    /// The shortest interval of sending an unchanged announcement: a tenth of a second.
+    /// The shortest interval between two sends of an unchanged announcement: a tenth of a second.
     package static let repetitionNanoseconds: Int64 = 100_000_000
 
     package enum Answer: Hashable {
@@ -25,10 +27,10 @@ package struct AnnouncementBoard {
 
     package init(bootID: UInt64) { self.bootID = bootID }
 
-    /// Those who follow, in the order they came.
+    /// The followers, in the order they joined.
     package var addresses: [ClientAddress] { watchers.map(\.address) }
 
-    /// The announcement is another one: all who follow are to be sent it.
+    /// Notes that the announcement changed, and returns the followers, all of which must be sent it.
     package mutating func changed(_ now: Int64) -> [ClientAddress] {
         revision &+= 1
         forgetSilent(now)
@@ -52,7 +54,7 @@ package struct AnnouncementBoard {
         return isCurrent ? .signOfLife : .announcement
     }
 
-    /// One cannot be reached any more or took its leave.
+    /// Forgets a follower that left or cannot be reached any more.
     package mutating func gone(_ address: ClientAddress) { watchers.removeAll { $0.address == address } }
 
     private mutating func forgetSilent(_ now: Int64) {

@@ -1,4 +1,6 @@
-/// An authenticator of ZeroMQ's authentication protocol (RFC 27/ZAP): it admits the hosts that may connect, and counts. It has no socket.
+/// An authenticator of ZeroMQ's authentication protocol (RFC 27/ZAP): it admits allowed hosts, and counts.
+///
+/// It has no socket.
 package struct Authenticator {
     /// The answer to a request, and an event to report.
     package struct Verdict {
@@ -51,8 +53,10 @@ package struct Authenticator {
         settle()
     }
 
-    /// Notes the end of a connection. ZeroMQ does not say which one, so it counts as refused while any is neither admitted nor refused;
-    /// ``settle()`` takes that back when the other turns out to be admitted.
+    /// Notes the end of a connection.
+    ///
+    /// ZeroMQ does not say which one, so it counts as refused while any connection is neither admitted nor refused;
+    /// ``settle()`` undoes that when that connection turns out to be admitted.
     package mutating func disconnected(from endpoint: String, now: Int64) -> HostEvent? {
         statistics.refused += 1
         settle()

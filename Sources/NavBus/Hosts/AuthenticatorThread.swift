@@ -4,17 +4,17 @@ internal import Synchronization
 
 /// The thread that answers ZeroMQ's authentication requests and counts connections.
 ///
-/// A thread of its own, so that others connect at once while the node computes, and the sockets' reports never pile
-/// up however fast strangers connect.
+/// It is a separate thread so that others can connect while the node computes, and so that the sockets' monitor events
+/// never pile up, however fast strangers connect.
 final class AuthenticatorThread: Sendable {
     private let authenticator: Mutex<Authenticator>
     private let stop: Waker
     private let onEvent: (@Sendable (HostEvent) -> Void)?
     private let thread = Mutex<pthread_t?>(nil)
 
-    /// Sockets on their way from the node's thread to this one.
+    /// Sockets handed from the node's thread to this one.
     private final class Handover: @unchecked Sendable {
-        // Unchecked: the creating thread lets go of it when the new one starts, which orders their memory.
+        // Unchecked: the creating thread drops it when the new one starts, which orders their memory.
         let owner: AuthenticatorThread
         let admission: ZeroMQSocket?
         let monitors: [ZeroMQSocket]
@@ -35,7 +35,7 @@ final class AuthenticatorThread: Sendable {
         stop = try Waker()
         self.onEvent = onEvent
         let handover = Unmanaged.passRetained(Handover(self, admission, monitors))
-        // Signals are for the threads of the program.
+        // Signals are left to the program's other threads.
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &before)
@@ -71,10 +71,10 @@ final class AuthenticatorThread: Sendable {
         var items = sockets.map { zmq_pollitem_t(socket: $0.handle, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0) }
         items.append(zmq_pollitem_t(socket: nil, fd: stop.fileDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
         while items[items.count - 1].revents == 0 {
-            // Only the end of the context makes this fail, signals being blocked here.
+            // With signals blocked here, only the end of the context makes this fail.
             guard zmq_poll(&items, Int32(items.count), -1) >= 0 else { return }
             do throws(ZeroMQError) {
-                // Reports first: a connection is counted before its key is judged.
+                // Monitor events first: a connection is counted before its key is judged.
                 for monitor in handover.monitors { try take(monitor) }
                 if let admission = handover.admission { try answer(admission) }
             } catch {

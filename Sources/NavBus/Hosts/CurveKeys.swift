@@ -1,15 +1,15 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// A public key of CURVE (Curve25519), by which hosts know each other.
+/// A CURVE public key (Curve25519) that identifies a host.
 public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
-    /// The length of a key's text.
+    /// The length of a key's text, in characters.
     public static let textLength = 40
 
     /// The key, 32 bytes.
     package let bytes: [UInt8]
 
-    /// Reads a key's text: 40 characters of Z85, ZeroMQ's form.
+    /// Parses a key's text: 40 characters of Z85, ZeroMQ's format.
     public init(_ text: String) throws(BusError) {
         guard text.utf8.count == Self.textLength, let bytes = Z85.decode(text) else {
             throw BusError(
@@ -25,10 +25,11 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
     /// The key's text, 40 characters of Z85.
     public var description: String { Z85.encode(bytes) }
 
-    /// Reads a file of public keys: a key at the start of each line, its owner's name after a space; lines of `#`
-    /// and a space, and empty lines, say nothing.
+    /// Reads a file of public keys: one key at the start of each line, optionally followed by a space and its owner's name.
     ///
-    /// - Throws: ``BusError`` when the file cannot be read, others than its owner may write to it, or a line is not so.
+    /// Empty lines and lines that start with `#` and a space are ignored.
+    ///
+    /// - Throws: ``BusError`` when the file cannot be read, is writable by others than its owner, or has a malformed line.
     public static func list(contentsOf path: String) throws(BusError) -> [CurvePublicKey] {
         let (bytes, status) = try FileSystem.read(path, limit: 1 << 20, ownedByRoot: true)
         guard status.st_mode & 0o022 == 0 else {
@@ -59,13 +60,15 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A secret key of CURVE and the public one that belongs to it. The secret never shows in a text of this type.
+/// A CURVE secret key and its public key.
+///
+/// Text forms of this type never show the secret.
 public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key by which others know this host.
+    /// The key that identifies this host to others.
     public let publicKey: CurvePublicKey
     let secret: [UInt8]
 
-    /// Makes a new pair.
+    /// Generates a new pair.
     ///
     /// - Throws: ``BusError/Code/transport`` when this libzmq was built without CURVE.
     public static func generate() throws(BusError) -> CurveKeyPair {
@@ -83,7 +86,7 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
         (self.publicKey, self.secret) = (publicKey, secret)
     }
 
-    /// Reads a secret key's file, as `navbus keygen` writes it.
+    /// Reads a secret key file, as `navbus keygen` writes it.
     ///
     /// - Throws: ``BusError`` when the file is not this user's alone (mode 0600) or holds no key.
     public init(contentsOf path: String) throws(BusError) {
@@ -108,9 +111,9 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
         self.init(publicKey: CurvePublicKey(bytes: publicBytes), secret: secret)
     }
 
-    /// Writes the pair: `path` with the secret, mode 0600, and `publicPath` with what others may know.
+    /// Writes the pair: the secret key to `path`, mode 0600, and the public key to `publicPath`.
     ///
-    /// - Parameter replacing: whether files that are there may be lost; else they are an error and stay.
+    /// - Parameter replacing: whether existing files are replaced; otherwise they are an error and stay.
     public func write(secretTo path: String, publicTo publicPath: String, replacing: Bool) throws(BusError) {
         if !replacing {
             for existing in [path, publicPath] where access(existing, F_OK) == 0 {
@@ -123,7 +126,7 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
     }
 
     private static func write(_ text: String, to path: String, mode: mode_t, replacing: Bool) throws(BusError) {
-        // Never into a file that is there, so that nobody else's mode or open descriptor sees the key.
+        // Never writes into an existing file, so that a foreign mode or open descriptor cannot expose the key.
         let target = replacing ? "\(path).new-\(getpid())" : path
         guard let file = FileDescriptor.open(target, O_WRONLY | O_CREAT | O_EXCL, mode: mode) else {
             throw BusError(.registry, "cannot create \(target): \(FileSystem.reason())")
@@ -142,7 +145,7 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
         }
     }
 
-    /// Says so when this libzmq cannot encrypt.
+    /// Throws when this libzmq cannot encrypt.
     static func checkCurve() throws(BusError) {
         guard zmq_has("curve") == 1 else {
             throw BusError(
@@ -159,6 +162,6 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
     /// The public key's text.
     public var description: String { "the pair of \(publicKey)" }
 
-    /// Empty: `dump` shows no secret.
+    /// An empty mirror, so that `dump` shows no secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

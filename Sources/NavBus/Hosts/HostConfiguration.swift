@@ -2,38 +2,38 @@
 public struct HostConfiguration: Sendable {
     /// A node of another host.
     public struct Peer: Sendable, Hashable {
-        /// The address that it listens on.
+        /// The address that the peer listens on.
         public var endpoint: TCPEndpoint
-        /// Its host's public key; nil only on an insecure network.
+        /// The public key of the peer's host; nil only on an insecure network.
         public var key: CurvePublicKey?
 
         /// A peer at an endpoint.
         public init(endpoint: TCPEndpoint, key: CurvePublicKey?) { (self.endpoint, self.key) = (endpoint, key) }
     }
 
-    /// Whether strangers are kept out.
+    /// The way in which strangers are kept out.
     public enum Security: Sendable {
-        /// Every connection is encrypted, and those who connect are known by their public keys.
+        /// Every connection is encrypted, and clients are identified by their public keys.
         case curve(CurveKeyPair, allowed: Set<CurvePublicKey>)
-        /// Plain TCP: whoever reaches the ports reads and writes the bus.
+        /// Plain TCP: whoever reaches the ports can read and write the bus.
         case insecure
     }
 
     /// The most peers of a node.
     public static let maximumPeers = 64
 
-    /// The address at which others reach this node; nil when they do not.
+    /// The address at which other hosts reach this node; nil when it does not listen.
     public var listen: TCPEndpoint?
-    /// The nodes of other hosts that this one reaches.
+    /// The nodes of other hosts that this node connects to.
     public var peers: [Peer]
-    /// Whether strangers are kept out.
+    /// The way in which strangers are kept out.
     public var security: Security
     /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
     public var maximumRequestSize = 8 << 20
-    /// Receives events of connections, on a thread of the bus: it returns soon and calls nothing of the node.
+    /// Receives connection events on a thread of the bus; it must return soon and not call the node.
     public var onEvent: (@Sendable (HostEvent) -> Void)?
 
-    /// A configuration; it is checked when the node joins the bus.
+    /// Creates a configuration; it is checked when the node joins the bus.
     public init(listen: TCPEndpoint? = nil, peers: [Peer] = [], security: Security) {
         (self.listen, self.peers, self.security) = (listen, peers, security)
     }

@@ -1,14 +1,14 @@
-/// Something about other hosts that a log should hold. Repetitions are told once in ten seconds and counted always.
+/// An event between hosts for the log; repetitions are reported once in ten seconds but always counted.
 public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
-    /// A client proved to have a key that is not allowed.
+    /// A client proved that it has a key that is not allowed.
     case denied(key: CurvePublicKey, address: String)
-    /// A connection ended in its handshake: plain, without a key, with a wrong server key, or no bus at all.
+    /// A connection failed its handshake: no encryption, no key, a wrong server key, or not a bus at all.
     case refused(endpoint: String)
-    /// A peer was reached for the first time, or again.
+    /// A peer was reached, for the first time or again.
     case peerFound(endpoint: String, node: String, bootID: UInt64)
-    /// A peer went or was silent for too long.
+    /// A peer left or was silent for too long.
     case peerLost(endpoint: String, node: String, reason: String)
-    /// A peer is there and does not let this node in, or says what cannot be understood.
+    /// A peer is reachable but refuses this node, or sends something malformed.
     case peerRefused(endpoint: String, reason: String)
 
     /// One line for a log.
@@ -24,39 +24,39 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// True for what needs somebody's attention.
+    /// Whether somebody should act on the event.
     public var isWarning: Bool {
         if case .peerFound = self { return false }
         return true
     }
 }
 
-/// A node's counts of its dealings with other hosts since it started.
+/// A node's counts of its connections with other hosts since it started.
 public struct HostStatistics: Sendable, Hashable {
-    /// Connections that came, of all kinds.
+    /// Incoming connections of all kinds.
     public var connections: UInt64 = 0
-    /// Clients turned away because their key is not allowed, or their request for admission was malformed.
+    /// Clients turned away because their key is not allowed or their authentication request was malformed.
     public var denied: UInt64 = 0
-    /// Connections that ended in their handshake, the denied included.
+    /// Connections that failed their handshake, including the denied ones.
     public var refused: UInt64 = 0
-    /// Messages of others about themselves that could not be understood.
+    /// Malformed messages from other nodes about themselves.
     public var malformed: UInt64 = 0
-    /// Nodes of other hosts that follow this one's announcement now.
+    /// The nodes of other hosts that follow this node's announcement now.
     public var watchers = 0
     /// Configured peers.
     public var peers = 0
-    /// Those of them that answer now.
+    /// The configured peers that answer now.
     public var peersPresent = 0
 
-    /// Nothing seen.
+    /// All counts zero.
     public init() {}
 }
 
-/// Lets each subject be told once in ten seconds, and few subjects at all.
+/// A limiter that reports each subject once in ten seconds, and only a bounded number of subjects.
 struct ReportLimiter<Subject: Hashable> {
-    /// The time that a subject is not logged again: ten seconds.
+    /// The time for which a subject is not reported again: ten seconds.
     static var pauseNanoseconds: Int64 { 10_000_000_000 }
-    /// The most subjects that are remembered; while all are fresh, others are not logged.
+    /// The most subjects that are remembered; while all are recent, no others are reported.
     static var capacity: Int { 64 }
 
     private var told: [(subject: Subject, at: Int64)] = []

@@ -1,9 +1,9 @@
 internal import Glibc
 
 extension HostConfiguration {
-    /// Asks the peers who they are and what they publish, without joining the bus.
+    /// Asks the peers for their announcements, without joining the bus.
     ///
-    /// - Parameter timeout: how long an answer may take; the peers that gave none by then are problems.
+    /// - Parameter timeout: how long an answer may take; peers that have not answered by then are reported as problems.
     public func inspect(timeout: Duration = .seconds(2)) throws(BusError) -> RegistrySnapshot {
         try check()
         let configuration = BusConfiguration(directory: try BusDirectory(path: "/"))

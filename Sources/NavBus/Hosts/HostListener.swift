@@ -2,17 +2,17 @@ internal import CZeroMQ
 
 /// The sockets at which other hosts reach a node: a ROUTER and an XPUB on TCP, with their authenticator.
 ///
-/// ZeroMQ applies CURVE to a socket, not to an endpoint, so these stand beside the sockets of this host.
+/// ZeroMQ applies CURVE to a socket, not to an endpoint, so these are separate from the sockets for this host.
 final class HostListener {
-    /// Topics; the publishing half of the node sends on it and serves its subscribers. Nil once closed.
+    /// The socket for topics, nil once closed; the publishing half of the node sends on it and serves its subscribers.
     private(set) var publisher: ZeroMQSocket?
-    /// The endpoint of the sockets, with the ports that were chosen.
+    /// The endpoint of the sockets, with the actual ports.
     let endpoint: TCPEndpoint
 
-    /// Calls and announcements. Nil once closed.
+    /// The socket for calls and announcements, nil once closed.
     private var router: ZeroMQSocket?
     private let wire = ServiceWire()
-    /// True until a receive has found nothing since the last send: only then the descriptor tells of everything.
+    /// Whether messages may wait unsignalled: true from a send until a receive finds nothing.
     var isDirty = true
     /// Readable when a subscriber came or went.
     let publisherFileDescriptor: Int32
@@ -20,18 +20,18 @@ final class HostListener {
     private var board: AnnouncementBoard
     private let bootID: UInt64
     private var announcement: [UInt8] = []
-    /// The messages that arrived while the node published, which is no time for handlers to run.
+    /// The messages that arrived while the node published, when handlers must not run.
     private var waiting: [(ClientAddress, ServiceWire.Incoming)] = []
 
-    /// Messages that may wait for one client.
+    /// The most messages that wait for one client.
     private static let highWaterMark: Int32 = 1000
-    /// The most messages that are taken in while the node publishes.
+    /// The most messages that are accepted while the node publishes.
     private static let maximumWaiting = 256
     /// The longest handshake of a connection, in milliseconds.
     private static let handshakeMilliseconds: Int32 = 5_000
-    /// Signs of life on idle connections, in milliseconds. Wide, because on a slow link they wait behind the data.
+    /// The heartbeats on idle connections, in milliseconds; long, because on a slow link they queue behind the data.
     private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (5_000, 20_000)
-    /// The largest subscription taken from a peer, in bytes, which is also room for the handshake's commands.
+    /// The largest subscription accepted from a peer, in bytes; the handshake's commands must fit as well.
     private static let maximumSubscriptionSize: Int64 = 1024
 
     private static let watchedEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED
@@ -53,7 +53,7 @@ final class HostListener {
         self.publisher = publisher
         var allowed: Set<CurvePublicKey> = []
         if case .curve(_, let keys) = hosts.security { allowed = keys }
-        // No client may connect before the authenticator runs: its thread starts before the sockets are bound.
+        // The thread starts before the sockets are bound, so that no client connects before the authenticator runs.
         authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
         do throws(BusError) {
@@ -113,7 +113,7 @@ final class HostListener {
         }
     }
 
-    /// Tells `poller` of calls and of questions.
+    /// Registers the descriptor of calls and announcement requests with `poller`.
     func attach(_ poller: Poller, tag: UInt64) {
         if let descriptor = try? router?.fileDescriptor() { poller.watch(descriptor, tag) }
     }
@@ -155,7 +155,7 @@ final class HostListener {
         }
     }
 
-    /// Answers who asks for the announcement, for a node that publishes and never polls; all else waits.
+    /// Answers requests for the announcement, for a node that publishes and never polls; all other messages wait.
     func answerWatchers(_ now: Int64) throws(ZeroMQError) {
         while waiting.count < Self.maximumWaiting, let router,
             let (address, message) = try wire.receive(fromClientsOf: router, areRemote: true)
@@ -169,15 +169,15 @@ final class HostListener {
         }
     }
 
-    /// Those who follow the announcement.
+    /// The followers of the announcement.
     var watchers: [ClientAddress] { board.addresses }
 
     // MARK: The announcement
 
-    /// Tells those who follow what the node says of itself now.
+    /// Sends the node's current announcement to the followers.
     func announce(_ local: Announcement, _ now: Int64) throws(BusError) {
         var remote = local
-        // The address is the reader's to know: it may reach this host by another than it was bound to.
+        // The reader fills in the address: it may reach this host by another address than the bound one.
         remote.publisherEndpoint = "tcp://*:\(endpoint.publisherPort)"
         remote.serviceEndpoint = "tcp://*:\(endpoint.port)"
         announcement = try remote.json
@@ -209,7 +209,7 @@ final class HostListener {
         return statistics
     }
 
-    /// Closes the sockets, then the authenticator: without it, strangers would find the sockets open.
+    /// Closes the sockets, then the authenticator: without it, the open sockets would admit strangers.
     func close() {
         for socket in [router, publisher] { socket?.endMonitor() }
         (router, publisher) = (nil, nil)

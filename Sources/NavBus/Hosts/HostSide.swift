@@ -1,7 +1,7 @@
-/// The part of a ``BusNode`` that other hosts see, and by which it sees them.
+/// The part of a ``BusNode`` that connects it with other hosts, in both directions.
 ///
-/// It has a ZeroMQ context of its own, and so an I/O thread of its own: encryption and strangers that connect do not
-/// delay what passes between the nodes of this host.
+/// It has its own ZeroMQ context, and thus its own I/O thread, so that encryption and connection attempts of strangers do
+/// not delay traffic between the nodes of this host.
 final class HostSide {
     let peers: PeerTable
     let listener: HostListener?
@@ -22,10 +22,10 @@ final class HostSide {
         peers = PeerTable(in: context, bootID: bootID, configuration, hosts)
     }
 
-    /// True when there may be something to do that no descriptor tells of.
+    /// Whether there may be work that no descriptor signals.
     var isDirty: Bool { peers.isDirty || listener?.isDirty ?? false }
 
-    /// Takes what arrived from other hosts, calls and announcements alike.
+    /// Handles what arrived from other hosts, calls and announcements alike.
     func run(
         _ now: Int64, _ budget: inout Int, _ server: ServiceServer, _ client: ServiceClient
     ) throws(ZeroMQError) {
@@ -33,7 +33,7 @@ final class HostSide {
         if peers.isDirty || now >= peers.nextTick { try peers.run(now, &budget, client) }
     }
 
-    /// The moment when ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The latest time at which ``run(_:_:_:_:)`` must be called, in monotonic nanoseconds.
     var nextTick: Int64 { peers.nextTick }
 
     var statistics: HostStatistics {

@@ -1,27 +1,29 @@
-/// Follows one node of another host: is it there, in which life, and what does it announce. No socket is in here.
+/// The state of one node of another host: whether it is present, its boot id, and its announcement.
 ///
-/// It asks until the node answers, then asks on as a sign of life; a node silent for ``silenceNanoseconds`` is gone
-/// until it answers again. Its announcements are read here, by the rules for hostile input.
+/// It has no socket.
+///
+/// It sends requests until the node answers, then continues them as heartbeats; a node silent for ``silenceNanoseconds``
+/// is absent until it answers again. Its announcements are parsed here as hostile input.
 package struct PeerStateMachine {
     /// The interval of heartbeats to a node that is present: 400 ms.
     package static let heartbeatNanoseconds: Int64 = 400_000_000
-    /// The longest time that it may owe the answer: 1.25 s, three heartbeats.
+    /// The longest time without an answer before a present node counts as absent: 1.25 s, three heartbeats.
     package static let silenceNanoseconds: Int64 = 1_250_000_000
-    /// The interval of requests to a node that is absent, when nothing happens on its connection: one second.
+    /// The interval of requests to an absent node while nothing happens on its connection: one second.
     package static let searchNanoseconds: Int64 = 1_000_000_000
-    /// The shortest pause between two questions to a node that is not there: 5 ms.
+    /// The shortest pause between two requests to an absent node: 5 ms.
     package static let attemptNanoseconds: Int64 = 5_000_000
-    /// The shortest pause between two announcements that are read: 20 ms, for reading costs time.
+    /// The shortest pause between parsing two announcements: 20 ms, because parsing is costly.
     package static let readingNanoseconds: Int64 = 20_000_000
 
-    /// The pause before an announcement is asked for again that came too soon to be read: 110 ms, the pause after which a
-    /// node repeats itself.
+    /// The pause before a new request for an announcement that came too soon to be parsed: 110 ms, just over the interval
+    /// at which a node repeats its announcement.
     package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
 
     package enum Effect: Hashable {
-        /// Ask, saying which announcement is known.
+        /// Send a request that names the known announcement.
         case ask(bootID: UInt64, revision: UInt64)
-        /// The node appeared, changed or went.
+        /// The node appeared, changed or left.
         case changed
         case report(HostEvent)
     }
@@ -35,9 +37,9 @@ package struct PeerStateMachine {
     private var state = State.absent(askedAt: .min / 2)
     private var readAt: Int64 = .min / 2
     private var reports = ReportLimiter<String>()
-    /// The moment when ``tick(now:)`` is needed at the latest.
+    /// The latest time at which ``tick(now:)`` must be called.
     package private(set) var nextTick: Int64 = 0
-    /// Announcements that could not be read.
+    /// The number of malformed announcements.
     package private(set) var malformed: UInt64 = 0
 
     package init(endpoint: TCPEndpoint) { self.endpoint = endpoint }
@@ -48,12 +50,12 @@ package struct PeerStateMachine {
         return nil
     }
 
-    /// Something of the connection or the clock may have changed.
+    /// Handles a change of the connection or the passing of time.
     package mutating func tick(now: Int64) -> [Effect] {
         switch state {
         case .absent(let askedAt):
             guard now - askedAt >= Self.attemptNanoseconds else {
-                // Whatever woke the node may have been the connection: one more look, not a second later.
+                // The connection's establishment may have woken the node, so look again soon rather than a second later.
                 nextTick = askedAt + Self.attemptNanoseconds
                 return []
             }
@@ -72,13 +74,13 @@ package struct PeerStateMachine {
         }
     }
 
-    /// Any message of the node.
+    /// Notes that some message of the node arrived.
     package mutating func heard(now: Int64) {
         guard case .present(let announcement, let revision, _, let askedAt) = state else { return }
         state = .present(announcement, revision: revision, heardAt: now, askedAt: askedAt)
     }
 
-    /// The node's announcement, or an empty sign of life.
+    /// Handles the node's announcement, or an empty heartbeat.
     package mutating func announced(
         _ json: UnsafeRawBufferPointer, bootID: UInt64, revision: UInt64, now: Int64
     ) -> [Effect] {
@@ -122,7 +124,7 @@ package struct PeerStateMachine {
         nextTick = min(nextTick, time)
     }
 
-    /// The node took its leave.
+    /// Handles the node's goodbye.
     package mutating func left(now: Int64) -> [Effect] { lose("it shut down", now) }
 
     package mutating func handshakeFailed(_ reason: String, now: Int64) -> [Effect] {

@@ -1,19 +1,22 @@
 internal import CZeroMQ
 
-/// The nodes of other hosts that this one reaches: a DEALER to each, and one SUB to those whose topics are wanted.
+/// The nodes of other hosts that this node connects to: a DEALER for each, and one SUB for those with wanted topics.
 ///
-/// Nothing is opened before the node subscribes to something or calls somebody.
+/// Nothing is opened before the node's first subscription or call.
 final class PeerTable {
     private struct Entry {
         let peer: HostConfiguration.Peer
         var machine: PeerStateMachine
         var socket: ZeroMQSocket?
         var monitor: ZeroMQSocket?
-        /// The endpoint that SUB is connected to. It stays so while the peer is away: ZeroMQ meets the next life of the node by
-        /// itself, and a peer that is only busy loses nothing.
+        /// The endpoint that SUB is connected to.
+        ///
+        /// It is kept while the peer is away: ZeroMQ reconnects to a restarted node by itself, and a peer that is only
+        /// busy loses nothing.
         var subscribed: String?
-        /// The moment to connect anew unless the peer is there by then, monotonic nanoseconds: ZeroMQ gives an endpoint up
-        /// for good when it was denied or misunderstood, and the peer's configuration may change.
+        /// The time to reconnect unless the peer is present by then, in monotonic nanoseconds.
+        ///
+        /// ZeroMQ gives up an endpoint for good after a denied or failed handshake, but the peer's configuration may change.
         var reopenAt: Int64?
 
         init(_ peer: HostConfiguration.Peer) {
@@ -21,7 +24,7 @@ final class PeerTable {
             machine = PeerStateMachine(endpoint: peer.endpoint)
         }
 
-        /// A name that no other node has, those of this host included: none of their names has an `@`.
+        /// The peer's unique name; it contains an `@`, which no name of this host does.
         private(set) var node = ""
 
         mutating func rename() {
@@ -39,26 +42,26 @@ final class PeerTable {
     private var malformedMessages: UInt64 = 0
     private var openings = 0
 
-    /// Receives topics; nil until the node looks around.
+    /// The socket that receives topics; nil until ``lookAround()``.
     private(set) var subscriber: ZeroMQSocket?
-    /// Readable when a message of another host came; -1 until the node looks around.
+    /// Readable when a message from another host has arrived; -1 until ``lookAround()``.
     private(set) var subscriberFileDescriptor: Int32 = -1
     private let wire = ServiceWire()
     private var poller: (poller: Poller, tag: UInt64)?
-    /// True when ``run(_:_:_:)`` may have something to do that no descriptor tells of.
+    /// Whether ``run(_:_:_:)`` may have work that no descriptor signals.
     var isDirty = false
-    /// Another number whenever a peer came, changed or went.
+    /// A number that changes whenever a peer appears, changes or leaves.
     private(set) var generation = 0
 
-    /// Attempts to connect: their pauses, and how long one may take, in milliseconds.
+    /// The pauses between attempts to connect and the longest attempt, in milliseconds.
     private static let reconnectMilliseconds: (first: Int32, greatest: Int32, attempt: Int32) = (50, 1_000, 2_000)
-    /// Signs of life on idle connections, in milliseconds: a host whose cable is cut is seen to be gone.
+    /// The heartbeats on idle connections, in milliseconds; they detect a host whose cable is cut.
     private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (500, 1_500)
     private static let handshakeMilliseconds: Int32 = 5_000
-    /// Messages that may wait for one peer.
+    /// The most messages that wait for one peer.
     private static let highWaterMark: Int32 = 8192
 
-    /// The pause before a connection that ended without use is made anew: two seconds.
+    /// The pause before a connection that was given up is re-established: two seconds.
     private static let reopeningNanoseconds: Int64 = 2_000_000_000
 
     private static let watchedEvents =
@@ -70,7 +73,7 @@ final class PeerTable {
         entries = ContiguousArray(hosts.peers.map(Entry.init))
     }
 
-    /// Begins to look for the peers; again it does nothing.
+    /// Starts connecting to the peers; further calls do nothing.
     func lookAround() throws(BusError) {
         guard !isLooking, !entries.isEmpty else { return }
         (isLooking, isDirty) = (true, true)
@@ -97,21 +100,21 @@ final class PeerTable {
         try socket.set(ZMQ_MAXMSGSIZE, wide: Int64(configuration.maximumMessageSize))
     }
 
-    /// Prepares a socket's next connection: ZeroMQ takes a copy of the options with each.
+    /// Sets the options of a socket's next connection; ZeroMQ copies them at each connect.
     private func prepare(_ socket: ZeroMQSocket, for peer: HostConfiguration.Peer) throws(ZeroMQError) {
         if case .curve(let keys, _) = hosts.security, let key = peer.key { try socket.useCurve(keys, server: key) }
         try socket.set(ZMQ_IPV6, peer.endpoint.isIPv6 ? 1 : 0)
     }
 
     private func open(_ index: Int) throws(ZeroMQError) {
-        // A monitor's name is free again only some time after its end.
+        // A monitor's name stays taken for some time after its end, so each opening gets a new number.
         openings += 1
         let peer = entries[index].peer
         let socket = try ZeroMQSocket(.dealer, in: context)
         try configure(socket)
         try socket.set(ZMQ_SNDHWM, Self.highWaterMark)
         try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
-        // Nothing is kept for a peer that is away: what waits for one life of a node must not reach the next.
+        // Nothing is queued for an absent peer: messages for one run of a node must not reach the next.
         try socket.set(ZMQ_IMMEDIATE, 1)
         try prepare(socket, for: peer)
         entries[index].monitor = try socket.monitor(Self.watchedEvents, name: "peer\(openings)", in: context)
@@ -128,7 +131,7 @@ final class PeerTable {
         (entries[index].socket, entries[index].monitor) = (nil, nil)
     }
 
-    /// Tells `poller` of calls' answers and announcements, whenever a peer is connected to.
+    /// Registers the peers' descriptors with `poller`, now and whenever a peer is connected to.
     func attach(_ poller: Poller, tag: UInt64) { self.poller = (poller, tag) }
 
     var nextTick: Int64 {
@@ -138,7 +141,7 @@ final class PeerTable {
 
     // MARK: The loop
 
-    /// Takes what arrived, asks, and notices who is gone.
+    /// Handles what arrived, sends requests, and detects absent peers.
     func run(_ now: Int64, _ budget: inout Int, _ client: ServiceClient?) throws(ZeroMQError) {
         isDirty = false
         guard isLooking else { return }
@@ -209,7 +212,7 @@ final class PeerTable {
         }
     }
 
-    /// Learns why a peer that listens is of no use.
+    /// Reads why a listening peer refused this node.
     private func readMonitor(_ index: Int, _ now: Int64) throws(ZeroMQError) {
         guard let monitor = entries[index].monitor else { return }
         while let frames = try monitor.receiveFrames(limit: 2) {
@@ -236,15 +239,16 @@ final class PeerTable {
         entries[index].reopenAt = isOpen == nil ? now + Self.reopeningNanoseconds : nil
     }
 
-    // MARK: What the peers have
+    // MARK: Present peers
 
-    /// The announcements of the peers that are present, in the order they are configured; without this node itself and those
-    /// of this host, which a list that several hosts share may name.
+    /// The announcements of the present peers, in configuration order.
+    ///
+    /// This node and the nodes of this host are left out; a hosts file shared by several hosts may list them.
     func announcements(excluding local: Set<UInt64>) -> [Announcement] {
         entries.compactMap(\.machine.announcement).filter { $0.bootID != bootID && !local.contains($0.bootID) }
     }
 
-    /// The peers that serve, as a ``ServiceClient`` knows them.
+    /// Returns the present peers that offer services, as a ``ServiceClient`` knows them.
     func servers(excluding local: Set<UInt64>) -> [ServerInfo] {
         entries.compactMap { entry in
             guard let announcement = entry.machine.announcement, announcement.bootID != bootID,
@@ -254,8 +258,9 @@ final class PeerTable {
         }
     }
 
-    /// Sends to a peer that serves. One that is not connected and one whose queue is full are alike to ZeroMQ, and
-    /// gone here.
+    /// Sends to a peer that offers services.
+    ///
+    /// ZeroMQ does not distinguish an unconnected peer from one with a full queue; both are reported as gone.
     func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Transmission {
         let entry = entries.first { $0.machine.announcement?.bootID == server.bootID && $0.node == server.node }
         guard let socket = entry?.socket else { return .gone }
@@ -263,7 +268,7 @@ final class PeerTable {
         return wire.send(frame, payload, through: socket) == .sent ? .sent : .gone
     }
 
-    /// Connects SUB to the peers that publish a topic of `wanted`, and disconnects it from those that no longer do.
+    /// Connects SUB to the peers that publish a topic in `wanted`, and disconnects it from those that no longer do.
     func connect(wanted: Set<String>, excluding local: Set<UInt64>) throws(BusError) {
         guard let subscriber else { return }
         do throws(ZeroMQError) {
@@ -297,7 +302,7 @@ final class PeerTable {
 
     var absentees: [TCPEndpoint] { entries.filter { $0.machine.announcement == nil }.map(\.peer.endpoint) }
 
-    /// Takes leave, so that the peers drop this node's calls, and closes the sockets.
+    /// Says goodbye, so that the peers drop this node's calls, and closes the sockets.
     func close() {
         for index in entries.indices {
             if let socket = entries[index].socket, entries[index].machine.announcement != nil {

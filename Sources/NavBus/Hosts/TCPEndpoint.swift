@@ -2,18 +2,18 @@ internal import Glibc
 
 /// An address at which other hosts reach a node: `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
 ///
-/// `PORT` carries calls and announcements. `PUBPORT` carries topics and is the port after it unless given, so that a
-/// firewall needs two fixed numbers. The address is numeric, IPv6 in brackets: a name would be looked up by the thread
-/// that carries the traffic, which would stand still while a name server is out of reach.
+/// `PORT` carries calls and announcements. `PUBPORT` carries topics and defaults to the next port, so that a firewall has
+/// two fixed numbers to open. The address is numeric, IPv6 in brackets: a host name would be resolved on the thread that
+/// carries the traffic, which would stall while the name server is unreachable.
 public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
-    /// A numeric IPv4 or IPv6 address without brackets, or `*` for all of the machine's.
+    /// A numeric IPv4 or IPv6 address without brackets, or `*` for all addresses of the machine.
     public let address: String
     /// The port of calls and announcements; 0 asks the system for a free one.
     public let port: UInt16
     /// The port of topics; 0 asks the system for a free one.
     public let publisherPort: UInt16
 
-    /// Reads `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
+    /// Parses `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
     public init(_ text: String) throws(BusError) {
         guard let parsed = Self.parse(text) else {
             throw BusError(
@@ -50,7 +50,7 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         return TCPEndpoint(address: address, port: first, publisherPort: first == 0 ? 0 : first + 1)
     }
 
-    /// A port of digits alone; `UInt16` would take a sign as well.
+    /// Parses a port made of digits only; `UInt16` would also accept a sign.
     private static func port(_ text: Substring) -> UInt16? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt16(text) : nil
     }
@@ -60,7 +60,7 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
         return inet_pton(family, text, &buffer) == 1
     }
 
-    /// The port in `tcp://*:PORT`, as announcements write it; nil for anything else.
+    /// Returns the port in `tcp://*:PORT`, as announcements write it; nil for anything else.
     static func announcedPort(_ text: String) -> UInt16? {
         guard text.hasPrefix("tcp://*:") else { return nil }
         return port(text.dropFirst(8)).flatMap { $0 > 0 ? $0 : nil }
@@ -68,13 +68,13 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
 
     var isIPv6: Bool { address.contains(":") }
 
-    /// The socket's endpoint at a port of this address, as ZeroMQ writes it.
+    /// Returns the endpoint of a port at this address, as ZeroMQ writes it.
     func socketEndpoint(_ port: UInt16) -> String {
         let host = isIPv6 ? "[\(address)]" : address
         return "tcp://\(host):\(port == 0 ? "*" : String(port))"
     }
 
-    /// The endpoint as it is configured.
+    /// The endpoint as it is written in a configuration.
     public var description: String {
         let first = "tcp://\(isIPv6 ? "[\(address)]" : address):\(port)"
         return publisherPort == (port == 0 ? 0 : port &+ 1) ? first : "\(first),\(publisherPort)"

@@ -3,7 +3,7 @@ enum Z85 {
     private static let alphabet = Array(
         "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#".utf8)
 
-    /// The text of bytes, whose count is a multiple of four.
+    /// Encodes bytes whose count is a multiple of four.
     static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count - bytes.count % 4, by: 4) {
@@ -18,7 +18,7 @@ enum Z85 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text; nil when it is not Z85.
+    /// Decodes a text; nil when it is not Z85.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 5) else { return nil }

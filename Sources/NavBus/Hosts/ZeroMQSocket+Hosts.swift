@@ -2,7 +2,7 @@ internal import CZeroMQ
 
 /// Options and endpoints of sockets between hosts.
 extension ZeroMQSocket {
-    /// Returns the endpoint of the last `bind`, with the port that the system chose.
+    /// Returns the endpoint of the last `bind`, with the port chosen by the system.
     package func lastEndpoint() throws(ZeroMQError) -> String {
         var buffer = [UInt8](repeating: 0, count: 256)
         var size = buffer.count
@@ -18,14 +18,14 @@ extension ZeroMQSocket {
         try set(ZMQ_ZAP_DOMAIN, Array(Authenticator.domain.utf8))
     }
 
-    /// Makes the socket's next connections clients of the CURVE server with `key`.
+    /// Makes the socket's next connections CURVE clients of the server with `key`.
     func useCurve(_ keys: CurveKeyPair, server key: CurvePublicKey) throws(ZeroMQError) {
         try set(ZMQ_CURVE_PUBLICKEY, keys.publicKey.bytes)
         try set(ZMQ_CURVE_SECRETKEY, keys.secret)
         try set(ZMQ_CURVE_SERVERKEY, key.bytes)
     }
 
-    /// Reports the socket's `events` on a new PAIR socket. Without a limit: an I/O thread would wait at one.
+    /// Reports the socket's `events` on a new PAIR socket without a queue limit, at which an I/O thread would block.
     func monitor(_ events: Int32, name: String, in context: ZeroMQContext) throws(ZeroMQError) -> ZeroMQSocket {
         let endpoint = "inproc://navbus.monitor.\(name)"
         guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw ZeroMQError("monitor a socket") }
@@ -36,10 +36,10 @@ extension ZeroMQSocket {
         return pair
     }
 
-    /// Ends the reports; the PAIR must be there until then, for the socket waits for its reader.
+    /// Ends the monitor; the PAIR must exist until then, because the socket waits for its reader.
     func endMonitor() { zmq_socket_monitor(handle, nil, 0) }
 
-    /// All frames of the next message, at most `limit` of them; nil when none waits.
+    /// Returns all frames of the next message, at most `limit` of them; nil when no message waits.
     package func receiveFrames(limit: Int) throws(ZeroMQError) -> [[UInt8]]? {
         let buffer = MessageBuffer.empty()
         guard try receive(into: buffer.pointer) else { return nil }
@@ -50,7 +50,7 @@ extension ZeroMQSocket {
         return frames
     }
 
-    /// Sends frames as one message; what is not taken is lost.
+    /// Sends frames as one message; frames that the socket does not accept are lost.
     func sendFrames(_ frames: [[UInt8]]) {
         for (index, frame) in frames.enumerated() {
             guard frame.withUnsafeBytes({ send($0, more: index < frames.count - 1) }) == nil else { return }
@@ -63,7 +63,7 @@ struct MonitorEvent {
     let value: UInt32
     let endpoint: String
 
-    /// Reads the two frames of a report: 16 bits of event and 32 of value in the machine's order, and the endpoint.
+    /// Parses the two frames of a monitor event: 16 bits of event and 32 of value in native byte order, and the endpoint.
     init?(_ frames: [[UInt8]]) {
         guard frames.count == 2, frames[0].count == 6 else { return nil }
         (event, value) = frames[0].withUnsafeBytes { bytes in

@@ -1,4 +1,4 @@
-/// The arrival of a message at this node, on both clocks.
+/// The arrival time of a message at this node, on both clocks.
 public struct ReceiveTimes: Sendable, Hashable {
     /// `CLOCK_MONOTONIC`, nanoseconds.
     public var monotonicNanoseconds: Int64
@@ -27,7 +27,7 @@ public struct Publication: Sendable, Hashable {
     public let topic: String
 }
 
-/// A message handed to its subscriber.
+/// A message delivered to its subscriber.
 public struct Delivery: Sendable {
     /// The subscription it was queued for.
     public let subscription: SubscriptionID
@@ -37,6 +37,6 @@ public struct Delivery: Sendable {
     public let header: MessageHeader
     /// The message's bytes.
     public let payload: Payload
-    /// Its arrival here.
+    /// The arrival times.
     public let received: ReceiveTimes
 }

@@ -2,18 +2,18 @@
 ///
 /// | field | type | meaning |
 /// |---|---|---|
-/// | 1 `sequence` | fixed64 | counts a publisher's messages of one topic from 1 |
+/// | 1 `sequence` | fixed64 | counts a publisher's messages on one topic from 1 |
 /// | 2 `stamp_ns` | sfixed64 | when the content was true, nanoseconds UTC |
 /// | 3 `boot_id` | fixed64 | random for each start of a publisher |
 /// | 4 `schema_fingerprint` | fixed64 | of the payload's type; absent or 0 when unknown |
 ///
-/// Written in field order it is always 36 bytes. Readers take the fields in any order and skip unknown ones.
+/// Written in field order, it is always 36 bytes. Readers accept the fields in any order and skip unknown ones.
 public struct MessageHeader: Sendable, Hashable {
-    /// Counts the publisher's messages of this topic, from 1.
+    /// The message's number among the publisher's messages on this topic, from 1.
     public var sequence: UInt64
     /// The moment when the content was true, nanoseconds UTC.
     public var stampNanoseconds: Int64
-    /// Random for each start of the publisher.
+    /// A random number chosen at each start of the publisher.
     public var bootID: UInt64
     /// Fingerprint of the payload's schema, 0 when unknown.
     public var schemaFingerprint: UInt64
@@ -29,7 +29,7 @@ public struct MessageHeader: Sendable, Hashable {
     /// The size of a header as this module writes it, in bytes.
     public static let encodedSize = 36
 
-    /// The largest header frame accepted, in bytes: room for fields that later versions add.
+    /// The largest header frame accepted, in bytes; it leaves room for fields of later versions.
     public static let maximumEncodedSize = 1024
 
     /// The header in protobuf wire format, ``encodedSize`` bytes.
@@ -54,7 +54,7 @@ public struct MessageHeader: Sendable, Hashable {
         buffer.storeBytes(of: schemaFingerprint.littleEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// Reads a header frame.
+    /// Parses a header frame.
     ///
     /// - Returns: nil when the frame is not a protobuf message, is over ``maximumEncodedSize`` bytes, lacks sequence,
     ///   stamp or boot id, or has sequence 0.
@@ -75,7 +75,7 @@ public struct MessageHeader: Sendable, Hashable {
 
     private typealias Fields = (sequence: UInt64, stamp: UInt64, boot: UInt64, fingerprint: UInt64)
 
-    /// The frame as this module writes it: four loads.
+    /// Parses the frame as this module writes it, with four loads.
     @inline(__always)
     private static func readCanonical(_ bytes: UnsafeRawBufferPointer) -> Fields? {
         guard bytes.count == encodedSize, bytes[0] == 0x09, bytes[9] == 0x11, bytes[18] == 0x19, bytes[27] == 0x21
@@ -86,7 +86,7 @@ public struct MessageHeader: Sendable, Hashable {
         return (load(1), load(10), load(19), load(28))
     }
 
-    /// Any protobuf encoding of the fields; as protobuf has it, the last of a repeated field counts.
+    /// Parses any protobuf encoding of the fields; as protobuf specifies, the last occurrence of a repeated field counts.
     private static func readGeneral(_ bytes: UnsafeRawBufferPointer) -> Fields? {
         guard bytes.count <= maximumEncodedSize else { return nil }
         var reader = WireReader(bytes)

@@ -1,9 +1,9 @@
 /// The rules for names, which become file names, socket paths and subscription keys.
 package enum Names {
-    /// The longest topic name, in bytes: with its terminator it stays below the 255 bytes of a short ZeroMQ frame.
+    /// The longest topic name, in bytes; with its terminator it fits in the 255 bytes of a short ZeroMQ frame.
     static let maximumTopicLength = 200
 
-    /// Checks a node or domain name: 1 to 64 of `a-z`, `0-9`, `_` and `-`, so it can never walk a path.
+    /// Checks a node or domain name: 1 to 64 of `a-z`, `0-9`, `_` and `-`, which rules out path traversal.
     package static func checkDirectoryName(_ name: String, _ what: String) throws(BusError) {
         guard isDirectoryName(name) else {
             throw BusError(
@@ -19,7 +19,7 @@ package enum Names {
             }
     }
 
-    /// Checks a topic: `/segment/segment…`, segments of letters, digits, `_` and `-`.
+    /// Checks a topic: `/segment/segment…`, with segments of letters, digits, `_` and `-`.
     package static func checkTopic(_ name: String) throws(BusError) {
         guard isTopic(name) else {
             throw BusError(

@@ -1,9 +1,8 @@
-/// The bytes of a message as they arrived: no copy is made between the socket and the reader.
+/// The bytes of a message as received, without a copy between the socket and the reader.
 ///
-/// A payload may keep the block alive that it was received in (8 KiB for small messages), so copy what is stored for
-/// long with ``bytes``.
+/// A payload may keep its receive block alive (8 KiB for small messages), so copy with ``bytes`` what you store for long.
 public struct Payload: @unchecked Sendable {
-    // Unchecked: ManagedBuffer cannot say it is Sendable, but this one is only read once it is here.
+    // Unchecked: ManagedBuffer is not Sendable, but this one is read-only from here on.
     let buffer: MessageBuffer
 
     /// The payload's size, in bytes.
@@ -14,10 +13,10 @@ public struct Payload: @unchecked Sendable {
         count = buffer.count
     }
 
-    /// A payload of no bytes, shared.
+    /// A shared payload of no bytes.
     static let none = Payload(received: .empty())
 
-    /// A payload holding a copy of `bytes`.
+    /// Creates a payload with a copy of `bytes`.
     public init(copying bytes: UnsafeRawBufferPointer) {
         self.init(received: .copy(of: bytes))
     }
@@ -31,7 +30,7 @@ public struct Payload: @unchecked Sendable {
         return try body(unsafeBytes)
     }
 
-    /// The bytes in place. Inlined into other modules, ``withUnsafeBytes(_:)`` cannot name libzmq's types.
+    /// The bytes in place; a separate member because the inlinable ``withUnsafeBytes(_:)`` cannot name libzmq's types.
     @usableFromInline
     var unsafeBytes: UnsafeRawBufferPointer { buffer.bytes }
 

@@ -1,25 +1,25 @@
-/// Chooses topics by name, for recorders and inspectors that take what appears.
+/// A filter that selects topics by name, for recorders and inspectors that take topics as they appear.
 public struct TopicFilter: Sendable, Hashable {
-    /// A topic is taken when one of these matches it; `*` stands for any run of characters, `/` included.
+    /// Patterns of topics to take; `*` matches any run of characters, including `/`.
     public var include: [String]
-    /// A topic is left out when one of these matches it.
+    /// Patterns of topics to leave out.
     public var exclude: [String]
 
-    /// Makes a filter; the default takes everything.
+    /// Creates a filter; the default takes every topic.
     public init(include: [String] = ["*"], exclude: [String] = []) {
         self.include = include
         self.exclude = exclude
     }
 
-    /// True when the filter takes `topic`.
+    /// Returns whether the filter takes `topic`.
     public func matches(_ topic: String) -> Bool {
         include.contains { globMatches($0, topic) } && !exclude.contains { globMatches($0, topic) }
     }
 }
 
-/// Returns whether a text matches a pattern in which `*` stands for any run of characters.
+/// Returns whether a text matches a pattern in which `*` matches any run of characters.
 ///
-/// It does so without recursion: on a mismatch it returns to the last `*` and lets it take one byte more.
+/// It does not recurse: on a mismatch it returns to the last `*` and lets it consume one more byte.
 package func globMatches(_ pattern: String, _ text: String) -> Bool {
     let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
     var (patternIndex, textIndex) = (0, 0)

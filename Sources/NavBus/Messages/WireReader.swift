@@ -1,4 +1,4 @@
-/// Reads protobuf wire format within bounds; after a failure it stays failed.
+/// A bounds-checked reader of protobuf wire format; after a failure it stays failed.
 struct WireReader {
     private let source: UnsafeRawBufferPointer
     private var offset = 0
@@ -31,7 +31,7 @@ struct WireReader {
         return UInt64(littleEndian: source.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The content of a length-delimited field, in place.
+    /// Reads the content of a length-delimited field, in place.
     mutating func bytes() -> UnsafeRawBufferPointer? {
         guard let length = varint(), length <= UInt64(source.count - offset) else {
             failed = true

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The connections that a bound socket of this process has accepted.
 ///
-/// libzmq names neither its peers nor what waits for each. The kernel knows both: an accepted connection has the local
-/// address of the socket it came in by, and counts the bytes its peer has not read.
+/// libzmq reveals neither its peers nor what waits for each. The kernel knows both: an accepted connection has the local
+/// address of its listening socket, and a count of the bytes its peer has not read.
 enum AcceptedConnections {
     /// The address that the socket is bound to.
     enum Address {
@@ -13,12 +13,12 @@ enum AcceptedConnections {
     }
 
     struct Connection {
-        /// The inode, which tells a connection from a later one with the same descriptor.
+        /// The inode, which distinguishes a connection from a later one with the same descriptor.
         let identity: UInt64
         fileprivate let descriptor: Int32
     }
 
-    /// Returns the connections of `addresses` with bytes that their peer has not read.
+    /// Returns the connections accepted at `addresses` whose peer has unread bytes.
     static func unread(at addresses: [Address]) -> [Connection] {
         guard let directory = opendir("/proc/self/fd") else { return [] }
         defer { closedir(directory) }
@@ -36,9 +36,9 @@ enum AcceptedConnections {
         return found.sorted { $0.identity < $1.identity }
     }
 
-    /// Ends a connection; libzmq drops what waited for it, and its peer connects anew when it can.
+    /// Ends a connection; libzmq drops what waited for it, and its peer reconnects when it can.
     static func end(_ connection: Connection, at addresses: [Address]) {
-        // A descriptor that was taken over meanwhile belongs to another file, or to another subscriber.
+        // A reused descriptor may by now belong to another file, or to another subscriber.
         guard inode(of: connection.descriptor) == connection.identity,
             addresses.contains(where: { isAccepted(connection.descriptor, at: $0) })
         else { return }
@@ -69,7 +69,7 @@ enum AcceptedConnections {
                 let name = bytes.prefix(Int(size)).dropFirst(MemoryLayout<sa_family_t>.size)
                 return name.prefix { $0 != 0 }.elementsEqual(path.utf8)
             case (.tcp(let port), AF_INET), (.tcp(let port), AF_INET6):
-                // The port stands at the same place in both families, in the network's order.
+                // The port is at the same offset in both families, in network byte order.
                 return bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self).bigEndian == port
             default: return false
             }

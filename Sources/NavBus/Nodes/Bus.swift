@@ -1,23 +1,23 @@
-/// A node's place on the bus: what it publishes, what it subscribes to, and what has arrived.
+/// A node's access to the bus: its publications, its subscriptions, and the messages that have arrived.
 ///
-/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have one that
-/// behaves alike inside one process, without sockets, threads or waiting.
+/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have
+/// an equivalent within one process, without sockets, threads or waiting.
 ///
 /// A node hears its own topics when it subscribes to them.
 public protocol Bus: AnyObject {
     /// The node's name, unique among the live nodes of its domain.
     var name: String { get }
 
-    /// Random for each start of the node, the `boot_id` of every header it sends.
+    /// A random number chosen at each start of the node: the `boot_id` of every header it sends.
     var bootID: UInt64 { get }
 
     /// The node's counts since it started.
     var statistics: BusStatistics { get }
 
-    /// Starts publishing a topic and tells everybody.
+    /// Starts publishing a topic and announces it.
     func advertise(_ topic: TopicDescription) throws(BusError) -> Publication
 
-    /// Publishes one message. It never waits: for a subscriber that is too slow the message is lost, and counted there.
+    /// Publishes one message without waiting; a subscriber that is too slow loses the message and counts the loss.
     ///
     /// - Parameters:
     ///   - payload: the encoded message, at most the topic's `maximumPayloadSize` bytes.
@@ -26,61 +26,62 @@ public protocol Bus: AnyObject {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError)
 
-    /// Publishes a payload that was received, as a relay does; the bytes of a large one are shared and not copied.
+    /// Publishes a received payload, as a relay does; a large payload is shared instead of copied.
     func publish(_ payload: Payload, on publication: Publication, stampNanoseconds: Int64) throws(BusError)
 
-    /// Forgets the last value of a latched topic: who subscribes later gets nothing before the next message.
+    /// Forgets the last value of a latched topic: later subscribers get nothing before the next message.
     func clearLatched(_ publication: Publication) throws(BusError)
 
-    /// Returns the number of subscriptions to a publication's topic now.
+    /// Returns the number of current subscriptions to a publication's topic.
     func subscriberCount(of publication: Publication) throws(BusError) -> Int
 
-    /// Subscribes to one topic, whoever publishes it, now or later.
+    /// Subscribes to one topic from any publisher, present or future.
     ///
     /// - Parameter maximumPayloadSize: larger payloads, in bytes, are rejected and counted.
     func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID
 
-    /// Subscribes to every topic that `filter` takes, as it appears; each gets a queue of its own.
+    /// Subscribes to every topic that `filter` matches, as it appears; each topic gets its own queue.
     func subscribe(matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID
 
     /// Ends a subscription and drops what it had queued.
     func unsubscribe(_ subscription: SubscriptionID) throws(BusError)
 
-    /// The oldest message that has arrived; waits at most `timeout` for one, without end when it is nil.
+    /// Returns the oldest message that has arrived; waits at most `timeout` for one, indefinitely when it is nil.
     ///
-    /// Latched values reach late joiners and new publishers are found while the node polls (or publishes).
+    /// While the node polls (or publishes), new publishers are found and late joiners get latched values.
     ///
-    /// - Returns: nil when the time is over, when a waker woke the node, or when a signal arrived, so that the caller
-    ///   can look at its stop flag.
+    /// - Returns: nil on timeout, after a wake by a waker, or after a signal, so that the caller can check its stop flag.
     func poll(timeout: Duration?) throws(BusError) -> Delivery?
 
-    /// The counts of services on this node.
+    /// The service counts of this node.
     var serviceStatistics: ServiceStatistics { get }
 
-    /// Serves a service and announces it; `handler` is called for each call while the node polls, and answers then or
-    /// later.
+    /// Serves a service and announces it; `handler` is called for each call while the node polls, and may answer at once or later.
     func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError)
 
-    /// Starts a call; `onEvent` is called while the node polls (at once for a request over the limit), last with
-    /// the end, and the deadline sees to it that there is one.
+    /// Starts a call; `onEvent` is called while the node polls (immediately for a request over the limit).
+    ///
+    /// The end is the last event, and the deadline guarantees it.
     func call(
         _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
         onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID
 
-    /// Whether a service is known to be served now, by a node of a name or, when nil, by any.
+    /// Returns whether a live node is known to serve a service: the node of the given name, or any node when nil.
     func isServed(_ service: String, by node: String?) throws(BusError) -> Bool
 
-    /// Gives a call up: it ends as cancelled at once, and the server is told. A call that is over is left alone.
+    /// Cancels a call: it ends as cancelled at once, and the server is told.
+    ///
+    /// A call that is over is unaffected.
     func cancel(_ call: CallID) throws(BusError)
 
-    /// Lets the server of a stream send `messages` more, when ``CallOptions/grantsAutomatically`` is false.
+    /// Allows the server of a stream to send `messages` more, when ``CallOptions/grantsAutomatically`` is false.
     func grant(_ call: CallID, messages: Int) throws(BusError)
 
-    /// One turn of the loop that serves calls and leaves topics' messages in their queues.
+    /// Runs one turn of the loop that serves calls and leaves topics' messages in their queues.
     func runServices(timeout: Duration) throws(BusError)
 
-    /// A handle for other threads to end a wait with.
+    /// Makes a handle with which other threads end a wait.
     func makeWaker() -> Waker
 
     /// Leaves the bus and frees the name. Further calls throw ``BusError/Code/closed``.
@@ -100,14 +101,14 @@ extension Bus {
         try result.get()
     }
 
-    /// Publishes a received payload as any other bytes; a bus that can share them does better.
+    /// Publishes a received payload like any other bytes; a bus that can share them overrides this.
     public func publish(_ payload: Payload, on publication: Publication, stampNanoseconds: Int64) throws(BusError) {
         try payload.withUnsafeBytes { bytes throws(BusError) in
             try publish(bytes, on: publication, stampNanoseconds: stampNanoseconds)
         }
     }
 
-    /// Subscribes to one topic; payloads of up to 1 MiB.
+    /// Subscribes to one topic, with payloads of up to 1 MiB.
     public func subscribe(to topic: String, qos: QoS = .keepLast(64)) throws(BusError) -> SubscriptionID {
         try subscribe(to: topic, qos: qos, maximumPayloadSize: 1 << 20)
     }
@@ -129,9 +130,9 @@ extension Bus {
         return try result.get()
     }
 
-    /// Calls and waits for the end, serving others meanwhile; for tools and start-up, not for a node's loop.
+    /// Makes a call and waits for its end, serving other calls meanwhile; for tools and start-up, not for a node's loop.
     ///
-    /// - Returns: the responses in order, one when the call is unary and went well, and how it ended.
+    /// - Returns: the responses in order (exactly one when a unary call succeeds), and the final status.
     public func callBlocking(
         _ service: String, _ method: String, _ request: [UInt8], options: CallOptions
     ) throws(BusError) -> (responses: [Payload], status: CallStatus) {
@@ -161,7 +162,7 @@ extension BusError {
 }
 
 extension BusStatistics {
-    /// Brings both sides' figures of each topic together, by name.
+    /// Merges the counts of both sides per topic, sorted by name.
     package init(inbox: Inbox, outbox: Outbox) {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }

@@ -1,9 +1,8 @@
 internal import Glibc
 
-/// A node on the bus between processes: ZeroMQ over Unix sockets, found through the file system.
+/// A node on the bus between processes: ZeroMQ over Unix sockets, with discovery through the file system.
 ///
-/// Used by one thread; only a ``Waker`` crosses to others. The node's name is claimed until ``close()`` or the
-/// object's end.
+/// Used by one thread; only a ``Waker`` may be used by others. The node holds its name until ``close()`` or deinitialization.
 public final class BusNode: Bus {
     /// The node's name, unique among the live nodes of its domain.
     public let name: String
@@ -21,8 +20,7 @@ public final class BusNode: Bus {
     private let waitList: WaitList
     @exclusivity(unchecked) private var lastUpkeep: Int64 = 0
 
-    /// The longest time that a node with queued messages goes without looking at its sockets, in nanoseconds, beside a
-    /// tick of the kernel.
+    /// The longest time, in nanoseconds, that a node with queued messages runs without checking its sockets; a kernel tick may add to it.
     private static let upkeepInterval: Int64 = 1_000_000
 
     /// Joins the bus under `name`.
@@ -56,7 +54,7 @@ public final class BusNode: Bus {
             (publisher, subscriber, services) = sides
             try announce()
         } catch {
-            // The sockets go before the name: their end removes the socket file of whoever holds the name.
+            // The sockets must close before the name is freed: closing removes the socket file of whoever holds the name.
             (publisher, subscriber, services) = (nil, nil, nil)
             hosts?.close()
             hosts = nil
@@ -106,15 +104,15 @@ public final class BusNode: Bus {
     /// The node's counts of other hosts, all zero without ``BusConfiguration/hosts``.
     public var hostStatistics: HostStatistics { hosts?.statistics ?? HostStatistics() }
 
-    /// The address at which other hosts reach the node, with the ports that were chosen; nil when they do not.
+    /// The address at which other hosts reach the node, with the actual ports; nil when it does not listen.
     public var listeningEndpoint: TCPEndpoint? { hosts?.listener?.endpoint }
 
-    /// The announcements of the peers that are present. They are looked for from the first subscription or call on.
+    /// The announcements of the present peers; peers are connected to from the first subscription or call on.
     public var peerAnnouncements: [Announcement] { hosts?.peers.announcements(excluding: []) ?? [] }
 
     // MARK: Publishing
 
-    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
+    /// Starts publishing a topic and announces it, see ``Bus/advertise(_:)``.
     public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
         guard let publisher else { throw .closed(name) }
         let publication = try publisher.advertise(topic)
@@ -151,7 +149,7 @@ public final class BusNode: Bus {
         try publisher.clearLatched(publication)
     }
 
-    /// Returns the number of subscriptions to a publication's topic now.
+    /// Returns the number of current subscriptions to a publication's topic.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         guard let publisher else { throw .closed(name) }
         try publisher.outbox.check(publication)
@@ -185,7 +183,7 @@ public final class BusNode: Bus {
         return try subscriber.subscribe(to: topic, qos, maximumPayloadSize)
     }
 
-    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
+    /// Subscribes to every topic that a filter matches, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
     public func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
@@ -202,9 +200,9 @@ public final class BusNode: Bus {
 
     // MARK: The loop
 
-    /// The oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
+    /// Returns the oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
-        // The next of a batch, which would otherwise cost as much as its share of the batch.
+        // A short path for the rest of a batch: the full one would cost as much as receiving the message did.
         if let subscriber, subscriber.inbox.queued > 0, Clocks.coarse() - lastUpkeep <= Self.upkeepInterval {
             return subscriber.next()
         }
@@ -218,23 +216,23 @@ public final class BusNode: Bus {
                 return subscriber.next()
             }
             let due = try beforeWaiting(publisher, subscriber, services, now)
-            // A handler that waited for a call of its own may have taken messages in.
+            // A handler that waited for a call of its own may have queued messages.
             if subscriber.inbox.queued > 0 { return subscriber.next() }
             let ready = wait(until: min(deadline, due), now)
             now = Clocks.monotonic()
             try attend(ready, publisher, subscriber, services, now)
             if ready.contains(.waker) { return nil }
             if ready.contains(.remoteSubscriber) { try subscriber.receive() }
-            // The socket was empty before the wait: the first message of it is handed on at once.
+            // The socket was empty before the wait, so its first message is delivered directly.
             if ready.contains(.subscriber), let delivery = try subscriber.receiveOne(now) { return delivery }
             if now >= deadline { return subscriber.next() }
         }
     }
 
-    /// A handle for other threads to end a wait with.
+    /// Makes a handle with which other threads end a wait.
     public func makeWaker() -> Waker { waker }
 
-    /// One turn for all that a flood of messages or calls must not starve.
+    /// Gives a turn to everything that a flood of messages or calls must not starve.
     private func keepUp(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
@@ -255,10 +253,10 @@ public final class BusNode: Bus {
         if isClosed { throw .closed(name) }
     }
 
-    /// Does what no descriptor tells of and says until when a wait may last.
+    /// Does the work that no descriptor signals, and returns until when a wait may last.
     ///
-    /// ZeroMQ's descriptors are edge-triggered, and whatever touches a socket may take its signal: each side knows
-    /// whether it must be looked at unasked.
+    /// ZeroMQ's descriptors are edge-triggered, and any operation on a socket may consume the signal, so each side tracks
+    /// whether its sockets need a check without one.
     private func beforeWaiting(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) -> Int64 {
@@ -271,7 +269,7 @@ public final class BusNode: Bus {
         return min(min(publisherIsDue, registry.value?.next ?? .max), min(subscriber.nextUpkeep, services.nextTick))
     }
 
-    /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
+    /// Sleeps until a socket, the registry or the waker is ready, a signal arrives, or the time is `until`.
     private func wait(until: Int64, _ now: Int64) -> WaitList.Ready {
         var ready = waitList.wait(
             registry: registry.value?.fileDescriptor, remoteSubscriber: hosts?.peers.subscriberFileDescriptor,
@@ -280,7 +278,7 @@ public final class BusNode: Bus {
         return ready
     }
 
-    /// Looks at what a wait reported; messages are left to the caller.
+    /// Handles what a wait reported; reading messages is left to the caller.
     private func attend(
         _ ready: WaitList.Ready, _ publisher: PublisherSide, _ subscriber: SubscriberSide,
         _ services: ServiceTransport, _ now: Int64
@@ -290,20 +288,20 @@ public final class BusNode: Bus {
         if ready.contains(.services) { try run(services, now, isSignalled: true) }
     }
 
-    /// Returns the moment when the node wakes next if nothing happens, monotonic nanoseconds.
+    /// Returns the time of the node's next wakeup if nothing happens, in monotonic nanoseconds.
     package func nextWakeup() throws(BusError) -> Int64 {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         return try beforeWaiting(publisher, subscriber, services, Clocks.monotonic())
     }
 
-    /// The number of locks and announcements that the node has looked at in the registry.
+    /// The number of locks and announcements that the node has checked in the registry.
     package var registryLooks: Int { registry.value?.looks ?? 0 }
 
     private var isClosed: Bool { publisher == nil }
 
     // MARK: Services
 
-    /// The counts of services here, see ``Bus/serviceStatistics``.
+    /// The service counts of this node, see ``Bus/serviceStatistics``.
     public var serviceStatistics: ServiceStatistics { services?.statistics ?? ServiceStatistics() }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
@@ -331,20 +329,20 @@ public final class BusNode: Bus {
             service, method, request, options, now: now, onEvent: onEvent)
     }
 
-    /// Whether a service can be called, see ``Bus/isServed(_:by:)``.
+    /// Returns whether a service can be called, see ``Bus/isServed(_:by:)``.
     public func isServed(_ service: String, by node: String?) throws(BusError) -> Bool {
         guard let services else { throw .closed(name) }
         services.lookAround(Clocks.monotonic())
         return services.client.isServed(service, by: node)
     }
 
-    /// Gives a call up, see ``Bus/cancel(_:)``.
+    /// Cancels a call, see ``Bus/cancel(_:)``.
     public func cancel(_ call: CallID) throws(BusError) {
         guard let services else { throw .closed(name) }
         services.client.cancel(call)
     }
 
-    /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
+    /// Allows a stream to continue, see ``Bus/grant(_:messages:)``.
     public func grant(_ call: CallID, messages: Int) throws(BusError) {
         guard let services else { throw .closed(name) }
         services.client.grant(call, messages)
@@ -358,7 +356,7 @@ public final class BusNode: Bus {
         if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
         if subscriber.isDirty { try subscriber.receive() }
         let due = try beforeWaiting(publisher, subscriber, services, now)
-        // The caller may have got what it waits for.
+        // The caller may have received what it waits for.
         if services.taken != before { return }
         let ready = wait(until: min(now + timeout.boundedNanoseconds, due), now)
         now = Clocks.monotonic()
@@ -367,11 +365,11 @@ public final class BusNode: Bus {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
-    /// Leaves the bus and frees the name; called again it does nothing.
+    /// Leaves the bus and frees the name; further calls do nothing.
     public func close() {
         guard publisher != nil else { return }
-        // Nobody new should come while the last messages go out; and the name is freed only after libzmq has removed
-        // the socket's file, which would otherwise be the next holder's.
+        // No new subscriber should come while the last messages go out. The name is freed only after libzmq has removed
+        // the socket file; otherwise it would remove the file of the next holder.
         unlink(configuration.directory.announcementPath(name))
         let leaving = services
         services = nil

@@ -1,12 +1,12 @@
 internal import CZeroMQ
 
-/// Finds the connections of a SUB socket that ZeroMQ gave up for good.
+/// A detector of connections of a SUB socket that ZeroMQ gave up for good.
 ///
-/// ZeroMQ connects anew when a publisher went, but not when the publisher broke the rules, as with a frame over
-/// `ZMQ_MAXMSGSIZE`: its other topics would be silent for ever. So a connection that ended, and is not tried again
-/// within ``patienceNanoseconds``, is reported, to be made anew.
+/// ZeroMQ reconnects when a publisher goes away, but not after a protocol violation such as a frame over
+/// `ZMQ_MAXMSGSIZE`: the publisher's other topics would stay silent for ever. So a connection that ended and is not
+/// retried within ``patienceNanoseconds`` is reported for reconnection.
 struct CutConnections {
-    /// The time that ZeroMQ has for the next attempt of its own: a second, five times its longest pause.
+    /// The time that ZeroMQ has for its own next attempt: a second, five times its longest pause.
     static let patienceNanoseconds: Int64 = 1_000_000_000
 
     private static let watchedEvents =
@@ -18,10 +18,10 @@ struct CutConnections {
     /// Readable when a connection was made or ended, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// The moment when ``take(_:)`` has something, monotonic nanoseconds; `.max` when nothing is expected.
+    /// The time when ``take(_:)`` has a result, in monotonic nanoseconds; `.max` when nothing is expected.
     private(set) var next: Int64 = .max
 
-    /// Watches `socket` from now on; `name` is unique in `context`.
+    /// Starts watching `socket`; `name` must be unique in `context`.
     init(_ socket: ZeroMQSocket, name: String, in context: ZeroMQContext) throws(ZeroMQError) {
         monitor = try socket.monitor(Self.watchedEvents, name: name, in: context)
         fileDescriptor = try monitor.fileDescriptor()
@@ -38,7 +38,7 @@ struct CutConnections {
         next = ended.reduce(.max) { min($0, $1.dueAt) }
     }
 
-    /// The endpoints that are to be connected to anew.
+    /// Returns the endpoints to reconnect to.
     mutating func take(_ now: Int64) throws(ZeroMQError) -> [String] {
         try look(now)
         let due = ended.filter { $0.dueAt <= now }.map(\.endpoint)

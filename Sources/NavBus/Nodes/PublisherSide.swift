@@ -2,12 +2,12 @@ internal import CZeroMQ
 
 /// The sending half of a ``BusNode``: an XPUB socket around an ``Outbox``.
 ///
-/// The socket is told to refuse a message for which some subscriber's queue has no room (`ZMQ_XPUB_NODROP`), so that drops
-/// are known here as well. The message then goes to those who have room, and libzmq passes over the full queue until it
-/// has been read. What is published until then counts as dropped, and the last values of latched topics are sent again
-/// when the subscriber has caught up.
+/// The socket refuses a message when some subscriber's queue has no room (`ZMQ_XPUB_NODROP`), so that drops are also
+/// known here. The message then goes to the subscribers with room, and libzmq skips the full queue until it has been
+/// read. Messages published until then count as dropped, and the last values of latched topics are sent again when the
+/// subscriber has caught up.
 final class PublisherSide {
-    // Unchecked exclusivity as in SubscriberSide, and for its reason.
+    // Unchecked exclusivity for the same reason as in SubscriberSide.
     @exclusivity(unchecked) private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
     /// The listener for subscribers of other hosts, when the node has one.
@@ -16,40 +16,41 @@ final class PublisherSide {
     private let addresses: [AcceptedConnections.Address]
     private let scratch = MessageBuffer.empty()
     @exclusivity(unchecked) private var lastService: Int64 = 0
-    /// True while a send may have taken in what subscribers said, whose descriptor is then silent about it.
+    /// Whether a send may have consumed subscriptions, in which case the descriptor does not signal them.
     @exclusivity(unchecked) private var hasSent = false
 
-    /// The bytes of payloads over ``largeSize`` that wait for subscribers. Smaller ones are bounded by the mark.
+    /// The bytes of payloads over ``largeSize`` that wait for subscribers; the high-water mark limits smaller ones.
     private let queuedBytes = QueuedBytes()
     private let maximumQueuedBytes: Int
     private let largeSize: Int
     private var stuck = StuckConnections()
-    /// The connections that had unread bytes after a queue was found full, until they have read everything; nil while no
-    /// queue is full.
+    /// The connections that have had unread bytes since a queue was found full; nil while no queue is full.
     @exclusivity(unchecked) private var late: [UInt64]?
-    /// Whether a queue was found full since ``late`` was listed.
+    /// Whether a queue was found full since ``late`` was last updated.
     private var isLateStale = false
-    /// The moment of the next look at the queues, monotonic nanoseconds; `.max` while there is room in all of them.
+    /// The time of the next check of the queues, in monotonic nanoseconds; `.max` while all have room.
     @exclusivity(unchecked) private var nextSample: Int64 = .max
-    /// The number of subscribers' connections that were ended because they took nothing.
+    /// The number of subscriber connections that were ended because the subscriber took nothing.
     private(set) var stuckSubscribers: UInt64 = 0
 
-    /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
+    /// Readable when a subscriber joins or leaves, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// From here on it costs less to share a payload between sockets, or with the message that it came in, than to copy it:
-    /// 16 KiB, by measurement.
+    /// The size from which sharing a payload between sockets, or with the message it came in, costs less than copying it:
+    /// 16 KiB, as measured.
     private static let sharedSize = 16_384
 
-    /// The longest time that a busy publisher goes without looking for new subscribers: 10 ms. A look is a system call, which
-    /// at 1 kHz would be one for each message.
+    /// The longest time that a busy publisher runs without checking for new subscribers: 10 ms.
+    ///
+    /// A check is a system call, which at 1 kHz would be one per message.
     private static let serviceInterval: Int64 = 10_000_000
 
-    /// The longest wait of a subscriber whose subscription came just before the node slept: 50 ms. Less would
-    /// arm a timer in each wait that is sooner than the kernel's own, which costs more than the wait.
+    /// The longest wait of a subscriber that subscribed just before the node slept: 50 ms.
+    ///
+    /// A shorter time would set a timer before the kernel's own in each wait, which costs more than the wait.
     private static let patience: Int64 = 50_000_000
 
-    /// The largest subscription taken from a peer, in bytes: a topic's frame and room to spare.
+    /// The largest subscription accepted from a peer, in bytes: a topic's frame with room to spare.
     private static let maximumSubscriptionSize: Int64 = 1024
 
     init(
@@ -62,7 +63,7 @@ final class PublisherSide {
         maximumQueuedBytes = configuration.maximumQueuedBytes
         largeSize = maximumQueuedBytes / Int(configuration.sendHighWaterMark)
         socket = try ZeroMQSocket(.publisher, in: context)
-        // Verboser: every subscription and its end is reported, not only the first and last of a topic.
+        // Verboser: reports every subscription and its end, not only the first and last of a topic.
         try socket.set(ZMQ_XPUB_VERBOSER, 1)
         try socket.set(ZMQ_XPUB_NODROP, 1)
         try remote?.set(ZMQ_XPUB_NODROP, 1)
@@ -100,17 +101,17 @@ final class PublisherSide {
         if now - lastService > Self.serviceInterval { try service(now) }
     }
 
-    /// Looks for what a send may have taken in, at most once in ``serviceInterval``.
+    /// Checks for subscriptions that a send may have consumed, at most once in ``serviceInterval``.
     ///
-    /// - Returns: when it must be called again although the descriptor is silent; `.max` when it need not.
+    /// - Returns: when it must be called again without a signal; `.max` when it need not.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
         if hasSent || now >= nextSample || outbox.isOwing, now - lastService > Self.serviceInterval { try service(now) }
         return min(hasSent || outbox.isOwing ? now + Self.patience : .max, nextSample)
     }
 
-    /// Learns of new and ended subscriptions, gives new ones the last values they want, and sends what is owed.
+    /// Handles new and ended subscriptions, sends new ones their last values, and sends owed values.
     ///
-    /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
+    /// XPUB cannot address one subscriber, so all get the value again and drop it as a duplicate by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
         hasSent = false
@@ -142,7 +143,7 @@ final class PublisherSide {
 
     /// Sends the last value of a latched topic again, to the subscribers of one socket or of all.
     ///
-    /// - Returns: false when somebody did not get it.
+    /// - Returns: false when some subscriber did not get it.
     private func sendLatched(_ index: Int, on socket: ZeroMQSocket?, _ now: Int64) throws(ZeroMQError) -> Bool {
         guard let latched = outbox.latched(index) else { return true }
         hasSent = true
@@ -162,11 +163,11 @@ final class PublisherSide {
 
     // MARK: Full queues
 
-    /// Notices who has caught up, and ends the connections that keep large payloads from everybody.
+    /// Updates which subscribers have caught up, and ends the connections that block large payloads.
     private func watchQueues(_ now: Int64) {
         let unread = AcceptedConnections.unread(at: addresses)
         if let before = late {
-            // Two looks find everything read: between two batches a queue may still be full for a moment.
+            // Two checks must find everything read, because a queue may be full for a moment between two batches.
             let isOver = before.isEmpty && !isLateStale
             late = isOver ? nil : unread.map(\.identity).filter { isLateStale || before.contains($0) }
             isLateStale = false
@@ -192,7 +193,7 @@ final class PublisherSide {
         case shared(SharedPayload)
     }
 
-    /// The form in which a payload is sent; a large one is copied once for all connections, and counted.
+    /// Returns the form in which a payload is sent; a large one is copied once for all connections and counted.
     private func body(_ payload: UnsafeRawBufferPointer) -> Body {
         guard payload.count > min(largeSize, remote == nil ? .max : Self.sharedSize),
             let shared = SharedPayload(copying: payload, countedBy: counter(of: payload))
@@ -204,9 +205,9 @@ final class PublisherSide {
         payload.count > largeSize ? queuedBytes : nil
     }
 
-    /// Sends a payload without a copy for each socket, unless it is large and too many bytes wait already.
+    /// Sends a payload without a copy per socket, unless it is large and too many bytes wait already.
     ///
-    /// - Returns: false when somebody did not get it.
+    /// - Returns: false when some subscriber did not get it.
     @inline(never)
     private func sendShared(
         _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, of received: Payload?, _ now: Int64
@@ -216,7 +217,7 @@ final class PublisherSide {
         return try send(index, header, forwarded ?? body(payload), now)
     }
 
-    /// Whether the bytes that wait already leave room for a payload. One always fits where none waits.
+    /// Whether the waiting bytes leave room for a payload; one always fits when none waits.
     private func hasRoom(for payload: UnsafeRawBufferPointer, _ now: Int64) -> Bool {
         guard payload.count > largeSize, queuedBytes.count >= maximumQueuedBytes else { return true }
         nextSample = min(nextSample, now)
@@ -248,7 +249,7 @@ final class PublisherSide {
         return false
     }
 
-    /// Sends the frames after the first, which fit where that did.
+    /// Sends the remaining frames, which fit if the first one did.
     @inline(__always)
     private func sendRest(_ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket) throws(ZeroMQError) {
         let error = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
@@ -262,7 +263,7 @@ final class PublisherSide {
         }
     }
 
-    /// Sends a message to the subscribers that have room for it, and notes who is late.
+    /// Sends a message to the subscribers that have room for it, and notes that some are late.
     @inline(never)
     private func sendPastFullQueues(
         _ key: [UInt8], _ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket, _ now: Int64
@@ -271,7 +272,7 @@ final class PublisherSide {
         if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
         try sendRest(header, body, on: socket)
         try socket.set(ZMQ_XPUB_NODROP, 1)
-        // Listed at the next look: under a flood a queue is found full some thousand times a second.
+        // The next check lists them: under a flood a queue is found full thousands of times a second.
         (late, isLateStale) = (late ?? [], true)
         nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)
     }

@@ -1,16 +1,16 @@
 internal import CZeroMQ
 
-/// The receiving half of a ``BusNode``: a SUB socket around an ``Inbox``, connected to whoever announces a wanted topic.
+/// The receiving half of a ``BusNode``: a SUB socket around an ``Inbox``, connected to every publisher of a wanted topic.
 final class SubscriberSide {
     private struct Connection {
         let node: String
         let endpoint: String
-        /// The moment to let go of a publisher that left or dropped the topic, monotonic nanoseconds; nil while it is wanted.
+        /// The time to disconnect a publisher that left or dropped the topic, in monotonic nanoseconds; nil while it is wanted.
         var retireAt: Int64?
     }
 
-    // Unchecked exclusivity: one thread uses a node and nothing here is called back, while each dynamic check costs a cold
-    // cache line or two of a message's way.
+    // Unchecked exclusivity: one thread uses a node and nothing here is called back, while each dynamic check costs a
+    // cold cache line or two per message.
     @exclusivity(unchecked) private(set) var inbox: Inbox
     private let socket: ZeroMQSocket
     private let directory: BusDirectory
@@ -20,21 +20,21 @@ final class SubscriberSide {
     private var peerGeneration = 0
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
-    /// True unless the sockets were found empty since they were last touched: only then descriptors tell of everything.
+    /// Whether messages may wait unsignalled: true from any use of the sockets until they are found empty.
     @exclusivity(unchecked) private(set) var isDirty = true
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
 
-    /// Readable when a message came, see ``ZeroMQSocket/fileDescriptor()``.
+    /// Readable when a message arrives, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
     /// Readable when a connection was made or ended.
     var connectionsFileDescriptor: Int32 { cut.fileDescriptor }
 
-    /// The number of connections that ended because a publisher broke the rules, and were made anew.
+    /// The number of connections that were re-established after a publisher's protocol violation.
     private(set) var cutConnections: UInt64 = 0
 
-    /// The number of connections to live but silent publishers that were made anew.
+    /// The number of connections to live but silent publishers that were re-established.
     private(set) var silentConnections: UInt64 = 0
 
     private var nextRetirement: Int64 = .max
@@ -42,18 +42,19 @@ final class SubscriberSide {
     private var silence: SilenceMonitor
     private var probes: UInt64 = 0
 
-    /// The moment of the next upkeep of a connection, monotonic nanoseconds; `.max` when none is due.
+    /// The time of the next connection upkeep, in monotonic nanoseconds; `.max` when none is due.
     var nextUpkeep: Int64 { min(nextRetirement, min(cut.next, silence.next)) }
 
-    /// The most messages that are taken from the socket at once: enough to amortise, and an end under a flood. They are
-    /// there already, so they share one receive time.
+    /// The most messages taken from the socket at once: enough to amortise the cost, few enough to end under a flood.
+    ///
+    /// They share one receive time, because they are there already.
     private static let batch = 256
 
-    /// The time that a publisher that left keeps its connection, so that its last messages arrive and a quick restart is
-    /// met by ZeroMQ's own reconnection: one second.
+    /// The time for which a departed publisher keeps its connection, so that its last messages arrive and ZeroMQ's own
+    /// reconnection handles a quick restart: one second.
     private static let retirementNanoseconds: Int64 = 1_000_000_000
 
-    /// The first and the greatest pause between attempts to connect, in milliseconds.
+    /// The first and the longest pause between attempts to connect, in milliseconds.
     private static let reconnectMilliseconds: (first: Int32, greatest: Int32) = (10, 200)
 
     init(
@@ -103,7 +104,7 @@ final class SubscriberSide {
 
     func next() -> Delivery? { inbox.next() }
 
-    /// Takes what has arrived, a batch at most, into the queues; the sockets stay dirty when more may be there.
+    /// Moves waiting messages into the queues, one batch at most; the sockets stay dirty when more may wait.
     @inline(__always)
     func receive() throws(BusError) {
         isDirty = true
@@ -116,7 +117,7 @@ final class SubscriberSide {
         }
     }
 
-    /// - Returns: true when the socket is empty.
+    /// - Returns: whether the socket is empty.
     @inline(__always)
     private func receive(from socket: ZeroMQSocket) throws(ZeroMQError) -> Bool {
         var received: ReceiveTimes?
@@ -130,10 +131,12 @@ final class SubscriberSide {
         return false
     }
 
-    /// Takes one message and returns it, nil when there is none or nobody wants it. For the end of a wait, when the
-    /// socket was empty a moment ago: to look for a second message costs as much as to receive the first.
+    /// Receives one message and returns it, nil when no message waits or nobody wants it.
     ///
-    /// - Parameter now: the wait's end, the message's moment of arrival.
+    /// It is meant for the end of a wait, when the socket was empty a moment ago: checking for a second message costs as
+    /// much as receiving the first.
+    ///
+    /// - Parameter now: the end of the wait, which counts as the message's arrival time.
     @inline(__always)
     func receiveOne(_ now: Int64) throws(BusError) -> Delivery? {
         isDirty = true
@@ -149,8 +152,9 @@ final class SubscriberSide {
         }
     }
 
-    /// Takes the frames after the topic's: the header's into `headerFrame`, and the payload. The message counts as
-    /// rejected unless it has exactly three.
+    /// Receives the frames after the topic: the header into `headerFrame`, and the payload.
+    ///
+    /// The message counts as rejected unless it has exactly three frames.
     @inline(__always)
     private func receiveRest(from socket: ZeroMQSocket) throws(ZeroMQError) -> Payload? {
         guard topicFrame.hasMore, try socket.receive(into: headerFrame.pointer), headerFrame.hasMore else {
@@ -168,10 +172,10 @@ final class SubscriberSide {
 
     // MARK: Publishers
 
-    /// True when a peer came, changed or went since ``followRegistry(_:)``.
+    /// Whether a peer appeared, changed or left since the last ``followRegistry(_:)``.
     var peersHaveChanged: Bool { peers.map { $0.generation != peerGeneration } ?? false }
 
-    /// Brings the connections to what the registry says; call it when the node has followed the registry.
+    /// Updates the connections to match the registry; call it after the node has read the registry.
     func followRegistry(_ now: Int64) throws(BusError) {
         try mend(now)
         if now >= silence.next, !isDirty { try listen(now) }
@@ -188,7 +192,7 @@ final class SubscriberSide {
         try arrange(now)
     }
 
-    /// Subscribes to what appeared here and on other hosts, connects to publishers of wanted topics, lets others go.
+    /// Subscribes to new topics of all hosts, connects to publishers of wanted topics, and retires the other connections.
     private func arrange(_ now: Int64) throws(BusError) {
         isDirty = true
         let nodes = registry.value?.nodes ?? []
@@ -209,7 +213,7 @@ final class SubscriberSide {
         retire(now)
     }
 
-    /// Brings the socket's subscriptions to what the inbox wants.
+    /// Updates the socket's subscriptions to match the inbox.
     private func applySubscriptions() throws(BusError) {
         let wanted = inbox.wantedTopics
         do throws(ZeroMQError) {
@@ -244,7 +248,7 @@ final class SubscriberSide {
         silence.arm(Clocks.monotonic())
     }
 
-    /// Looks whether the publishers that live are heard, and connects anew to those that are not.
+    /// Checks whether live publishers are heard, and reconnects to those that are not.
     private func listen(_ now: Int64) throws(BusError) {
         let publishers = (registry.value?.nodes ?? []).filter { node in
             node.answersProbes && connections.contains { $0.node == node.node && $0.retireAt == nil }
@@ -273,7 +277,7 @@ final class SubscriberSide {
         isDirty = true
     }
 
-    /// Connects anew to live publishers that ZeroMQ gave up.
+    /// Reconnects to live publishers that ZeroMQ gave up.
     private func mend(_ now: Int64) throws(BusError) {
         do throws(ZeroMQError) {
             for endpoint in try cut.take(now) where connections.contains(where: { $0.endpoint == endpoint }) {
@@ -287,7 +291,7 @@ final class SubscriberSide {
         }
     }
 
-    /// Disconnects the publishers whose time is over; one that is already gone is no error.
+    /// Disconnects the publishers whose retirement is due; one that is already gone is no error.
     private func retire(_ now: Int64) {
         isDirty = true
         connections.removeAll { connection in

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The descriptors of one node's wait, in storage that is kept from one wait to the next.
+/// The descriptors of one node's wait, in storage reused between waits.
 final class WaitList {
-    /// The causes of a wait's end; empty when its time was over.
+    /// The causes that ended a wait; empty after a timeout.
     struct Ready: OptionSet {
         let rawValue: UInt16
 
@@ -16,7 +16,7 @@ final class WaitList {
         static let remotePublisher = Ready(rawValue: 64)
         /// Connections to publishers were made or ended.
         static let connections = Ready(rawValue: 128)
-        /// A signal arrived: as good as a wake.
+        /// A signal arrived; it counts as a wake.
         static let interrupted = Ready(rawValue: 256)
     }
 
@@ -27,7 +27,7 @@ final class WaitList {
         connections: Int32
     ) {
         entries = .allocate(capacity: 8)
-        // In the order of the bits of `Ready`. poll(2) passes over negative descriptors.
+        // In the order of the bits of `Ready`. poll(2) ignores negative descriptors.
         let descriptors = [waker, -1, subscriber, publisher, services, -1, remotePublisher ?? -1, connections]
         for (index, descriptor) in descriptors.enumerated() {
             entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
@@ -36,10 +36,10 @@ final class WaitList {
 
     deinit { entries.deallocate() }
 
-    /// Sleeps until a descriptor is readable, a signal comes, or the time is over.
+    /// Sleeps until a descriptor is readable, a signal arrives, or the time is over.
     @inline(__always)
     func wait(registry: Int32?, remoteSubscriber: Int32?, nanoseconds: Int64) -> Ready {
-        // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
+        // Rounded up: a wait that ends early would busy-loop through its last millisecond.
         let milliseconds = Int32(clamping: (max(0, min(nanoseconds, .max - 999_999)) + 999_999) / 1_000_000)
         entries[1].fd = registry ?? -1
         entries[5].fd = remoteSubscriber ?? -1

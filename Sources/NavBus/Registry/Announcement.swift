@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// A node's description of itself for the others, the content of `announcement.json`.
+/// A node's description of itself for other nodes, stored in `announcement.json`.
 ///
-/// UTF-8 JSON, at most ``maximumSize`` bytes, replaced whole on every change:
+/// UTF-8 JSON, at most ``maximumSize`` bytes, replaced atomically on every change:
 ///
 /// ```json
 /// {
@@ -24,16 +24,16 @@ internal import FoundationEssentials
 /// }
 /// ```
 ///
-/// - `format`: 1. A reader refuses another number, and ignores keys it does not know.
+/// - `format`: 1. A reader refuses other numbers, and ignores unknown keys.
 /// - `answers_probes`: whether the node answers subscriptions to topics below `/bus/probe/` (<doc:FileSystemRegistry>);
 ///   absent when it does not.
 /// - `boot_id`: 16 hexadecimal digits, the `boot_id` of every header the node sends; new at each start.
-/// - `endpoints`: where the sockets are bound. `pub` is always there; `rpc` only while the node serves something.
-///   Both are `ipc://` and lie in the node's own directory, whatever the domain's directory is called by a reader.
-///   To other hosts a node announces `tcp://*:PORT` instead, whose address the reader knows (<doc:Hosts>).
+/// - `endpoints`: where the sockets are bound. `pub` is always present; `rpc` only while the node serves something. Both
+///   are `ipc://` and lie in the node's own directory, whatever path a reader uses for the domain's directory. To other
+///   hosts a node announces `tcp://*:PORT` instead, and the reader fills in the address (<doc:Hosts>).
 /// - `qos.kind`: `latched`, `keep_last` (with `depth`) or `latest`.
-/// - `services`: absent when there are none, else a list of
-///   `{"name": "navbus.v1.Navigation", "methods": [{"name": "SetRoute", "server_streaming": false}]}`.
+/// - `services`: absent when the node serves nothing, else a list of `{"name": "navbus.v1.Navigation", "methods":
+///   [{"name": "SetRoute", "server_streaming": false}]}`.
 /// - `schema_fingerprint`: 16 hexadecimal digits, zeros when unknown.
 ///
 /// The topic frame of a message is the topic's name followed by one NUL byte: subscribe with
@@ -46,21 +46,21 @@ public struct Announcement: Sendable, Hashable {
     /// The most topics of one node.
     public static let maximumTopics = 1024
 
-    /// The node's name, that of its directory.
+    /// The node's name, equal to the name of its directory.
     public var node: String
-    /// The node's process.
+    /// The node's process id.
     public var processID: Int32
-    /// Random for each start of the node.
+    /// A random number chosen at each start of the node.
     public var bootID: UInt64
-    /// The endpoint of its publications, an `ipc://` endpoint.
+    /// The `ipc://` endpoint of its publications.
     public var publisherEndpoint: String
     /// The endpoint of its services, nil when it serves nothing.
     public var serviceEndpoint: String?
-    /// Whether it answers probes, so that a subscriber can tell a publisher with nothing to say from one it cannot hear.
+    /// Whether it answers probes, so that a subscriber can tell a quiet publisher from one it cannot hear.
     public var answersProbes = false
     /// The published topics, in the order they were advertised.
     public var topics: [TopicDescription]
-    /// The services, by name; limits are the server's own and stand at their defaults here.
+    /// The services, by name; limits are not announced and have their defaults here.
     public var services: [ServiceDescription] = []
 
     package var json: [UInt8] {
@@ -75,7 +75,7 @@ public struct Announcement: Sendable, Hashable {
         }
     }
 
-    /// Reads a file's content, written by anybody.
+    /// Parses a file's untrusted content.
     package init(json: [UInt8], node: String) throws(BusError) {
         let document = try Document(json: json, node: node)
         guard Self.isLocal(document.endpoints.pub, node, "pub"),
@@ -87,8 +87,9 @@ public struct Announcement: Sendable, Hashable {
         try self.init(document, node: node)
     }
 
-    /// Reads what a node of another host says of itself, written by anybody. Its sockets are at the peer's address:
-    /// of what it says only the topics' port counts.
+    /// Parses the untrusted announcement of a node on another host.
+    ///
+    /// Its sockets are at the peer's address, so only the port of topics is taken from its endpoints.
     package init(json: [UInt8], peer: TCPEndpoint) throws(BusError) {
         var document = try Document(json: json, node: peer.description)
         guard Names.isDirectoryName(document.node) else {
@@ -259,7 +260,7 @@ private struct Document: Codable {
     }
 }
 
-/// 16 digits, lower case.
+/// Formats a number as 16 hexadecimal digits, lower case.
 private func hexadecimal(_ value: UInt64) -> String {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

@@ -11,10 +11,10 @@ internal import Glibc
 /// | `pub` | Unix socket, ZeroMQ XPUB |
 /// | `rpc` | Unix socket, ZeroMQ ROUTER, when the node serves something |
 ///
-/// A directory whose lock is free is what a crash left behind; nobody minds it and the next node clears it away.
+/// A directory whose lock is free is left over from a crash; readers ignore it and the next node removes it.
 ///
-/// Once a node has announced itself, others take its lock shared for a moment to see whether it lives. Whoever claims the
-/// name of a node that crashed tries for 100 ms before a refusal counts.
+/// Once a node has announced itself, others briefly take its lock shared to see whether it lives. So a node that claims
+/// the name of a crashed one retries for 100 ms before a refusal counts.
 public struct BusDirectory: Sendable, Hashable {
     /// The longest path of a Unix socket, in bytes: `sun_path` less its NUL (unix(7)).
     public static let maximumSocketPathLength = 107
@@ -25,10 +25,10 @@ public struct BusDirectory: Sendable, Hashable {
     /// The domain: nodes of different domains never meet.
     public let domain: String
 
-    /// True for the default place, whose mode must be 0700; a place of the user's own need only be safe from writers.
+    /// Whether this is the default place, whose mode must be 0700; a configured path need only be safe from other writers.
     let isPrivate: Bool
 
-    /// A registry at an absolute `path`; nothing is created yet.
+    /// Creates a registry at an absolute `path`; nothing is created on disk yet.
     public init(path: String, domain: String = "0") throws(BusError) {
         try self.init(path: path, domain: domain, isPrivate: false)
     }
@@ -46,8 +46,8 @@ public struct BusDirectory: Sendable, Hashable {
         self.isPrivate = isPrivate
     }
 
-    /// The registry the environment names: `NAVBUS_DIR` and `NAVBUS_DOMAIN`, else `$XDG_RUNTIME_DIR/navbus`, else
-    /// `navbus-<uid>` in the temporary directory; domain `0`.
+    /// Returns the registry named by the environment: `NAVBUS_DIR` and `NAVBUS_DOMAIN`, else `$XDG_RUNTIME_DIR/navbus`,
+    /// else `navbus-<uid>` in the temporary directory; domain `0`.
     public static func fromEnvironment() throws(BusError) -> BusDirectory {
         func variable(_ name: String) -> String? {
             guard let value = getenv(name), value.pointee != 0 else { return nil }

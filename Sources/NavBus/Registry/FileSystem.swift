@@ -7,7 +7,7 @@ final class FileDescriptor: Sendable {
 
     deinit { close(rawValue) }
 
-    /// Opens a path, nil with `errno` set when it cannot; never follows a final symbolic link, never waits on a pipe.
+    /// Opens a path, nil with `errno` set on failure; never follows a final symbolic link, never blocks on a pipe.
     static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) -> FileDescriptor? {
         let flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         while true {
@@ -23,12 +23,12 @@ final class FileDescriptor: Sendable {
     }
 }
 
-/// The few file operations the registry needs, over POSIX: none of them waits on another process.
+/// The few POSIX file operations that the registry needs; none of them waits on another process.
 enum FileSystem {
-    /// The text of an error number, `errno` when none is given.
+    /// Returns the text of an error number, by default `errno`.
     static func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
 
-    /// Reads a regular file of at most `limit` bytes that belongs to this user, or to root when that is as good.
+    /// Reads a regular file of at most `limit` bytes that belongs to this user, or to root where that is acceptable.
     static func read(
         _ path: String, limit: Int, ownedByRoot: Bool = false
     ) throws(BusError) -> (bytes: [UInt8], status: stat) {
@@ -76,7 +76,7 @@ enum FileSystem {
         }
     }
 
-    /// Puts a file in place whole: readers see the old content or the new, never a part.
+    /// Replaces a file atomically: readers see the old content or the new, never a part.
     static func replace(_ path: String, with bytes: [UInt8]) throws(BusError) {
         let temporary = path + ".new"
         guard let file = FileDescriptor.open(temporary, O_WRONLY | O_CREAT | O_TRUNC) else {
@@ -95,7 +95,7 @@ enum FileSystem {
         }
     }
 
-    /// The names in a directory, sorted; nil with `errno` set when it cannot be read.
+    /// Returns the names in a directory, sorted; nil with `errno` set when it cannot be read.
     static func list(_ path: String) -> [String]? {
         guard let directory = opendir(path) else { return nil }
         defer { closedir(directory) }
@@ -109,7 +109,7 @@ enum FileSystem {
         return names.sorted()
     }
 
-    /// Makes a directory, mode 0700, unless it exists.
+    /// Creates a directory, mode 0700, unless it exists.
     static func makeDirectory(_ path: String) throws(BusError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST {
             throw BusError(
@@ -117,7 +117,7 @@ enum FileSystem {
         }
     }
 
-    /// Refuses a directory that another user could use to stand in for a node.
+    /// Refuses a directory in which another user could impersonate a node.
     static func checkDirectory(_ path: String, isPrivate: Bool) throws(BusError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw BusError(.registry, "cannot inspect \(path): \(reason())") }

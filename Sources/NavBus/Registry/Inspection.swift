@@ -4,7 +4,7 @@ internal import Glibc
 public struct RegistrySnapshot: Sendable, Hashable {
     /// The live nodes, by name.
     public var nodes: [Announcement]
-    /// One line for each live node that could not be understood, and why.
+    /// One line for each live node whose announcement is invalid, with the reason.
     public var problems: [String]
 
     /// Each published topic with its publishers' names, by topic.
@@ -15,19 +15,19 @@ public struct RegistrySnapshot: Sendable, Hashable {
 }
 
 extension BusDirectory {
-    /// The most nodes of a domain that are looked at.
+    /// The most nodes of a domain that are read.
     package static let maximumNodes = 1024
 
-    /// Reads who is there and what they publish, without joining: nothing is created, connected or held.
+    /// Reads the live nodes and their publications without joining: nothing is created, connected or held.
     ///
-    /// A domain that nobody has used yet is empty, not an error.
+    /// A domain that has never been used is empty, not an error.
     public func inspect() throws(BusError) -> RegistrySnapshot {
         var reader = RegistryReader(directory: self)
         return try reader.read() ?? RegistrySnapshot(nodes: [], problems: [])
     }
 }
 
-/// Reads a domain's registry again and again, parsing only the announcements that changed.
+/// A reader of a domain's registry that parses only announcements that changed.
 package struct RegistryReader {
     private struct Cached {
         let inode: UInt
@@ -47,7 +47,7 @@ package struct RegistryReader {
 
     package init(directory: BusDirectory) { self.directory = directory }
 
-    /// The names in the domain's directory that can be nodes; nil when there is no such directory.
+    /// Returns the names in the domain's directory that can be nodes; nil when there is no such directory.
     package func names() throws(BusError) -> [String]? {
         guard let names = FileSystem.list(directory.domainPath) else {
             if errno == ENOENT { return nil }
@@ -56,10 +56,10 @@ package struct RegistryReader {
         return Array(names.lazy.filter(Names.isDirectoryName).prefix(BusDirectory.maximumNodes))
     }
 
-    /// The number of nodes that were looked at: a lock probed, and an announcement read when it changed.
+    /// The number of nodes checked: a lock probed, and an announcement read when it changed.
     package private(set) var looks = 0
 
-    /// The registry now; nil when the domain has no directory.
+    /// Reads the whole registry; nil when the domain has no directory.
     package mutating func read() throws(BusError) -> RegistrySnapshot? {
         guard let names = try names() else { return nil }
         try check()
@@ -69,7 +69,7 @@ package struct RegistryReader {
         return snapshot
     }
 
-    /// The registry as it was, with `names` looked at again.
+    /// Returns the registry after reading only `names` again.
     package mutating func update(_ names: [String]) throws(BusError) -> RegistrySnapshot {
         try check()
         for name in names where cache.count < BusDirectory.maximumNodes || cache[name] != nil { look(name) }
@@ -83,8 +83,8 @@ package struct RegistryReader {
 
     private mutating func look(_ name: String) {
         looks += 1
-        // A probe takes the lock for a moment. That of a node which has announced nothing yet, and may be about to claim
-        // its name, is left alone.
+        // A probe briefly takes the lock. The lock of a node without an announcement is left alone, because the node may
+        // be about to claim its name.
         let isAnnounced = access(directory.announcementPath(name), F_OK) == 0
         cache[name] = isAnnounced && NodeLock.isHeld(name, in: directory) ? entry(name) : nil
     }
@@ -98,7 +98,7 @@ package struct RegistryReader {
         return snapshot
     }
 
-    /// One node's announcement, from the cache when the file is the same; nil before it has announced itself.
+    /// Returns one node's announcement, from the cache when the file is unchanged; nil before the node has announced itself.
     private func entry(_ name: String) -> Cached? {
         let path = directory.announcementPath(name)
         var status = stat()

@@ -1,22 +1,21 @@
 internal import Glibc
 
-/// A node's claim on its name: an exclusive `flock` on `<node>/lock`, held for life and freed by the kernel whatever
-/// becomes of the process.
+/// A node's claim on its name: an exclusive `flock` on `<node>/lock`, held for life and freed by the kernel however the process ends.
 package final class NodeLock {
     private let directory: BusDirectory
     private let node: String
     private let file: FileDescriptor
 
-    /// Claims a name; what a dead node of that name left is cleared.
+    /// Claims a name and removes what a dead node of that name left.
     ///
-    /// Others probe a lock by taking it shared for a moment, so a refusal counts only when it lasts.
+    /// Others probe a lock by briefly taking it shared, so a refusal counts only when it lasts.
     package init(_ node: String, in directory: BusDirectory) throws(BusError) {
         self.node = node
         self.directory = directory
         let path = directory.lockPath(node)
         var refusals = 0
         while true {
-            // A node that starts at the same time may sweep a dead directory away between these steps: then again.
+            // A node that starts at the same time may remove a dead directory between these steps; then try again.
             guard let file = try Self.open(node, in: directory, mayVanish: refusals < Self.attempts) else {
                 refusals += 1
                 continue
@@ -45,7 +44,7 @@ package final class NodeLock {
 
     private static let attempts = 20
 
-    /// Makes the node's directory and opens its lock; nil when the directory vanished meanwhile.
+    /// Creates the node's directory and opens its lock; nil when the directory vanished meanwhile.
     private static func open(
         _ node: String, in directory: BusDirectory, mayVanish: Bool
     ) throws(BusError) -> FileDescriptor? {
@@ -69,19 +68,20 @@ package final class NodeLock {
         flock(file.rawValue, LOCK_UN)
     }
 
-    /// True when a live process holds the node's lock.
+    /// Returns whether a live process holds the node's lock.
     package static func isHeld(_ node: String, in directory: BusDirectory) -> Bool {
         guard let file = FileDescriptor.open(directory.lockPath(node), O_RDONLY) else { return false }
         return flock(file.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Clears away the directories of the domain's dead nodes. One without an announcement may be that of a node which is
-    /// about to claim its name.
+    /// Removes the directories of the domain's dead nodes.
+    ///
+    /// A directory without an announcement stays: its node may be about to claim the name.
     package static func sweep(_ directory: BusDirectory) {
         for node in FileSystem.list(directory.domainPath) ?? [] where Names.isDirectoryName(node) {
             guard access(directory.announcementPath(node), F_OK) == 0 else { continue }
             let path = directory.lockPath(node)
-            // Read-only: the close of a writable one would wake everybody who watches for deaths.
+            // Read-only: closing a writable descriptor would wake everyone who watches for deaths.
             guard let file = FileDescriptor.open(path, O_RDONLY), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,
                 isStillAt(path, file)
             else { continue }
@@ -91,20 +91,20 @@ package final class NodeLock {
         }
     }
 
-    /// True when `file` is what `path` names: a lock on a file that was removed meanwhile guards nothing.
+    /// Returns whether `path` still names `file`: a lock on a file that was removed meanwhile protects nothing.
     private static func isStillAt(_ path: String, _ file: FileDescriptor) -> Bool {
         var named = stat()
         guard let opened = file.status, lstat(path, &named) == 0 else { return false }
         return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    /// The process id written in a lock, for a message.
+    /// Returns the process id written in a lock, for an error message.
     private static func holder(_ path: String) -> String {
         let text = (try? FileSystem.read(path, limit: 32)).map { String(decoding: $0.bytes, as: UTF8.self) }
         return text.flatMap { Int32($0.prefix { $0.isNumber }) }.map(String.init) ?? "unknown"
     }
 
-    /// Removes the files a node makes beside its lock, and only those.
+    /// Removes exactly the files that a node creates beside its lock.
     private static func clear(_ path: String) {
         for name in ["announcement.json", "announcement.json.new", "pub", "rpc"] {
             unlink("\(path)/\(name)")

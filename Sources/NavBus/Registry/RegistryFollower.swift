@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A node's view of who else is there, kept up to date by events; its topics and its services share it.
+/// A node's view of the other nodes, kept up to date by events and shared by its topics and services.
 ///
-/// It is made with the first subscription or call: a node that only publishes does not look around.
+/// It is created with the first subscription or call: a node that only publishes does not read the registry.
 final class RegistryFollower {
     private let watcher: RegistryWatcher
     private var reader: RegistryReader
@@ -12,7 +12,7 @@ final class RegistryFollower {
     /// Counts the changes of ``nodes``; 0 before the first look.
     private(set) var generation = 0
 
-    /// The factor by which everything is read less often while inotify hears of each change.
+    /// The factor by which full reads are rarer while inotify reports each change.
     private static let healthyFactor: Int64 = 30
 
     init(_ directory: BusDirectory, rescanMilliseconds: Int) {
@@ -28,15 +28,15 @@ final class RegistryFollower {
     /// Readable when the registry changed; nil without inotify.
     var fileDescriptor: Int32? { watcher.fileDescriptor }
 
-    /// The moment when ``follow(_:)`` must be called even if nothing was heard, monotonic nanoseconds.
+    /// The time when ``follow(_:)`` must be called even without an event, in monotonic nanoseconds.
     var next: Int64 { schedule.next }
 
-    /// The number of announcements and locks that were looked at since the start.
+    /// The number of announcements and locks checked since the start.
     var looks: Int { reader.looks }
 
-    /// Takes the waiting events and reads what they and the time say.
+    /// Handles the waiting events, and reads what they and the schedule require.
     ///
-    /// - Returns: true when ``nodes`` changed. While the domain's directory cannot be read it stays as it is.
+    /// - Returns: whether ``nodes`` changed. It does not change while the domain's directory cannot be read.
     @discardableResult
     func follow(_ now: Int64) -> Bool {
         watcher.drain { change in
@@ -51,7 +51,7 @@ final class RegistryFollower {
             for name in names { watcher.watch(name) }
             return update(try? reader.update(names))
         case .everything:
-            // While the directory cannot be read nothing is known to have changed.
+            // While the directory cannot be read, nothing is known to have changed.
             watcher.watchAll { (try? reader.names()) ?? [] }
             let isChanged = update(try? reader.read())
             if !watcher.isHealthy { schedule.lookAgain(at: now + rescanNanoseconds) }

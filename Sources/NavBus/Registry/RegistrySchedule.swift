@@ -1,9 +1,11 @@
-/// A schedule of looks at nodes of the registry: events and the time in, what to read out. Reads no clock.
+/// A schedule for reading the registry: it takes events and times, and returns what to read.
 ///
-/// Events come in bursts (a node that starts announces each of its topics), so a look waits until
-/// ``coalescingNanoseconds`` after the one before. A lock that was closed is looked at once more a moment later: the
-/// kernel reports the close of a killed process before it frees the lock. Everything is read only at the beginning,
-/// when events were lost, and at the intervals of a safety net.
+/// It reads no clock.
+///
+/// Events come in bursts (a starting node announces each of its topics), so a read waits until ``coalescingNanoseconds``
+/// after the one before. A node whose lock was closed is checked again a moment later, because the kernel reports the
+/// close by a killed process before it frees the lock. Everything is read only at the beginning, after lost events, and
+/// at a safety-net interval.
 package struct RegistrySchedule {
     /// The part of the registry to read now.
     package enum Look: Hashable {
@@ -12,9 +14,9 @@ package struct RegistrySchedule {
         case everything
     }
 
-    /// The least time between looks that events cause: 20 ms.
+    /// The shortest time between two reads caused by events: 20 ms.
     package static let coalescingNanoseconds: Int64 = 20_000_000
-    /// The pause between a lock's close and the second look: 10 ms.
+    /// The pause between a lock's close and the second check: 10 ms.
     package static let secondLookNanoseconds: Int64 = 10_000_000
 
     private let interval: Int64
@@ -23,13 +25,13 @@ package struct RegistrySchedule {
     private var first: [String: Int64] = [:]
     private var second: [String: Int64] = [:]
 
-    /// The moment when ``take(_:)`` has something at the latest, monotonic nanoseconds.
+    /// The latest time at which ``take(_:)`` must be called, in monotonic nanoseconds.
     package private(set) var next: Int64 = .min / 2
 
-    /// A schedule whose safety net reads everything each `interval` nanoseconds.
+    /// Creates a schedule whose safety net reads everything every `interval` nanoseconds.
     package init(interval: Int64) { self.interval = interval }
 
-    /// A node's directory changed; `lockClosed` when its lock was closed by a writer.
+    /// Handles a change of a node's directory; `lockClosed` when a writer closed its lock.
     package mutating func changed(_ node: String, lockClosed: Bool, now: Int64) {
         guard first.count + second.count < 2 * BusDirectory.maximumNodes else { return lostEvents(now) }
         let at = max(now, lastLook + Self.coalescingNanoseconds)
@@ -42,25 +44,25 @@ package struct RegistrySchedule {
         }
     }
 
-    /// Events were lost, or the domain's directory itself changed: everything must be read.
+    /// Handles lost events, or a change of the domain's directory itself: everything must be read.
     package mutating func lostEvents(_ now: Int64) {
         nextFull = min(nextFull, max(now, lastLook + Self.coalescingNanoseconds))
         next = min(next, nextFull)
     }
 
-    /// Everything is read at `time` even without events, which cannot be relied on.
+    /// Schedules a full read at `time`, for when events cannot be relied on.
     package mutating func lookAgain(at time: Int64) {
         nextFull = min(nextFull, time)
         next = min(next, nextFull)
     }
 
-    /// Returns what to read at `now`; the caller reads it.
+    /// Returns what the caller must read at `now`.
     package mutating func take(_ now: Int64) -> Look {
         guard now >= next else { return .nothing }
         lastLook = now
         if now >= nextFull {
             nextFull = now + interval
-            // A second look that is owed is still owed: the lock may not be free yet.
+            // A pending second check stays pending: the lock may not be free yet.
             first = [:]
             second = second.filter { $0.value > now }
             next = second.values.reduce(nextFull, min)

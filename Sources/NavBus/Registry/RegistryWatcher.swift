@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Tells which nodes of a domain's registry may have changed, through inotify.
+/// An inotify watcher that reports which nodes of a domain's registry may have changed.
 ///
-/// Watches the domain's directory for nodes that come and go, and each node's directory for a new announcement and for
-/// the last close of its lock, which the kernel reports also when a process is killed. Without inotify (its instances
-/// are limited per user) there is no descriptor and the caller reads the registry at intervals.
+/// It watches the domain's directory for nodes that come and go, and each node's directory for a new announcement and for
+/// the last close of its lock, which the kernel reports even when a process is killed. Without inotify (its instances are
+/// limited per user) there is no descriptor, and the caller reads the registry at intervals.
 final class RegistryWatcher {
     private let directory: BusDirectory
     private let file: FileDescriptor?
@@ -26,12 +26,12 @@ final class RegistryWatcher {
     /// Readable when something changed; nil without inotify.
     var fileDescriptor: Int32? { file?.rawValue }
 
-    /// True when every change is heard of: the domain and all nodes are watched.
+    /// Whether every change is reported: the domain and all nodes are watched.
     private(set) var isHealthy = false
 
-    /// Sets the watches of the domain and of the nodes that `names` then lists; call it before reading the registry.
+    /// Watches the domain and the nodes that `names` then lists; call it before reading the registry.
     ///
-    /// The domain comes first: a node whose directory is made after the listing is heard of by it.
+    /// The domain comes first, so that its watch reports a node whose directory is created after the listing.
     func watchAll(_ names: () -> [String]) {
         guard let file else { return }
         domain = inotify_add_watch(file.rawValue, directory.domainPath, Self.domainMask)
@@ -39,12 +39,14 @@ final class RegistryWatcher {
         for name in names() { watch(name) }
     }
 
-    /// Watches one node. A directory that is made anew under the same name has another watch than the old one.
+    /// Watches one node.
+    ///
+    /// A directory that is recreated under the same name has a new watch.
     func watch(_ name: String) {
         guard let file else { return }
         let watch = inotify_add_watch(file.rawValue, directory.nodePath(name), Self.nodeMask)
         guard watch >= 0 else {
-            // Vanished is no failure; out of watches is.
+            // A vanished directory is no failure; running out of watches is.
             if errno != ENOENT && errno != ENOTDIR { isHealthy = false }
             return
         }
@@ -58,7 +60,7 @@ final class RegistryWatcher {
         case lost
     }
 
-    /// Takes the waiting events, a buffer full at most: what is left keeps the descriptor readable.
+    /// Handles the waiting events, at most one buffer; while more wait, the descriptor stays readable.
     func drain(_ body: (Change) -> Void) {
         guard let file else { return }
         withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 8) { buffer in

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Synchronization
 
-/// Answers one call from any thread; the node sends the answers in its loop, which this wakes.
+/// A handle that answers one call from any thread; it wakes the node, whose loop sends the answers.
 public struct CallResponder: Sendable {
     private let channel: ResponderChannel
 
     init(_ channel: ResponderChannel) { self.channel = channel }
 
-    /// True once nobody waits for the answer any more; a worker may stop.
+    /// Whether the call is over, so that nobody waits for the answer; a worker may stop.
     public var isCancelled: Bool { channel.isOver }
 
     /// Sends one message of a stream.
@@ -16,15 +16,15 @@ public struct CallResponder: Sendable {
     @discardableResult
     public func send(_ bytes: [UInt8]) -> Bool { channel.send(bytes) }
 
-    /// Waits on the calling thread, which must not be the node's, until a message may be sent.
+    /// Blocks the calling thread, which must not be the node's, until a message may be sent.
     ///
-    /// - Returns: false when the time is over or the call is.
+    /// - Returns: false on timeout or when the call is over.
     public func waitForCredit(timeout: Duration) -> Bool { channel.waitForCredit(timeout.boundedNanoseconds) }
 
-    /// Answers a unary call, or ends a stream with one more message; dropped when the call is over.
+    /// Answers a unary call, or ends a stream with one more message; has no effect when the call is over.
     public func finish(_ bytes: [UInt8]) { channel.finish(.response(bytes)) }
 
-    /// Ends the call without a message; dropped when the call is over.
+    /// Ends the call without a message; has no effect when the call is over.
     public func finish(_ status: CallStatus) { channel.finish(.status(status)) }
 }
 
@@ -34,15 +34,15 @@ enum ResponderAnswer: Sendable {
     case status(CallStatus)
 }
 
-/// The state that a call's worker and its node share.
+/// The state shared by a call's worker and its node.
 ///
-/// Unchecked: the state is touched only under the mutex, which the condition needs to be a POSIX one.
+/// Unchecked: the state is accessed only under the mutex, which must be a POSIX one for the condition variable.
 final class ResponderChannel: @unchecked Sendable {
     private let serial: UInt64
     private let mailbox: ResponderMailbox?
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
-    /// The messages that the node may still send, and the number of those on their way to the node.
+    /// The messages that the node may still send; `queued` counts those on their way to the node.
     private var credit: Int
     private var queued = 0
     private var hasEnded = false
@@ -110,7 +110,7 @@ final class ResponderChannel: @unchecked Sendable {
         }
     }
 
-    /// A message left the node, which has `credit` for others.
+    /// Notes that the node sent a message and has `credit` for further ones.
     func messageLeft(credit now: Int) {
         locked {
             queued -= 1
@@ -127,7 +127,7 @@ final class ResponderChannel: @unchecked Sendable {
     }
 }
 
-/// Answers on their way from other threads to the node's.
+/// The answers on their way from other threads to the node's thread.
 final class ResponderMailbox: Sendable {
     private let answers = Mutex<[(serial: UInt64, answer: ResponderAnswer)]>([])
     private let waker: Waker

@@ -1,10 +1,10 @@
-/// The address a ROUTER gave a client, or that the client chose: 1 to 255 bytes.
+/// A client's address at a ROUTER, assigned by it or chosen by the client: 1 to 255 bytes.
 ///
-/// ZeroMQ's identities have five bytes, which are stored inline; more than eight need an array.
+/// ZeroMQ's own identities have five bytes; up to eight are stored inline, longer ones in an array.
 package struct ClientAddress: Hashable, Sendable, Comparable {
     private let packed: UInt64
     private let count: UInt8
-    /// True for a client on another host: its address is one of another ROUTER's.
+    /// Whether the client is on another host, so that its address belongs to another ROUTER.
     package let isRemote: Bool
     private let long: [UInt8]
 
@@ -42,10 +42,10 @@ package struct ClientAddress: Hashable, Sendable, Comparable {
 
 /// The outcome of sending a message.
 package enum Transmission: Sendable {
-    /// The transport has it.
+    /// The transport accepted the message.
     case sent
     /// The peer does not read: its queue is full.
     case full
-    /// There is no such peer, or no more.
+    /// The peer does not exist, or no longer.
     case gone
 }

@@ -1,8 +1,8 @@
-/// One call, seen from its client: when to send, to try again, to grant credit and to give up.
+/// The client's state of one call: when to send, retry, grant credit and give up.
 ///
-/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, effects go out.
+/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, and effects go out.
 package struct ClientCallStateMachine {
-    /// An action for the shell; they are done in order.
+    /// An action for the shell, which runs effects in order.
     package enum Effect: Equatable {
         case sendRequest(timeoutNanoseconds: Int64, credit: Int)
         case sendCancel
@@ -18,9 +18,11 @@ package struct ClientCallStateMachine {
         case ended
     }
 
-    /// The longest wait for an absent server: time for a registry event that is on its way. 200 ms.
+    /// The longest wait for an absent server, long enough for a registry event on its way: 200 ms.
     package static let absenceNanoseconds: Int64 = 200_000_000
-    /// The first pause before another attempt; each doubles it, to 32 times as much. 50 ms.
+    /// The first pause before a retry: 50 ms.
+    ///
+    /// Each retry doubles it, up to 32 times as much.
     package static let backOffNanoseconds: Int64 = 50_000_000
 
     package let deadline: Int64
@@ -49,7 +51,7 @@ package struct ClientCallStateMachine {
     package var isInFlight: Bool { if case .inFlight = state { true } else { false } }
     package var hasEnded: Bool { if case .ended = state { true } else { false } }
 
-    /// The moment when ``tick(now:)`` is next needed.
+    /// The latest time at which ``tick(now:)`` must be called.
     package var nextTick: Int64 {
         switch state {
         case .waiting(let until), .backingOff(let until): min(until, deadline)
@@ -58,7 +60,9 @@ package struct ClientCallStateMachine {
         }
     }
 
-    /// A server is there; only a waiting call cares. `isStreaming` is what the server says of the method.
+    /// Sends a waiting call to a server that was found.
+    ///
+    /// `isStreaming` is the server's description of the method.
     package mutating func serverFound(now: Int64, isStreaming: Bool? = nil) -> [Effect] {
         guard isWaiting, now < deadline else { return [] }
         if let isStreaming { self.isStreaming = isStreaming }
@@ -67,7 +71,7 @@ package struct ClientCallStateMachine {
         return [.sendRequest(timeoutNanoseconds: deadline - now, credit: Int(window))]
     }
 
-    /// The server died, left, or never took the request.
+    /// Handles the loss of the server: it died, left, or never accepted the request.
     package mutating func serverLost(now: Int64, _ status: CallStatus) -> [Effect] {
         guard case .inFlight(let received, _, _) = state else { return [] }
         // Delivered messages cannot be withdrawn, so a stream that has begun is not retried.
@@ -79,7 +83,7 @@ package struct ClientCallStateMachine {
         return []
     }
 
-    /// A response part; `sequence` counts from 0.
+    /// Handles a response; `sequence` counts from 0.
     package mutating func response(sequence: UInt64, size: Int, limit: Int) -> [Effect] {
         guard case .inFlight(let received, let granted, let owed) = state else { return [] }
         guard sequence == received else {
@@ -99,10 +103,10 @@ package struct ClientCallStateMachine {
         return Self.delivery
     }
 
-    /// The caller has handled `count` messages; credit goes out when half a window has come together.
+    /// Notes that the caller has handled `count` messages; credit is granted once half a window has accumulated.
     package mutating func consumed(_ count: Int) -> [Effect] {
         guard isStreaming, count > 0, case .inFlight(let received, let granted, let owed) = state else { return [] }
-        // Credit beyond a window of what is unread would let the buffers grow.
+        // More credit than one window beyond the received messages would let the buffers grow.
         let sum = min(owed + UInt64(count), received + window - granted)
         guard sum >= max(1, window / 2) else {
             state = .inFlight(received: received, granted: granted, owed: sum)
@@ -112,7 +116,7 @@ package struct ClientCallStateMachine {
         return [.sendCredit(Int(sum))]
     }
 
-    /// The server ended the call, with its last response in `sequence` or without.
+    /// Handles the server's end of the call; `sequence` is the last response's, nil when the end carries none.
     package mutating func ended(_ status: CallStatus, sequence: UInt64?, size: Int, limit: Int, now: Int64) -> [Effect]
     {
         guard case .inFlight(let received, _, _) = state else { return [] }
@@ -138,7 +142,7 @@ package struct ClientCallStateMachine {
         return notice + end(CallStatus(.cancelled, "the caller cancelled the call"))
     }
 
-    /// The call cannot go on, for a reason on this side.
+    /// Ends the call for a reason on this side.
     package mutating func fail(_ status: CallStatus) -> [Effect] { hasEnded ? [] : end(status) }
 
     package mutating func tick(now: Int64) -> [Effect] {
@@ -159,7 +163,7 @@ package struct ClientCallStateMachine {
         }
     }
 
-    /// Shared, because a stream has one for each message.
+    /// Shared, because each message of a stream needs one.
     private static let delivery: [Effect] = [.deliver]
 
     private static let secondResponse = CallStatus(.internal, "the server answered a unary call more than once")

@@ -1,9 +1,9 @@
-/// The heartbeats by which a silent peer is given up.
+/// The heartbeats by which a call gives up on a silent peer.
 ///
-/// A local process that dies frees its lock, which the kernel reports at once, and a process that leaves says so: for
-/// those no heartbeat is needed. A server whose thread is busy in a handler is not dead, so silence ends its calls only
-/// after a limit that is well over the longest handler. Between hosts nothing reports a dead machine or a cut cable but
-/// silence itself, so there the limit is short and a server must return to its loop within it.
+/// On one host heartbeats are not needed for processes that die or leave: the kernel at once reports the freed lock of a
+/// dead process, and a leaving one says goodbye. A server whose thread is busy in a handler is not dead, so silence ends
+/// its calls only after a limit well over the longest handler. Between hosts, silence is the only sign of a dead machine
+/// or a cut cable, so there the limit is short and a server must return to its loop within it.
 public struct HeartbeatConfiguration: Sendable, Hashable {
     /// The interval of heartbeats to a server with calls in flight, in milliseconds, 10 to 60 000.
     public var intervalMilliseconds = 250
@@ -14,7 +14,7 @@ public struct HeartbeatConfiguration: Sendable, Hashable {
     /// The longest silence of a client with calls before the server drops them, in milliseconds.
     public var clientSilenceMilliseconds = 10_000
 
-    /// The defaults: asked every 250 ms, 10 s on this host, 1 s between hosts.
+    /// The defaults: a ping every 250 ms, and a limit of 10 s on this host and 1 s between hosts.
     public init() {}
 
     func check() throws(BusError) {

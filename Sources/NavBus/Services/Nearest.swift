@@ -1,8 +1,8 @@
-/// Finds what somebody may have meant.
+/// A search for the candidate closest to a misspelt name.
 enum Nearest {
-    /// `"; is 'X' meant?"` with the candidate that differs least, empty when none is close or the name is long.
+    /// Returns `"; is 'X' meant?"` with the most similar candidate, empty when none is close or the name is long.
     ///
-    /// The work is bounded: names of at most 100 bytes, the first 256 candidates, at most three edits.
+    /// The work is bounded: names up to 100 bytes, the first 256 candidates, at most three edits.
     static func hint(_ name: String, among candidates: [String]) -> String {
         let wanted = Array(name.utf8.map(lower))
         guard (1...100).contains(wanted.count) else { return "" }
@@ -20,7 +20,7 @@ enum Nearest {
 
     private static func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5a).contains(byte) ? byte | 0x20 : byte }
 
-    /// The Levenshtein distance.
+    /// Returns the Levenshtein distance.
     private static func edits(_ first: [UInt8], _ second: [UInt8]) -> Int {
         var row = Array(0...second.count)
         for (i, byte) in first.enumerated() {

@@ -1,9 +1,8 @@
 internal import DequeModule
 
-/// One call that a handler answers, now or later; it belongs to the node's thread.
+/// One call that a handler answers, at once or later; it belongs to the node's thread.
 ///
-/// A call that is answered by nobody ends at its deadline. For answers from another thread take a
-/// ``makeResponder()``.
+/// A call that nobody answers ends at its deadline. To answer from another thread, use ``makeResponder()``.
 public final class ServerCall: TimerEntry {
     /// The full name of the service.
     public let service: String
@@ -11,15 +10,15 @@ public final class ServerCall: TimerEntry {
     public let method: String
     /// The request's bytes as they arrived.
     public let request: Payload
-    /// The metadata that the client sent beside the request.
+    /// The metadata that the client sent with the request.
     public let metadata: [MetadataEntry]
-    /// True when the client may send the same request again.
+    /// Whether the client may send the same request again.
     public let isIdempotent: Bool
-    /// The deadline of the client, nanoseconds of the node's monotonic clock.
+    /// The client's deadline, in nanoseconds of the node's monotonic clock.
     public let deadlineNanoseconds: Int64
-    /// Called once when the call ends without the handler's doing: cancelled, past its deadline, or its client gone.
+    /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)?
-    /// Called when a stream that could not send can again: there is credit, and room on the way.
+    /// Called when a stream that could not send can send again: there is credit, and room in the transport.
     public var onCredit: (() -> Void)?
 
     let id: UInt64
@@ -28,12 +27,12 @@ public final class ServerCall: TimerEntry {
     let provider: ServiceServer.Service
     let maximumResponseSize: Int
     @exclusivity(unchecked) var machine: ServerCallStateMachine
-    /// The answers of other threads that lack credit.
+    /// The answers from other threads that wait for credit.
     var backlog: Deque<ResponderAnswer> = []
     private(set) var channel: ResponderChannel?
     var dueAt: Int64 = .max
     var heapIndex = -1
-    /// Nil once the call is over.
+    /// The server; nil once the call is over.
     var server: ServiceServer?
 
     init(
@@ -47,16 +46,16 @@ public final class ServerCall: TimerEntry {
         deadlineNanoseconds = machine.deadline
     }
 
-    /// True once nobody waits for the answer any more.
+    /// Whether the call is over, so that nobody waits for the answer.
     public var isCancelled: Bool { server == nil || machine.hasEnded }
 
-    /// The number of messages of a stream that may be sent now.
+    /// The number of messages that a stream may send now.
     public var credit: Int { machine.hasEnded ? 0 : Int(machine.credit) }
 
     /// Sends one message of a stream.
     ///
-    /// - Returns: false when it was not sent: the call is over, is unary, or there is no credit or no room on the way
-    ///   (wait for ``onCredit``).
+    /// - Returns: false when it was not sent: the call is over or unary, or there is no credit or no room in the
+    ///   transport (wait for ``onCredit``).
     @discardableResult
     public func send(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { send($0) } }
 
@@ -66,7 +65,7 @@ public final class ServerCall: TimerEntry {
 
     /// Answers a unary call, or ends a stream with one more message.
     ///
-    /// - Returns: false when the call was over already or the answer is over a limit, and so was not sent.
+    /// - Returns: false when the answer was not sent: the call was over already, or the answer is over a limit.
     @discardableResult
     public func finish(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { finish($0) } }
 
@@ -74,13 +73,13 @@ public final class ServerCall: TimerEntry {
     @discardableResult
     public func finish(_ bytes: UnsafeRawBufferPointer) -> Bool { server?.finish(self, bytes) ?? false }
 
-    /// Ends the call without a message; a unary call must not end so with ``CallStatus/ok``.
+    /// Ends the call without a message; a unary call must not end this way with ``CallStatus/ok``.
     ///
     /// - Returns: false when the call was over already.
     @discardableResult
     public func finish(_ status: CallStatus) -> Bool { server?.finish(self, status) ?? false }
 
-    /// Makes a responder with which another thread answers the call; every responder of a call is the same one.
+    /// Makes a responder with which another thread answers the call; all responders of a call share one state.
     public func makeResponder() -> CallResponder {
         if let channel { return CallResponder(channel) }
         let channel = ResponderChannel(serial, server?.mailbox, credit: credit)

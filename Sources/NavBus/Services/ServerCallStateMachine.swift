@@ -1,8 +1,8 @@
-/// One call, seen from its server: what may be sent, and when it is over.
+/// The server's state of one call: what may be sent, and when the call is over.
 ///
-/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, effects go out.
+/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, and effects go out.
 package struct ServerCallStateMachine {
-    /// An action for the shell; they are done in order.
+    /// An action for the shell, which runs effects in order.
     package enum Effect: Equatable {
         case sendLastResponse(sequence: UInt64)
         case sendEnd(CallStatus)
@@ -10,14 +10,14 @@ package struct ServerCallStateMachine {
         case notifyCancelled
     }
 
-    /// The deadline of the client, monotonic nanoseconds here.
+    /// The client's deadline, in nanoseconds of this host's monotonic clock.
     package let deadline: Int64
     package let isStreaming: Bool
     /// The number of responses that may be sent now.
     package private(set) var credit: UInt64
-    /// True once the call is over, for whatever reason.
+    /// Whether the call is over, for whatever reason.
     package private(set) var hasEnded = false
-    /// True when it ended without the handler's doing.
+    /// The sequence of the next response.
     private var nextSequence: UInt64 = 0
 
     package init(isStreaming: Bool, timeoutNanoseconds: UInt64, credit: UInt64, now: Int64) {
@@ -27,9 +27,9 @@ package struct ServerCallStateMachine {
         self.credit = min(credit, UInt64(CallOptions.maximumWindow))
     }
 
-    /// Spends a credit on one response of a stream.
+    /// Spends one credit on a response of a stream.
     ///
-    /// - Returns: the response's sequence; nil when the call is over or credit is lacking.
+    /// - Returns: the response's sequence; nil when the call is over, unary, or without credit.
     package mutating func send() -> UInt64? {
         guard isStreaming, !hasEnded, credit > 0 else { return nil }
         credit -= 1
@@ -37,21 +37,21 @@ package struct ServerCallStateMachine {
         return nextSequence
     }
 
-    /// The handler's last word with a response; a unary answer.
+    /// Ends the call with a response: a unary answer, or the last message of a stream.
     package mutating func finishWithResponse() -> [Effect] {
         guard !hasEnded else { return [] }
         hasEnded = true
         return [.sendLastResponse(sequence: nextSequence)]
     }
 
-    /// The handler's last word.
+    /// Ends the call without a response.
     package mutating func finish(_ status: CallStatus) -> [Effect] {
         guard !hasEnded else { return [] }
         hasEnded = true
         return [.sendEnd(status)]
     }
 
-    /// The client grants more; never beyond the longest window.
+    /// Adds the client's grant to the credit, up to the longest window.
     package mutating func granted(_ count: UInt64) -> [Effect] {
         guard !hasEnded, count > 0 else { return [] }
         let wasEmpty = credit == 0
@@ -60,7 +60,7 @@ package struct ServerCallStateMachine {
         return wasEmpty ? [.notifyCredit] : []
     }
 
-    /// The client cancelled, or is gone: nobody reads an answer.
+    /// Handles a cancelled call or a lost client: nobody reads an answer.
     package mutating func cancelled() -> [Effect] { stop([.notifyCancelled]) }
 
     package mutating func tick(now: Int64) -> [Effect] {

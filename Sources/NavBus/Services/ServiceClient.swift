@@ -1,10 +1,11 @@
-/// A node that can be called.
+/// A node that offers services.
 package struct ServerInfo: Hashable {
     package let node: String
     package let bootID: UInt64
     package let services: [ServiceDescription]
-    /// True for a node on another host, whose name is followed by `@` and its address: nothing but its silence tells
-    /// of its death.
+    /// Whether the node is on another host.
+    ///
+    /// Its name is then followed by `@` and its address, and only its silence reveals its death.
     package let isRemote: Bool
 
     package init(node: String, bootID: UInt64, services: [ServiceDescription]) {
@@ -12,26 +13,26 @@ package struct ServerInfo: Hashable {
         isRemote = node.utf8.contains(UInt8(ascii: "@"))
     }
 
-    /// Whether a call that asks for node `name` means this one.
+    /// Returns whether a call to node `name` means this node.
     func isCalled(_ name: String) -> Bool {
         node == name || (isRemote && node.hasPrefix(name) && node.dropFirst(name.count).hasPrefix("@"))
     }
 }
 
-/// The calls of one node, without a transport: frames and the registry's view in, frames out through `transmit`.
+/// The calls of one node, without a transport: frames and the registry's view come in, frames go out through `transmit`.
 package final class ServiceClient {
-    /// The most calls that may be under way.
+    /// The most calls in flight.
     package static let maximumCalls = 65_536
 
-    /// One life of a server.
+    /// One run of a server.
     package final class Peer: TimerEntry {
         package fileprivate(set) var info: ServerInfo
         var link: AnyObject?
         fileprivate var callCount = 0
-        /// The moment of the first ping that nothing has followed.
+        /// The time of the first ping since which nothing has arrived.
         fileprivate var askedAt: Int64?
         fileprivate var lastPing: UInt64 = 0
-        /// The last call that began before the last ping.
+        /// The last call that began before the latest ping.
         fileprivate var pingCovers: UInt64 = 0
         var dueAt: Int64 = .max
         var heapIndex = -1
@@ -50,7 +51,7 @@ package final class ServiceClient {
         var peer: Peer?
         let service: String
         let method: String
-        /// Kept while the request may have to be sent (again).
+        /// The request, kept while it may have to be sent (again).
         var request: [UInt8] = []
         let options: CallOptions
         let onEvent: (CallEvent) -> Void
@@ -65,7 +66,7 @@ package final class ServiceClient {
             (self.options, self.onEvent) = (options, onEvent)
         }
 
-        /// The number on the wire: each attempt has its own, so that answers to an earlier one are not taken for it.
+        /// The call number on the wire; each attempt has its own, so that late answers to an earlier one are ignored.
         var wireID: UInt64 { id << 8 | UInt64(truncatingIfNeeded: machine.attempts) & 0xff }
     }
 
@@ -90,7 +91,7 @@ package final class ServiceClient {
     }
 
     package var callCount: Int { calls.count }
-    /// Whether a node of a name, or any when nil, is known to serve a service.
+    /// Returns whether a live node is known to serve a service: the node of the given name, or any node when nil.
     package func isServed(_ service: String, by node: String?) -> Bool {
         peers.values.contains { peer in
             peer.info.services.contains { $0.name == service } && node.map(peer.info.isCalled) ?? true
@@ -98,9 +99,9 @@ package final class ServiceClient {
     }
     /// The nodes with calls in flight, by name.
     package var busyPeers: [Peer] { peers.values.filter { $0.callCount > 0 }.sorted { $0.info.node < $1.info.node } }
-    /// The server of a name, while the registry knows it.
+    /// Returns the server of a name, while the registry lists it.
     package func peer(_ node: String) -> Peer? { peers[node] }
-    /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The latest time at which ``advance(_:)`` must be called, in monotonic nanoseconds.
     package var nextTick: Int64 { min(callTimers.next, peerTimers.next) }
 
     package func call(
@@ -110,7 +111,7 @@ package final class ServiceClient {
         try Self.check(service, method, options)
         lastCall += 1
         statistics.callsMade += 1
-        // Whether it streams is the server's to say; without its word the client takes what comes in order.
+        // The server decides whether a method streams; until it is known, the client accepts any number of responses.
         let machine = ClientCallStateMachine(options, isStreaming: true, now: now)
         let call = Call(lastCall, machine, service, method, options, onEvent)
         let id = CallID(rawValue: call.id)
@@ -126,7 +127,7 @@ package final class ServiceClient {
         }
         calls[call.id] = call
         place(call, now, request)
-        // A request that is on its way and must not be sent again needs no copy.
+        // A request that is already sent and must not be repeated needs no copy.
         if call.machine.isWaiting || options.isIdempotent && !call.machine.hasEnded { call.request = [UInt8](request) }
         callTimers.set(call, call.machine.nextTick)
         return id
@@ -155,21 +156,21 @@ package final class ServiceClient {
         perform(call, call.machine.consumed(messages), 0)
     }
 
-    /// Ends every call; the node leaves.
+    /// Ends every call, because the node leaves.
     package func close() {
         for id in calls.keys.sorted() { cancel(CallID(rawValue: id)) }
     }
 
     // MARK: Servers
 
-    /// Takes a snapshot of the registry: calls to nodes that are gone end, waiting ones find their server.
+    /// Applies the registry's list of servers: calls to absent nodes end or are retried, and waiting calls find their server.
     ///
-    /// - Returns: the lives that are over.
+    /// - Returns: the server runs that are over.
     @discardableResult
     package func serversChanged(_ servers: [ServerInfo], now: Int64) -> [Peer] {
         var current: [String: Peer] = [:]
         routes = [:]
-        // Those of this host come first.
+        // Servers of this host come first.
         for info in servers.sorted(by: { $0.isRemote == $1.isRemote ? $0.node < $1.node : $1.isRemote }) {
             var peer = peers[info.node]
             if peer?.info.bootID != info.bootID { peer = nil }
@@ -202,12 +203,12 @@ package final class ServiceClient {
         if let route = routes[call.service], route.peer.info.node == node { return route }
         let remote = { self.peers.values.filter { $0.info.isCalled(node) }.min { $0.info.node < $1.info.node } }
         guard let peer = peers[node] ?? remote() else { return nil }
-        // A node that does not announce the service says so itself.
+        // A node that does not announce the service will refuse the call itself.
         let service = peer.info.services.first { $0.name == call.service }
         return service.map { Self.route(to: peer, $0) } ?? Route(peer: peer)
     }
 
-    /// Sends a waiting call on its way when its server is there.
+    /// Sends a waiting call when its server is present.
     private func place(_ call: Call, _ now: Int64, _ request: UnsafeRawBufferPointer? = nil) {
         guard call.machine.isWaiting, let route = route(call) else { return }
         let isStreaming = route.methods[call.method]
@@ -227,7 +228,7 @@ package final class ServiceClient {
         return CallStatus(.unimplemented, "'\(call.service)' has no method '\(call.method)'\(hint)")
     }
 
-    /// Ends or retries what a server was asked.
+    /// Ends or retries the calls to a lost server.
     private func lose(_ peer: Peer, _ reason: String, _ now: Int64, upTo last: UInt64 = .max) {
         if peer.callCount > 0 {
             for call in calls.values.filter({ $0.peer === peer && $0.id <= last }).sorted(by: { $0.id < $1.id }) {
@@ -244,7 +245,7 @@ package final class ServiceClient {
 
     // MARK: Frames
 
-    /// A frame of a server; `payload` is read only for frames that carry one.
+    /// Handles a frame from a server; `payload` is read only for frames that carry one.
     package func receive(_ frame: ServiceFrame, _ payload: Payload, from peer: Peer, now: Int64) {
         peer.askedAt = nil
         switch frame.kind {
@@ -276,8 +277,10 @@ package final class ServiceClient {
         perform(call, effects, now, payload)
     }
 
-    /// The server lives. When it knows of no call of this client, those that began before the question were lost with
-    /// their connection: their answers would have come before this one.
+    /// Handles a pong.
+    ///
+    /// When the server knows of no call of this client, the calls that began before the ping were lost with their
+    /// connection: their answers would have arrived before the pong.
     private func pong(_ frame: ServiceFrame, _ peer: Peer, _ now: Int64) {
         guard frame.sequence == peer.lastPing, frame.credit == 1 else { return }
         lose(peer, "the connection to node '\(peer.info.node)' was lost", now, upTo: peer.pingCovers)
@@ -287,7 +290,7 @@ package final class ServiceClient {
 
     // MARK: Time
 
-    /// Deadlines, back-off and heartbeats; call it after all that arrived was taken in.
+    /// Handles deadlines, back-off and heartbeats; call it after all that arrived has been handled.
     package func advance(_ now: Int64) {
         while let peer = peerTimers.due(now) { check(peer, now) }
         while let call = callTimers.due(now) {
@@ -299,7 +302,7 @@ package final class ServiceClient {
             }
             perform(call, effects, now)
             if call.machine.isWaiting { place(call, now) }
-            // A timer that did not move would be looked at for ever.
+            // A timer that stays due would make this loop endless.
             if call.heapIndex >= 0, call.dueAt <= now { callTimers.set(call, now + 1_000_000) }
         }
     }

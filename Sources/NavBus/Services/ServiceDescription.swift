@@ -1,11 +1,11 @@
 /// One method of a service.
 public struct MethodDescription: Sendable, Hashable {
-    /// Its name, `SetRoute` for one.
+    /// The method's name, for example `SetRoute`.
     public var name: String
-    /// True when it answers with any number of messages instead of one.
+    /// Whether it answers with any number of messages instead of one.
     public var isServerStreaming: Bool
 
-    /// A method; unary unless said otherwise.
+    /// Creates a method, unary by default.
     public init(_ name: String, isServerStreaming: Bool = false) {
         self.name = name
         self.isServerStreaming = isServerStreaming
@@ -19,13 +19,13 @@ public struct ServiceDescription: Sendable, Hashable {
     /// The most services of one node.
     public static let maximumServices = 64
 
-    /// The full name, `navbus.v1.Navigation` for one: letters, digits, `_` and dots, at most 200 bytes.
+    /// The full name, for example `navbus.v1.Navigation`: letters, digits, `_` and dots, at most 200 bytes.
     public var name: String
-    /// The methods, each name once.
+    /// The methods; no name occurs twice.
     public var methods: [MethodDescription]
     /// The largest request accepted, in bytes; a larger one ends with ``StatusCode/resourceExhausted``. 4 MiB as in gRPC.
     public var maximumRequestSize = 4 << 20
-    /// The most calls that run at once; further ones end with ``StatusCode/resourceExhausted``.
+    /// The most calls in progress at once; further ones end with ``StatusCode/resourceExhausted``.
     public var maximumConcurrentCalls = 4096
 
     /// A service of `methods`, with its limits at their defaults.
@@ -60,27 +60,31 @@ public struct ServiceDescription: Sendable, Hashable {
     }
 }
 
-/// The options of a call. There is no default deadline: nothing on the bus waits for ever.
+/// The options of a call.
+///
+/// There is no default deadline, because no call waits for ever.
 public struct CallOptions: Sendable, Hashable {
     /// The longest window of a stream, in messages.
     public static let maximumWindow = 4096
 
-    /// The longest time of the call, whatever happens, retries included.
+    /// The time limit of the whole call, including retries.
     public var timeout: Duration
-    /// Sent beside the request.
+    /// The metadata sent with the request.
     public var metadata: [MetadataEntry] = []
-    /// True when making the call twice does no harm: only then is it tried again after the server was lost.
+    /// Whether repeating the call does no harm; only then is it retried after the loss of the server.
     public var isIdempotent = false
-    /// Waits for an absent server until the deadline instead of a moment.
+    /// Whether to wait for an absent server until the deadline instead of a moment.
     public var waitForReady = false
-    /// The one node to call; nil for whichever serves it (the first by name).
+    /// The node to call; nil for any node that serves the service (the first by name).
     public var node: String?
-    /// The most messages of a stream that are on their way, 1 to ``maximumWindow``.
+    /// The most messages of a stream in flight, 1 to ``maximumWindow``.
     public var window = 64
-    /// Grants the server a message for each one handled. False: the caller grants with ``Bus/grant(_:messages:)``.
+    /// Whether each handled message grants the server another; if false, the caller grants with
+    /// ``Bus/grant(_:messages:)``.
     public var grantsAutomatically = true
-    /// The kind of method that the caller expects: true for a stream, false for one answer, nil when either will do. A method
-    /// of the other kind ends the call with ``StatusCode/unimplemented``.
+    /// The kind of method that the caller expects: true for a stream, false for one answer, nil for either.
+    ///
+    /// A method of the other kind ends the call with ``StatusCode/unimplemented``.
     public var expectsStream: Bool?
     /// The largest response accepted, in bytes; the call ends with ``StatusCode/resourceExhausted`` at a larger one.
     public var maximumResponseSize = 4 << 20
@@ -89,14 +93,14 @@ public struct CallOptions: Sendable, Hashable {
     public init(timeout: Duration) { self.timeout = timeout }
 }
 
-/// A call this node made, unique in its life.
+/// A call made by this node, unique within the node's life.
 public struct CallID: Sendable, Hashable {
     let rawValue: UInt64
 }
 
 /// An event of a call: any number of responses (one when unary), then one end.
 public enum CallEvent: Sendable {
-    /// A message of the server.
+    /// A message from the server.
     case response(Payload)
     /// The call is over; nothing follows.
     case end(CallStatus)
@@ -106,27 +110,27 @@ public enum CallEvent: Sendable {
 public struct ServiceStatistics: Sendable, Hashable {
     /// Calls this node made.
     public var callsMade: UInt64 = 0
-    /// Requests sent again.
+    /// Requests that were sent again.
     public var retries: UInt64 = 0
     /// Calls this node accepted.
     public var callsServed: UInt64 = 0
     /// Calls refused: unknown, too large, or too many at once.
     public var callsRefused: UInt64 = 0
-    /// Frames dropped because they are malformed.
+    /// Malformed frames that were dropped.
     public var malformed: UInt64 = 0
     /// Connections to this node's services that failed their handshake: another protocol, or refused.
     public var refusedConnections: UInt64 = 0
-    /// Frames of calls that are over or never were; a few are normal, as answers and cancellations cross.
+    /// Frames of calls that are over or unknown; a few are normal, as answers and cancellations cross.
     public var strayFrames: UInt64 = 0
-    /// Calls ended because the server broke the protocol: out of order, without credit, too large, a second answer.
+    /// Calls ended by a protocol violation of the server: out of order, without credit, too large, a second answer.
     public var violations: UInt64 = 0
-    /// Servers given up because they were silent too long.
+    /// Servers given up after too long a silence.
     public var serversSilent: UInt64 = 0
     /// Answers that waited because their client's queue was full.
     public var answersDelayed: UInt64 = 0
-    /// Answers that were lost because their client was gone or read nothing for too long.
+    /// Answers that were lost because their client was gone or did not read for too long.
     public var answersLost: UInt64 = 0
-    /// Clients whose calls were dropped because they were gone, silent, or read nothing.
+    /// Clients whose calls were dropped because they were gone, silent, or did not read.
     public var clientsLost: UInt64 = 0
     /// Calls being served now.
     public var serving = 0

@@ -1,12 +1,12 @@
-/// The header of every message between a service's client and server: `navbus.v1.ServiceFrame` in protobuf wire
-/// format, see <doc:Services> for the fields and who sends what.
+/// The header of every message between a service's client and server: `navbus.v1.ServiceFrame` in protobuf wire format,
+/// see <doc:Services> for the fields and who sends them.
 @dynamicMemberLookup
 package struct ServiceFrame: Sendable, Hashable {
     /// The purpose of a message.
     package enum Kind: UInt8, Sendable {
         case request = 1
         case response, end, cancel, credit, ping, pong, goodbye
-        /// Between hosts: asks for the announcement, and carries it.
+        /// Between hosts: a request for the announcement, and the announcement.
         case watch, announcement
     }
 
@@ -19,11 +19,12 @@ package struct ServiceFrame: Sendable, Hashable {
     package var credit: UInt64 = 0
     package var code: UInt8 = 0
     package var hasResponse = false
-    /// None or one: an array is a value in a box of its own.
+    /// Zero or one element: the array serves as a box.
     private var opening: [Opening] = []
 
-    /// The fields of a call's first and last frame alone. Boxed, because each message of a stream has a frame, which goes
-    /// through several hands.
+    /// The fields that only the first and last frames of a call have.
+    ///
+    /// They are boxed because every message of a stream has a frame, which is passed through several functions.
     package struct Opening: Sendable, Hashable {
         package var service = ""
         package var method = ""
@@ -33,9 +34,9 @@ package struct ServiceFrame: Sendable, Hashable {
         package var message = ""
         package var details: [UInt8] = []
         package var serverBootID: UInt64 = 0
-        /// The kind of method that the client expects; nil when it does not care.
+        /// The kind of method that the client expects; nil for either.
         package var isStreamExpected: Bool?
-        /// The largest response the client accepts, in bytes; 0 when it does not say.
+        /// The largest response that the client accepts, in bytes; 0 when unspecified.
         package var maximumResponseSize: UInt64 = 0
 
         fileprivate static let absent = Opening()
@@ -64,14 +65,14 @@ package struct ServiceFrame: Sendable, Hashable {
         self.metadata = Array(status.trailers.prefix(MetadataEntry.maximumCount))
     }
 
-    /// False for kinds whose second frame means nothing.
+    /// Whether this kind of frame has a meaningful payload.
     var carriesPayload: Bool { kind == .request || kind == .response || kind == .announcement || hasResponse }
 
     package var status: CallStatus {
         CallStatus(StatusCode(rawValue: code), self.message, details: self.details, trailers: self.metadata)
     }
 
-    /// The header in wire format; absent fields are zero or empty.
+    /// The header in wire format; zero or empty fields are absent.
     package var encoded: [UInt8] {
         let opening = opening.first ?? Opening.absent
         let texts = opening.service.utf8.count + opening.method.utf8.count + opening.message.utf8.count
@@ -85,7 +86,7 @@ package struct ServiceFrame: Sendable, Hashable {
 
     /// Writes the header to the front of `buffer`.
     ///
-    /// - Returns: its size, nil when it does not fit.
+    /// - Returns: the header's size, nil when it does not fit.
     package func encode(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         var out = WireWriter(buffer)
         out.varint(1, UInt64(kind.rawValue))
@@ -120,7 +121,7 @@ package struct ServiceFrame: Sendable, Hashable {
         if opening.isIdempotent { out.varint(8, 1) }
     }
 
-    /// Writes the header without message, details and metadata when they are too much for a reader to accept.
+    /// Writes the header, without message, details and metadata when they exceed what a reader accepts.
     func encode(boundedInto buffer: UnsafeMutableRawBufferPointer) -> Int {
         if let count = encode(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.maximumEncodedSize))) {
             return count
@@ -130,13 +131,13 @@ package struct ServiceFrame: Sendable, Hashable {
         return small.encode(into: buffer) ?? 0
     }
 
-    /// Reads a header; nil when it is not protobuf, over the limit, of an unknown kind, or holds invalid text.
+    /// Parses a header; nil when it is not protobuf, over the limit, of an unknown kind, or holds invalid text.
     package init?(decoding bytes: UnsafeRawBufferPointer) {
         var names = NameCache?.none
         self.init(decoding: bytes, &names)
     }
 
-    /// Reads a header, with names taken from a cache.
+    /// Parses a header, with names taken from a cache.
     init?(decoding bytes: UnsafeRawBufferPointer, _ names: inout NameCache?) {
         guard bytes.count <= Self.maximumEncodedSize else { return nil }
         self.init(.ping)
@@ -201,7 +202,7 @@ package struct ServiceFrame: Sendable, Hashable {
 }
 
 extension ServiceFrame {
-    /// The header, without message, details and metadata when they are too much for a reader to accept.
+    /// The header, without message, details and metadata when they exceed what a reader accepts.
     package var boundedEncoding: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
             count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))

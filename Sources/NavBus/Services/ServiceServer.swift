@@ -1,11 +1,10 @@
 internal import DequeModule
 
-/// The services of one node, without a transport: frames of clients in, frames out through `transmit`.
+/// The services of one node, without a transport: frames of clients come in, frames go out through `transmit`.
 package final class ServiceServer {
-    /// The deepest nesting of handlers that wait for calls of their own; a further request is refused.
+    /// The deepest nesting of handlers that wait for calls of their own; further requests are refused.
     package static let maximumNesting = 16
-    /// The most answers that wait for a client that reads slowly, and the most of their bytes: beyond the second, only
-    /// their statuses wait.
+    /// The most answers that wait for a slow client, and the most bytes of them; beyond the byte limit, only their statuses wait.
     package static let maximumWaitingAnswers = 8192
     package static let maximumWaitingBytes = 16 << 20
 
@@ -27,10 +26,10 @@ package final class ServiceServer {
         let address: ClientAddress
         var calls: [UInt64: ServerCall] = [:]
         var heardAt: Int64
-        /// Answers that the transport did not take.
+        /// The answers that the transport did not accept.
         var waiting: Deque<(frame: ServiceFrame, payload: [UInt8])> = []
         var waitingBytes = 0
-        /// True while a stream waits for room in the transport.
+        /// Whether a stream waits for room in the transport.
         var isBlocked = false
         var dueAt: Int64 = .max
         var heapIndex = -1
@@ -54,9 +53,9 @@ package final class ServiceServer {
     let mailbox: ResponderMailbox
     package private(set) var statistics = ServiceStatistics()
 
-    /// Clients that are remembered although they have no call: as many as usually come back at once.
+    /// The most clients remembered without a call; clients often return soon.
     private static let maximumIdleClients = 64
-    /// The time that a full transport is left alone: 2 ms.
+    /// The pause before a full transport is tried again: 2 ms.
     private static let retryNanoseconds: Int64 = 2_000_000
 
     package init(
@@ -72,7 +71,7 @@ package final class ServiceServer {
 
     package var descriptions: [ServiceDescription] { services.values.map(\.description).sorted { $0.name < $1.name } }
     package var callCount: Int { callTimers.count }
-    /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The latest time at which ``advance(_:)`` must be called, in monotonic nanoseconds.
     package var nextTick: Int64 { min(callTimers.next, clientTimers.next) }
 
     package func serve(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) throws(BusError) {
@@ -109,7 +108,7 @@ package final class ServiceServer {
         case .ping:
             var pong = ServiceFrame(.pong)
             (pong.sequence, pong.credit) = (frame.sequence, UInt64((known?.calls.count ?? 0)) + 1)
-            // With answers waiting the client must not take its calls for lost.
+            // While answers wait, the client must not conclude that its calls are lost.
             if let known { pong.credit += UInt64(known.waiting.count) }
             _ = transmit(address, pong, UnsafeRawBufferPointer(start: nil, count: 0))
         case .goodbye: if let known { drop(known, .none) }
@@ -134,7 +133,7 @@ package final class ServiceServer {
     }
 
     private func request(_ frame: ServiceFrame, _ payload: Payload, _ address: ClientAddress, _ known: Client?) {
-        // A number in use is a broken client; its first call goes on.
+        // A call number in use means a broken client; the first call continues.
         guard known?.calls[frame.call] == nil else { return rejected() }
         let service = services[frame.service]
         if let refusal = refusal(frame, payload.count, service) {
@@ -206,7 +205,7 @@ package final class ServiceServer {
         if lastClient === client { lastClient = nil }
     }
 
-    /// Ends a client's calls, telling it `status` if it may still hear.
+    /// Ends a client's calls, sending `status` if the client may still read it.
     private func drop(_ client: Client, _ status: CallStatus?) {
         statistics.answersLost += UInt64(client.waiting.count)
         client.waiting.removeAll()
@@ -231,7 +230,7 @@ package final class ServiceServer {
         switch call.client.waiting.isEmpty ? transmit(call.client.address, frame, bytes) : .full {
         case .sent: return true
         case .full:
-            // The handler goes on when there is room, as it does when there is credit.
+            // The handler continues when there is room, just as when there is credit.
             call.machine = before
             call.client.isBlocked = true
             clientTimers.set(call.client, now + Self.retryNanoseconds)
@@ -264,7 +263,7 @@ package final class ServiceServer {
 
     // MARK: Time
 
-    /// Deadlines, silent clients and answers of other threads; call it after all that arrived was taken in.
+    /// Handles deadlines, silent clients and answers from other threads; call it after all that arrived has been handled.
     package func advance(_ now: Int64) {
         self.now = now
         for (serial, answer) in mailbox.take() {
@@ -279,7 +278,7 @@ package final class ServiceServer {
         while let client = clientTimers.due(now) { check(client) }
     }
 
-    /// Sends what other threads have answered, as far as credit goes.
+    /// Sends the answers from other threads, as far as the credit allows.
     private func flush(_ call: ServerCall) {
         while let answer = call.backlog.first, !call.machine.hasEnded {
             switch answer {
@@ -319,7 +318,7 @@ package final class ServiceServer {
         drop(client, CallStatus(.unavailable, "the client was silent for \(clientSilence / 1_000_000) ms"))
     }
 
-    /// Sends the answers that wait; false while some still do.
+    /// Sends the waiting answers; returns false while some still wait.
     private func retry(_ client: Client) -> Bool {
         while let (frame, payload) = client.waiting.first {
             switch payload.withUnsafeBytes({ transmit(client.address, frame, $0) }) {
@@ -344,7 +343,7 @@ package final class ServiceServer {
         drop(client, nil)
     }
 
-    /// Ends every call as unavailable and says goodbye, to `others` as well.
+    /// Ends every call as unavailable and says goodbye, also to `others`.
     package func close(others: [ClientAddress] = []) {
         for address in others where clients[address] == nil {
             _ = transmit(address, ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0))
@@ -382,7 +381,7 @@ package final class ServiceServer {
             case .notifyCancelled: call.onCancel?()
             }
         }
-        // Handlers often hold their call in these closures.
+        // Handlers often capture their call in these closures.
         if call.machine.hasEnded { (call.onCredit, call.onCancel) = (nil, nil) }
         return true
     }
@@ -409,7 +408,7 @@ package final class ServiceServer {
         }
     }
 
-    /// Sends the last word of a call, or lets it wait for room.
+    /// Sends the end of a call, or queues it until there is room.
     private func deliver(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, _ client: Client) {
         switch client.waiting.isEmpty ? transmit(client.address, frame, payload) : .full {
         case .sent: return

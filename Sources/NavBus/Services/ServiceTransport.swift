@@ -4,17 +4,17 @@ internal import Glibc
 /// The services' sockets of a ``BusNode``: a ROUTER around a ``ServiceServer``, and a DEALER for each called node
 /// around a ``ServiceClient``.
 ///
-/// One epoll descriptor stands for all of them, so that a wait costs the same however many nodes are called and only
-/// sockets with something to read are looked at.
+/// One epoll descriptor represents all of them, so that a wait costs the same however many nodes are called, and only
+/// sockets with something to read are read.
 final class ServiceTransport {
     private final class Link {
         let socket: ZeroMQSocket
         let descriptor: Int32
         unowned let peer: ServiceClient.Peer
         let tag: UInt64
-        /// True until a receive has found nothing since the last send: only then the descriptor tells of everything.
+        /// Whether messages may wait unsignalled: true from a send until a receive finds nothing.
         var isDirty = false
-        /// Messages sent since the server was last heard.
+        /// The number of messages sent since the server was last heard.
         var unheard = 0
 
         init(_ socket: ZeroMQSocket, _ peer: ServiceClient.Peer, _ tag: UInt64) throws(ZeroMQError) {
@@ -28,7 +28,7 @@ final class ServiceTransport {
     private let endpoint: String
     private var router: ZeroMQSocket?
     private var routerIsDirty = false
-    /// Hears of connections to the ROUTER that failed their handshake.
+    /// Reports connections to the ROUTER that failed their handshake.
     private var monitor: ZeroMQSocket?
     private var refusedConnections: UInt64 = 0
     private var links: [UInt64: Link] = [:]
@@ -38,16 +38,16 @@ final class ServiceTransport {
     private var generation = 0
     private let hosts: HostSide?
     private var peerGeneration = 0
-    /// The lives that are no longer announced and have calls under way, and until when their last word is waited for.
+    /// The boot ids of unannounced servers with calls in flight, and until when to wait for their last messages.
     private var leaving: [UInt64: Int64] = [:]
     private var leavingLookAt: Int64 = .max
     private let bootID: UInt64
-    /// Wakes the loop for answers of other threads, which is not the caller's business.
+    /// Wakes the loop for answers from other threads, without ending the caller's wait.
     private let waker: Waker
     private let poller: Poller
     private let wire = ServiceWire()
 
-    // Both live and end with their transport: a checked reference would cost two atomic operations for each frame.
+    // Both live exactly as long as their transport; a checked reference would cost two atomic operations per frame.
     private(set) lazy var client = ServiceClient(
         heartbeat: configuration.heartbeat, maximumMessageSize: configuration.maximumMessageSize
     ) { [unowned(unsafe) self] peer, frame, payload in
@@ -61,7 +61,7 @@ final class ServiceTransport {
         send(frame, payload, toClient: client)
     }
 
-    /// Messages taken so far, whatever they were.
+    /// The number of messages received so far, of any kind.
     private(set) var taken: UInt64 = 0
 
     private enum Tag {
@@ -73,11 +73,11 @@ final class ServiceTransport {
         static let firstLink: UInt64 = 16
     }
 
-    /// Messages that may wait in one socket: the longest window of a stream and answers beside it.
+    /// The most messages that wait in one socket: the longest window of a stream and further answers.
     private static let highWaterMark: Int32 = 4096
-    /// The time that the last messages of a node that ended may take, and between looks at one that leaves: 5 ms.
+    /// The time that a departed node's last messages may take, and the interval of checking a departing one: 5 ms.
     private static let lastWordNanoseconds: Int64 = 5_000_000
-    /// Messages taken in one turn.
+    /// The most messages received in one turn.
     private static let batch = 4096
 
     init(
@@ -113,7 +113,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.router, in: context)
             try configure(socket)
-            // Mandatory: a client that is gone or full is an error, which its calls hear of, and not silence.
+            // Mandatory: sending to a client that is gone or full is an error, which ends its calls, instead of a silent drop.
             try socket.set(ZMQ_ROUTER_MANDATORY, 1)
             try startMonitor(socket)
             try socket.bind(endpoint)
@@ -141,7 +141,7 @@ final class ServiceTransport {
         countRefusals()
     }
 
-    /// An event is two frames: what happened, and where.
+    /// Counts monitor events; each has two frames, the event and the endpoint.
     private func countRefusals() {
         while let monitor, let frames = try? monitor.receiveFrames(limit: 2) {
             if frames.count == 2 { refusedConnections += 1 }
@@ -167,8 +167,8 @@ final class ServiceTransport {
         markDirty(link)
         link.unheard += 1
         let transmission = wire.send(frame, payload, through: link.socket)
-        // libzmq gives a connection up for good after a breach of the protocol, such as a message over the limit, and
-        // then says "full" for ever. A queue that cannot be full is such a dead one: the next begins anew.
+        // libzmq gives a connection up for good after a protocol violation, such as a message over the limit, and then
+        // reports "full" for ever. A queue too short to be full belongs to such a connection, which is replaced.
         guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
         unlink(peer)
         guard let link = self.link(to: peer) else { return .gone }
@@ -190,7 +190,7 @@ final class ServiceTransport {
         do throws(ZeroMQError) {
             let socket = try ZeroMQSocket(.dealer, in: context)
             try configure(socket)
-            // Messages queued for a dead server must not reach its successor, nor delay the end of this node.
+            // Messages queued for a dead server must not reach its successor, nor delay this node's exit.
             try socket.set(ZMQ_LINGER, 0)
             try socket.connect("ipc://" + path)
             lastTag += 1
@@ -214,29 +214,29 @@ final class ServiceTransport {
 
     // MARK: The loop
 
-    /// Looks for servers; call it when a call begins.
+    /// Looks for servers; call it at the start of a call.
     func lookAround(_ now: Int64) {
-        // A peer that cannot be looked for leaves the others to be called; subscribing tells.
+        // If the peers cannot be reached, local nodes can still be called; subscribing reports the error.
         try? hosts?.peers.lookAround()
-        // Later changes are the loop's to follow, which hears what a server said before it left.
+        // The loop handles later changes, after it has read what a server sent before it left.
         guard generation == 0 else { return }
         registry.make().follow(now)
         followRegistry(now)
     }
 
     var nextTick: Int64 {
-        // In pairs: `min` of more than three makes an array, and this runs for each message.
+        // Pairwise: `min` of more than three allocates an array, and this runs for each message.
         min(min(client.nextTick, server.nextTick), min(leavingLookAt, hosts?.nextTick ?? .max))
     }
 
-    /// True when there may be something to do that ``fileDescriptor`` does not tell of.
+    /// Whether there may be work that ``fileDescriptor`` does not signal.
     var isDirty: Bool { socketsAreDirty || registryHasChanged }
 
     private var socketsAreDirty: Bool { routerIsDirty || !dirtyLinks.isEmpty || hosts?.isDirty ?? false }
 
-    /// Takes what arrived, runs handlers and timers; ``isDirty`` afterwards when a batch was not enough.
+    /// Handles what arrived, runs handlers and timers; ``isDirty`` stays true when one batch was not enough.
     ///
-    /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
+    /// - Parameter isSignalled: whether ``fileDescriptor`` must be checked.
     func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
         // Messages that a server sent before it left are handled before its departure.
         if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
@@ -313,7 +313,7 @@ final class ServiceTransport {
         registry.value.map { $0.generation != generation } ?? false || hosts?.peers.generation ?? 0 != peerGeneration
     }
 
-    /// Tells the client who can be called, here and on other hosts.
+    /// Tells the client which servers exist, on this host and others.
     private func followRegistry(_ now: Int64) {
         guard registryHasChanged || now >= leavingLookAt else { return }
         let nodes = registry.value?.nodes ?? []
@@ -326,17 +326,17 @@ final class ServiceTransport {
         for peer in client.serversChanged(servers, now: now) { unlink(peer) }
     }
 
-    /// The servers of calls under way that are no longer announced but may be having their last word; to new calls
-    /// they offer nothing.
+    /// Returns the servers of calls in flight that are no longer announced but may still send their last messages; they
+    /// offer no services to new calls.
     ///
-    /// A node that leaves takes its announcement away, then sends what it has, and frees its lock last. The kernel frees
-    /// that of a killed one.
+    /// A departing node removes its announcement, then sends what it has, and frees its lock last. The kernel frees the
+    /// lock of a killed one.
     private func stillLeaving(_ announced: [ServerInfo], _ now: Int64) -> [ServerInfo] {
         var until: [UInt64: Int64] = [:]
         var still: [ServerInfo] = []
         for peer in client.busyPeers where !peer.info.isRemote {
             let (node, bootID) = (peer.info.node, peer.info.bootID)
-            // Of a name's next life nothing can come from the one before.
+            // A successor of the same name is announced, so its predecessor can send nothing more.
             if announced.contains(where: { $0.node == node }) { continue }
             let isHere = NodeLock.isHeld(node, in: configuration.directory)
             let end = isHere ? now + Self.lastWordNanoseconds : leaving[bootID] ?? now + Self.lastWordNanoseconds

@@ -1,7 +1,6 @@
 internal import CZeroMQ
 
-/// Puts messages of the services' protocol on sockets and takes them off, see <doc:Services>; one's storage serves all
-/// sockets of a side.
+/// Sends and receives messages of the services' protocol, see <doc:Services>; one instance's storage serves all sockets of a side.
 final class ServiceWire {
     enum Incoming {
         case malformed
@@ -9,7 +8,7 @@ final class ServiceWire {
     }
 
     private let scratch = MessageBuffer.empty()
-    // Unchecked exclusivity as in SubscriberSide, and for its reason.
+    // Unchecked exclusivity for the same reason as in SubscriberSide.
     @exclusivity(unchecked) private var spare = MessageBuffer.empty()
     @exclusivity(unchecked) private var names: NameCache? = NameCache()
     private let header = UnsafeMutableRawBufferPointer.allocate(
@@ -41,14 +40,14 @@ final class ServiceWire {
         return send(frame, payload, through: router)
     }
 
-    /// The next message of a DEALER; nil when none waits.
+    /// Receives the next message of a DEALER; nil when none waits.
     @inline(__always)
     func receive(from socket: ZeroMQSocket) throws(ZeroMQError) -> Incoming? {
         guard try socket.receive(into: scratch.pointer) else { return nil }
         return try finish(socket)
     }
 
-    /// The next message of a ROUTER and who sent it; nil when none waits.
+    /// Receives the next message of a ROUTER and its sender; nil when none waits.
     @inline(__always)
     func receive(
         fromClientsOf router: ZeroMQSocket, areRemote: Bool = false
@@ -59,7 +58,7 @@ final class ServiceWire {
         return (address, try finish(router))
     }
 
-    /// The header lies in `scratch`; the payload follows. All frames are taken.
+    /// Receives the remaining frames of a message whose header is in `scratch`; the payload follows.
     private func finish(_ socket: ZeroMQSocket) throws(ZeroMQError) -> Incoming {
         let frame = ServiceFrame(decoding: scratch.bytes, &names)
         guard scratch.hasMore, try socket.receive(into: spare.pointer) else { return .malformed }

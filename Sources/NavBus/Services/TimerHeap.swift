@@ -1,24 +1,24 @@
-/// An entry of a ``TimerHeap``; the heap alone writes both values.
+/// An entry of a ``TimerHeap``; only the heap sets both values.
 protocol TimerEntry: AnyObject {
-    /// The moment when it is due, monotonic nanoseconds.
+    /// The time when it is due, in monotonic nanoseconds.
     var dueAt: Int64 { get set }
-    /// Its place in the heap, -1 when it is in none.
+    /// Its index in the heap, -1 when it is in none.
     var heapIndex: Int { get set }
 }
 
-/// The earliest of many timers: a binary heap whose entries know their place, so that a timer is moved and removed in
-/// logarithmic time and one that is over leaves nothing behind.
+/// A binary heap of timers whose entries know their index, so that moving or removing a timer takes logarithmic time and
+/// leaves nothing behind.
 struct TimerHeap<Entry: TimerEntry> {
     private var entries: ContiguousArray<Entry> = []
 
     var count: Int { entries.count }
 
-    /// The moment when the earliest is due, `Int64.max` when there is none.
+    /// The time when the earliest is due, `Int64.max` when there is none.
     var next: Int64 { entries.isEmpty ? .max : entries[0].dueAt }
 
     func due(_ now: Int64) -> Entry? { next <= now ? entries.first : nil }
 
-    /// Sets when an entry is due; `Int64.max` takes it out.
+    /// Sets when an entry is due; `Int64.max` removes it.
     mutating func set(_ entry: Entry, _ dueAt: Int64) {
         if dueAt == .max { return remove(entry) }
         if entry.heapIndex < 0 {

@@ -1,8 +1,8 @@
-/// Writes protobuf wire format into memory it is given; what does not fit is left out and noticed.
+/// A writer of protobuf wire format into given memory; what does not fit is omitted and sets ``overflowed``.
 struct WireWriter {
     private let target: UnsafeMutableRawBufferPointer
     private(set) var count = 0
-    /// True once something did not fit.
+    /// Whether something did not fit.
     private(set) var overflowed = false
 
     init(_ target: UnsafeMutableRawBufferPointer) { self.target = target }
@@ -37,13 +37,13 @@ struct WireWriter {
         value.withUTF8 { bytes(field, UnsafeRawBufferPointer($0)) }
     }
 
-    /// The tag and length of a field whose `length` bytes are written next.
+    /// Writes the tag and length of a field whose `length` bytes are written next.
     mutating func header(_ field: UInt64, _ length: Int) {
         raw(field << 3 | 2)
         raw(UInt64(length))
     }
 
-    /// The bytes a varint takes.
+    /// Returns the size of a varint, in bytes.
     static func size(_ value: UInt64) -> Int { max(1, (70 - value.leadingZeroBitCount) / 7) }
 
     @inline(__always)
@@ -62,11 +62,11 @@ struct WireWriter {
     private mutating func overflow() { overflowed = true }
 }
 
-/// Remembers names that came over the wire, so that the same name again costs a comparison and no memory.
+/// A cache of names received over the wire, so that a repeated name costs a comparison instead of an allocation.
 struct NameCache {
     private var names = [String](repeating: "", count: 64)
 
-    /// The text of `bytes`; invalid UTF-8 is repaired.
+    /// Returns the text of `bytes`; invalid UTF-8 is repaired.
     mutating func text(_ bytes: UnsafeRawBufferPointer) -> String {
         var slot = bytes.count
         if let first = bytes.first, let last = bytes.last { slot = slot &* 31 &+ Int(first) &* 7 &+ Int(last) }

@@ -2,8 +2,8 @@ internal import CZeroMQ
 
 /// One libzmq message at a stable address, closed with its last reference.
 ///
-/// A single allocation: the message lies in the object's tail. It is written once, by its creator, and read-only
-/// from then on; closing it is safe on any thread because libzmq counts references atomically.
+/// The message lies in the object's tail, so there is a single allocation. Its creator writes it once, and it is
+/// read-only from then on; closing it is safe on any thread because libzmq counts references atomically.
 final class MessageBuffer: ManagedBuffer<Void, zmq_msg_t> {
     /// An empty message, ready to receive into.
     static func empty() -> MessageBuffer {
@@ -12,7 +12,7 @@ final class MessageBuffer: ManagedBuffer<Void, zmq_msg_t> {
         return buffer
     }
 
-    /// A message with a copy of `bytes`; empty when memory is exhausted.
+    /// Returns a message with a copy of `bytes`; empty when memory is exhausted.
     static func copy(of bytes: UnsafeRawBufferPointer) -> MessageBuffer {
         let buffer = unsafeDowncast(MessageBuffer.create(minimumCapacity: 1) { _ in }, to: MessageBuffer.self)
         guard zmq_msg_init_size(buffer.pointer, bytes.count) == 0 else {
@@ -27,7 +27,7 @@ final class MessageBuffer: ManagedBuffer<Void, zmq_msg_t> {
 
     var pointer: UnsafeMutablePointer<zmq_msg_t> { withUnsafeMutablePointerToElements { $0 } }
 
-    /// True when another frame of the same message follows.
+    /// Whether another frame of the same message follows.
     var hasMore: Bool { zmq_msg_more(pointer) != 0 }
 
     /// The frame's size, in bytes.

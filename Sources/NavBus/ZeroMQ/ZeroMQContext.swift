@@ -1,10 +1,10 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// Owns a libzmq context, one I/O thread.
+/// A libzmq context with one I/O thread.
 ///
-/// Every ``ZeroMQSocket`` holds its context: `zmq_ctx_term` waits for the sockets to close, so a context that went
-/// first would wait for ever.
+/// Every ``ZeroMQSocket`` retains its context: `zmq_ctx_term` waits for the sockets to close, so ending the context first
+/// would block for ever.
 package final class ZeroMQContext {
     let handle: UnsafeMutableRawPointer
 
@@ -14,9 +14,9 @@ package final class ZeroMQContext {
         self.handle = handle
     }
 
-    /// Gives the I/O thread a real-time priority, 1 to 99; before the first socket.
+    /// Gives the I/O thread a real-time priority, 1 to 99; call it before the first socket is opened.
     ///
-    /// libzmq ends the process when the system refuses, so the right is tried on the calling thread first.
+    /// libzmq aborts the process when the system refuses, so the permission is tried on the calling thread first.
     func setPriority(_ priority: Int32) throws(BusError) {
         var (parameter, before) = (sched_param(), sched_param())
         parameter.sched_priority = priority
@@ -33,7 +33,7 @@ package final class ZeroMQContext {
     }
 
     deinit {
-        // EINTR means that a signal arrived before the I/O thread was done: ask again.
+        // EINTR means that a signal arrived before the I/O thread finished: call again.
         while zmq_ctx_term(handle) != 0 && zmq_errno() == EINTR {}
     }
 }

@@ -1,7 +1,7 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// An error number of libzmq, with the operation it came from.
+/// An error number of libzmq, with the operation that failed.
 package struct ZeroMQError: Error, Sendable, CustomStringConvertible {
     /// A libzmq or POSIX error number.
     package struct Code: RawRepresentable, Hashable, Sendable {

@@ -1,6 +1,6 @@
 internal import CZeroMQ
 
-/// The library below the bus, for tools that look at an installation.
+/// The libzmq library in use, for tools that inspect an installation.
 public enum ZeroMQLibrary {
     /// Its version, for example `4.3.4`.
     public static var version: String {

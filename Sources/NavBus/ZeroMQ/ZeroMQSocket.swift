@@ -1,7 +1,7 @@
 package import CZeroMQ
 internal import Glibc
 
-/// Owns a libzmq socket; used by one thread at a time.
+/// A libzmq socket; used by one thread at a time.
 package final class ZeroMQSocket {
     /// The socket patterns the bus uses.
     package enum Kind {
@@ -31,7 +31,7 @@ package final class ZeroMQSocket {
 
     deinit { zmq_close(handle) }
 
-    /// Sets an `int` option, `ZMQ_SNDHWM` for one.
+    /// Sets an `int` option, for example `ZMQ_SNDHWM`.
     package func set(_ option: Int32, _ value: Int32) throws(ZeroMQError) {
         var value = value
         guard zmq_setsockopt(handle, option, &value, MemoryLayout<Int32>.size) == 0 else {
@@ -39,7 +39,7 @@ package final class ZeroMQSocket {
         }
     }
 
-    /// Sets an `int64_t` option, `ZMQ_MAXMSGSIZE` for one.
+    /// Sets an `int64_t` option, for example `ZMQ_MAXMSGSIZE`.
     package func set(_ option: Int32, wide value: Int64) throws(ZeroMQError) {
         var value = value
         guard zmq_setsockopt(handle, option, &value, MemoryLayout<Int64>.size) == 0 else {
@@ -47,7 +47,7 @@ package final class ZeroMQSocket {
         }
     }
 
-    /// Sets a bytes option, `ZMQ_SUBSCRIBE` for one.
+    /// Sets a bytes option, for example `ZMQ_SUBSCRIBE`.
     package func set(_ option: Int32, _ bytes: [UInt8]) throws(ZeroMQError) {
         guard zmq_setsockopt(handle, option, bytes, bytes.count) == 0 else {
             throw ZeroMQError("set option \(option)")
@@ -66,8 +66,9 @@ package final class ZeroMQSocket {
         guard zmq_disconnect(handle, endpoint) == 0 else { throw ZeroMQError("disconnect from \(endpoint)") }
     }
 
-    /// The descriptor that becomes readable, edge-triggered, when the socket has something to do. Wait on it only
-    /// after a receive has found nothing.
+    /// Returns the descriptor that becomes readable, edge-triggered, when the socket is ready.
+    ///
+    /// Wait on it only after a receive has found nothing.
     package func fileDescriptor() throws(ZeroMQError) -> Int32 {
         var descriptor: Int32 = -1
         var size = MemoryLayout<Int32>.size
@@ -77,9 +78,9 @@ package final class ZeroMQSocket {
         return descriptor
     }
 
-    /// Sends one frame without ever waiting; `more` says that another follows in the same message.
+    /// Sends one frame without ever waiting; `more` means that another frame follows in the same message.
     ///
-    /// - Returns: nil when it was taken.
+    /// - Returns: nil when libzmq accepted the frame.
     @inline(__always)
     package func send(_ bytes: UnsafeRawBufferPointer, more: Bool) -> ZeroMQError? {
         let flags = more ? ZMQ_DONTWAIT | ZMQ_SNDMORE : ZMQ_DONTWAIT
@@ -90,9 +91,9 @@ package final class ZeroMQSocket {
         return nil
     }
 
-    /// Sends a payload as a message's last frame, without copying it: it is released when the last connection has it.
+    /// Sends a payload as a message's last frame without copying it; it is released when the last connection has sent it.
     ///
-    /// - Returns: nil when it was taken.
+    /// - Returns: nil when libzmq accepted the payload.
     func send(_ payload: SharedPayload) -> ZeroMQError? {
         var message = zmq_msg_t()
         let hint = Unmanaged.passRetained(payload).toOpaque()

@@ -4,32 +4,32 @@ package import NavRouting
 
 /// The electronic horizon: the road ahead along the most probable path, and the roads that leave it.
 package struct Horizon: Sendable, Equatable {
-    /// The main path first, then the stubs that leave it, nearest first.
+    /// The main path first, then the stubs, nearest first.
     package var paths: [HorizonPath]
-    /// Metres from the beginning of the main path, which is that of the vehicle's edge, to the vehicle.
+    /// Metres from the beginning of the main path, at the start of the vehicle's edge, to the vehicle.
     package var offset: Double
     /// Whether a path ends early because tiles are missing.
     package var isTruncated: Bool
 }
 
-/// A way ahead.
+/// A path of the horizon: the main path or a stub.
 package struct HorizonPath: Sendable, Equatable {
-    /// Identity: ``mainID``, or what the edge gives by which a stub begins.
+    /// Identity: ``mainID``, or for a stub a number derived from its first edge.
     package var id: UInt32
-    /// The path that it leaves, and metres from that path's beginning to there; nil for the main path.
+    /// The path that it leaves, with the distance from that path's beginning; nil for the main path.
     package var parent: Parent?
     /// Probability that the vehicle follows the main path to its end, or enters the stub.
     package var probability: Double
-    /// The line from the beginning of the first edge on.
+    /// The line from the beginning of the first edge.
     package var line: Polyline
-    /// Metres, as the edges give them.
+    /// Length in metres, as the edges give it.
     package var length: Double
     package var edges: [EdgeKey]
-    /// In the order of their beginnings.
+    /// The attributes, by their beginnings.
     package var spans: [HorizonSpan] = []
-    /// In their order.
+    /// The points, by their offsets.
     package var points: [HorizonPoint] = []
-    /// Angle of leaving the parent, radians, clockwise; nil for the main path.
+    /// The angle between the parent and the stub, radians, clockwise; nil for the main path.
     package var turnAngle: Double?
     package var isOnRoute: Bool
 
@@ -48,7 +48,7 @@ package struct HorizonSpan: Sendable, Equatable {
     package enum Attribute: Sendable, Hashable {
         /// m/s.
         case speedLimit(Double)
-        /// The road is known to have no limit.
+        /// The road is known to have no speed limit.
         case speedUnlimited
         /// m/s, traffic included.
         case expectedSpeed(Double)
@@ -68,7 +68,7 @@ package struct HorizonSpan: Sendable, Equatable {
     package var attribute: Attribute
 }
 
-/// A thing at a point of a path.
+/// A feature at a point of a path.
 package struct HorizonPoint: Sendable, Equatable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case junction, trafficSignal, stop, giveWay, crossing, toll, barrier, exit, maneuver, trafficCalming, border
@@ -78,11 +78,11 @@ package struct HorizonPoint: Sendable, Equatable {
     /// Metres from the beginning of the path.
     package var offset: Double
     package var kind: Kind
-    /// OSM node; nil for what is at none, such as a waypoint.
+    /// The OSM node; nil for a point without one, such as a waypoint.
     package var nodeID: Int64?
-    /// Lanes before a junction from left to right; those that lead on along the path are valid.
+    /// The lanes before a junction from left to right; those that continue along the path are valid.
     package var lanes: [Lane] = []
-    /// The number of an exit, the code of the country behind a border, the name of a waypoint; empty where there is none.
+    /// The number of an exit, the country code beyond a border, the name of a waypoint; empty when there is none.
     package var text = ""
 }
 
@@ -92,7 +92,7 @@ package struct HorizonExtent: Sendable, Hashable {
     package var length = 2_000.0
     /// Metres of a stub; 0 for no stubs. 200: as far as the next junction of most streets.
     package var stubLength = 200.0
-    /// The most paths, the main one included.
+    /// The largest number of paths, including the main one.
     package var mostPaths = 32
 
     package init() {}
@@ -102,10 +102,10 @@ package struct HorizonExtent: Sendable, Hashable {
 package struct HorizonRoute: Sendable {
     package let route: Route
     package let guidance: RouteGuidance
-    /// The piece on which the vehicle is.
+    /// The index of the route's edge that the vehicle is on.
     package let piece: Int
 
-    /// The route where the vehicle is on one of its edges, near a distance from its start; nil where it is not.
+    /// Creates the route's part near a distance from its start; nil when the vehicle is on no edge of the route there.
     package init?(_ route: Route, _ guidance: RouteGuidance, edge: EdgeKey, near offset: Double) {
         func distance(_ piece: RouteEdge) -> Double {
             max(piece.routeOffset - offset, offset - piece.routeOffset - piece.length, 0)
@@ -119,7 +119,7 @@ package struct HorizonRoute: Sendable {
         piece = nearest
     }
 
-    /// Metres by which the position and the progress along the route may differ. 100: as far as the progress follows.
+    /// The largest difference between the position and the progress along the route, metres. 100: as far as the progress follows.
     private static let reach = 100.0
 
     /// Metres from the route's start to the beginning of the vehicle's edge.

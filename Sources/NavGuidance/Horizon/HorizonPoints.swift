@@ -3,7 +3,7 @@ internal import NavMap
 internal import NavRouting
 
 extension HorizonBuilder {
-    /// Returns the things along edges up to a distance, in their order.
+    /// Returns the points along edges up to a distance, by their offsets.
     func points(of edges: [EdgeIndex], length: Double, along route: HorizonRoute?) -> [HorizonPoint] {
         var points: [HorizonPoint] = []
         var begin = 0.0
@@ -60,7 +60,7 @@ extension HorizonBuilder {
         if !here.isEmpty, !there.isEmpty, here != there { add(.border, text: there) }
     }
 
-    /// The lanes of an edge before the junction at its end, with those marked that lead onto the next edge.
+    /// Returns the lanes of an edge before the junction at its end, with those marked that lead onto the next edge.
     private func lanes(before next: EdgeIndex, after edge: EdgeIndex) -> [Lane] {
         let tag = graph.attributes(of: edge).turnLanes
         guard !tag.isEmpty, let seen = junctions.intersection(after: edge),

@@ -3,7 +3,7 @@ internal import NavMap
 internal import NavRouting
 
 extension HorizonBuilder {
-    /// Returns the attributes along edges up to a distance, those of neighbouring edges joined where they are equal.
+    /// Returns the attributes along edges up to a distance; equal neighbours are joined.
     func spans(of edges: [EdgeIndex], line: Polyline, length: Double) -> [HorizonSpan] {
         // One run for each kind of attribute, in the order of `attributes(of:)`.
         var runs: [[HorizonSpan]] = []
@@ -23,14 +23,14 @@ extension HorizonBuilder {
             begin = end
         }
         var spans = runs.flatMap { $0 } + Curvature.spans(of: line, length: length)
-        // Of those that begin together the order of kinds holds.
+        // Spans that begin together are ordered by kind.
         var order = Array(spans.indices)
         order.sort { (spans[$0].begin, $0) < (spans[$1].begin, $1) }
         spans = order.map { spans[$0] }
         return spans
     }
 
-    /// Returns the attributes of an edge, always in the same order; nil where it has none of a kind.
+    /// Returns the attributes of an edge, always in the same order; nil for a kind that it lacks.
     private func attributes(of edge: EdgeIndex) -> [HorizonSpan.Attribute?] {
         let road = graph.attributes(of: edge)
         let flags = road.flags
@@ -50,16 +50,16 @@ extension HorizonBuilder {
     }
 }
 
-/// The curvature of a drawn line.
+/// The curvature of a polyline.
 enum Curvature {
-    /// A corner this sharp is drawn at a junction and is no arc of many points, radians. 30°.
+    /// A corner this sharp is drawn at a junction and is not part of an arc of many points, radians. 30°.
     private static let corner = Double.pi / 6
     /// Metres to each side of a corner over which a vehicle turns. 10: a car's turn at a crossroads of two lanes.
     private static let cornerReach = 10.0
-    /// Differences of less are none, 1/m: a radius of 10 km is straight.
+    /// The resolution of curvature, 1/m: a radius of 10 km is straight.
     private static let resolution = 1e-4
 
-    /// Returns the curvature along a line: at each point the turn there over the half segments beside it, which is exact for an arc that is
+    /// Returns the curvature along a line: at each point, the turn there over the half segments on both sides, which is exact for an arc
     /// drawn with equal chords.
     static func spans(of line: Polyline, length: Double) -> [HorizonSpan] {
         var spans: [HorizonSpan] = []

@@ -1,5 +1,7 @@
-/// Counts of durations in buckets of fixed relative width, as HdrHistogram has them: 32 to an octave, so that a percentile
-/// is within 3.2 %; from 1 ns to 18 minutes, longer ones count as that. 5 kB, and no allocation per sample.
+/// A histogram of durations in buckets of fixed relative width, like HdrHistogram: 32 buckets per octave, so that a
+/// percentile is within 3.2 %.
+///
+/// It covers 1 ns to 18 minutes, and longer durations count as the longest. It takes 5 kB, with no allocation per sample.
 package struct LatencyHistogram {
     private static let subBits = 5
     private static let subBuckets = 1 << subBits
@@ -12,7 +14,7 @@ package struct LatencyHistogram {
 
     package init() {}
 
-    /// Counts a duration, ns; a negative one is 0.
+    /// Counts a duration, in nanoseconds; a negative one counts as 0.
     @inline(__always)
     package mutating func record(_ nanoseconds: Int64) {
         let value = max(0, nanoseconds)
@@ -30,7 +32,7 @@ package struct LatencyHistogram {
         return ((shift + 1) << subBits) + (Int(value >> Int64(shift)) & (subBuckets - 1))
     }
 
-    /// The largest duration that falls into a bucket, ns.
+    /// Returns the longest duration in a bucket, in nanoseconds.
     private static func upperBound(_ index: Int) -> Int64 {
         guard index >= subBuckets else { return Int64(index) }
         let shift = (index >> subBits) - 1
@@ -45,7 +47,7 @@ package struct LatencyHistogram {
         maximum = max(maximum, other.maximum)
     }
 
-    /// The duration that a share of the samples does not exceed, ns; nil without samples.
+    /// Returns the duration that a share of the samples does not exceed, in nanoseconds; nil without samples.
     package func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let wanted = max(1, UInt64((share * Double(count)).rounded(.up)))
@@ -58,9 +60,11 @@ package struct LatencyHistogram {
     }
 }
 
-/// The latencies of one kind over the last half to one minute. It belongs to the node's thread.
+/// A recorder of one kind of latency over the last 30 to 60 seconds.
+///
+/// It belongs to the node's thread.
 public final class LatencyRecorder {
-    /// The length of a stretch, ns: two are remembered.
+    /// The length of an interval, in nanoseconds; two intervals are kept.
     private static let stretch: Int64 = 30_000_000_000
 
     let name: String
@@ -73,11 +77,11 @@ public final class LatencyRecorder {
         begun = now
     }
 
-    /// Counts a duration, ns.
+    /// Counts a duration, in nanoseconds.
     @inline(__always)
     public func record(nanoseconds: Int64) { current.record(nanoseconds) }
 
-    /// Everything that is remembered, after forgetting what is too old.
+    /// Drops outdated samples and returns the rest.
     package func recent(_ now: Int64) -> LatencyHistogram {
         if now - begun >= LatencyRecorder.stretch {
             previous = now - begun >= 2 * LatencyRecorder.stretch ? LatencyHistogram() : current
@@ -90,17 +94,19 @@ public final class LatencyRecorder {
     }
 }
 
-/// A number that only grows, by its name in the node's health. It belongs to the node's thread.
+/// A monotonic counter, identified by its name in the node's health.
+///
+/// It belongs to the node's thread.
 public final class NodeCounter {
     let name: String
-    /// The number.
+    /// The count.
     public private(set) var value: UInt64 = 0
 
     init(_ name: String) { self.name = name }
 
-    /// Adds to it.
+    /// Increases the count.
     public func add(_ count: Int = 1) { value &+= UInt64(clamping: count) }
 
-    /// Takes over a total that is counted elsewhere.
+    /// Adopts a total that is counted elsewhere.
     package func set(_ total: Int) { value = max(value, UInt64(clamping: total)) }
 }

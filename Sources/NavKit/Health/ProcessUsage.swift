@@ -8,14 +8,14 @@ package struct ProcessUsage {
 
     package init() {}
 
-    /// Processor time per time since this was asked before; 1 is one core.
+    /// Returns the processor time per elapsed time since the last call; 1 is one core.
     package mutating func load() -> Double {
         let (now, used) = (Clocks.monotonic(), Clocks.processor())
         defer { (lastTime, lastProcessor) = (now, used) }
         return now > lastTime ? Double(used - lastProcessor) / Double(now - lastTime) : 0
     }
 
-    /// Memory that is resident, bytes; nil where the kernel does not say (proc_pid_statm(5): the second number, in pages).
+    /// Returns the resident memory, in bytes; nil where the kernel does not report it (proc_pid_statm(5): the second number, in pages).
     package static func residentBytes() -> UInt64? {
         let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

@@ -20,7 +20,7 @@ package struct LockstepRequest: Sendable, Hashable {
     }
 
     package var phase: Phase
-    /// The player's run.
+    /// The boot id of the player.
     package var session: UInt64
     package var points: [LockstepPoint]
     package var time: SimulatedTime?
@@ -33,34 +33,35 @@ package struct LockstepRequest: Sendable, Hashable {
     }
 }
 
-/// A node's side of lockstep playback: what is held back, what a barrier lets through and in what order.
+/// A node's side of lockstep playback: which messages are held, and which ones a barrier releases in which order.
 ///
-/// Outside a playback messages pass. From BEGIN on, those of the publishers it names are held until a wave names them;
-/// then they come out publisher by publisher, by name, each publisher's own in the order it published them. The order of
-/// arrival over different sockets does not matter. It knows no socket, clock or message type, and answers nothing by
-/// itself: the shell asks ``next(isIdle:now:isSubscribed:)`` what to do until that says to wait.
+/// Outside a playback, messages pass. From BEGIN on, messages of the publishers it names are held until a wave names
+/// them. They are then released publisher by publisher in order of name, and for each publisher in the order of
+/// publication, so the order of arrival on different sockets does not matter. The tracker knows no socket, clock or
+/// message type, and sends no answers itself: the shell calls ``next(isIdle:now:isSubscribed:)`` and acts on the result
+/// until it is ``Action/wait``.
 package struct BarrierTracker<Content> {
     package enum Action {
-        /// Let the node's time reach this, timers included.
+        /// Advance the node's time to this, running timers.
         case setTime(SimulatedTime, epoch: UInt32)
         case handle(Content)
-        /// Answer the open request: all of it is done.
+        /// Answer the open request, all of which is done.
         case answer
-        /// Wait for messages, for work of the node, or for a request.
+        /// Wait for messages, for the node's work, or for a request.
         case wait
     }
 
     /// A reason for refusing a request.
     package enum Refusal: Error, Hashable {
-        /// Another barrier of this node waits.
+        /// Another barrier of this node is open.
         case busy
-        /// The node takes part in the playback of another player.
+        /// The node takes part in another player's playback.
         case otherSession(UInt64)
-        /// A wave or an end without a begin.
+        /// A wave or an end came without a begin.
         case noSession
     }
 
-    /// The most messages that are held; a publisher that goes on beyond it is counted as lost.
+    /// The most messages that are held; further ones count as lost.
     package static var capacity: Int { 65_536 }
 
     private struct Key: Hashable {
@@ -84,9 +85,9 @@ package struct BarrierTracker<Content> {
     private var queue: [Content] = []
     private var queueStart = 0
 
-    /// The player's run whose playback the node takes part in.
+    /// The boot id of the player whose playback the node takes part in.
     package private(set) var session: UInt64?
-    /// Messages of the playback that never came.
+    /// The number of messages of the playback that were lost.
     package private(set) var lost: UInt64 = 0
 
     package init() {}
@@ -95,11 +96,11 @@ package struct BarrierTracker<Content> {
 
     // MARK: Messages
 
-    /// Notes a message that arrived; returns it when it is to be handled at once.
+    /// Records a message that arrived; returns it when it must be handled at once.
     package mutating func take(_ content: Content, topic: String, bootID: UInt64, sequence: UInt64) -> Content? {
         let key = Key(bootID: bootID, topic: topic)
         guard session != nil, members[bootID] != nil else {
-            // Runs come and go: what a barrier asks for is about those of now.
+            // Publishers restart and leave old entries; a barrier concerns only the present ones.
             if received.count >= Self.capacity, session == nil { received = [:] }
             if received.count < Self.capacity { received[key] = max(received[key] ?? 0, sequence) }
             return content
@@ -109,7 +110,7 @@ package struct BarrierTracker<Content> {
             lost &+= sequence - last - 1
             received[key] = sequence
         }
-        // What was published before the playback began is none of its messages.
+        // A message published before the playback began does not belong to it.
         if sequence <= released[key] ?? 0 { return content }
         guard heldCount < Self.capacity else {
             lost &+= 1
@@ -122,7 +123,7 @@ package struct BarrierTracker<Content> {
 
     // MARK: Requests
 
-    /// Opens a barrier; the answer comes later, see ``Action/answer``.
+    /// Opens a barrier; the answer follows later, see ``Action/answer``.
     package mutating func open(_ request: LockstepRequest) throws(Refusal) {
         guard self.request == nil else { throw .busy }
         if request.phase != .plain, let session, session != request.session { throw .otherSession(session) }
@@ -143,10 +144,12 @@ package struct BarrierTracker<Content> {
         isReleased = false
     }
 
-    /// Gives the open barrier up: nobody waits for its answer any more. What it let through is still handled.
+    /// Cancels the open barrier, whose answer nobody waits for.
+    ///
+    /// The messages it released are still handled.
     package mutating func cancel() { request = nil }
 
-    /// Leaves the playback, because its player is gone: everything held is handled, in order.
+    /// Leaves the playback of a player that is gone; all held messages are handled, in order.
     package mutating func leave() {
         guard session != nil else { return }
         release { _, _ in true }
@@ -155,12 +158,12 @@ package struct BarrierTracker<Content> {
 
     // MARK: What to do
 
-    /// The next thing to do.
+    /// Returns the next action.
     ///
     /// - Parameters:
-    ///   - isIdle: whether the node has no work under way that messages or timers caused.
+    ///   - isIdle: whether the node has no unfinished work caused by messages or timers.
     ///   - now: the node's time.
-    ///   - isSubscribed: whether messages of a topic are expected here.
+    ///   - isSubscribed: whether the node expects messages on a topic.
     package mutating func next(
         isIdle: Bool, now: SimulatedTime?, isSubscribed: (String) -> Bool
     ) -> Action {
@@ -177,7 +180,7 @@ package struct BarrierTracker<Content> {
             guard received[key] ?? 0 >= point.sequence else { return .wait }
         }
         if request.phase == .plain {
-            // Nothing is held back: what has arrived has been handled, and time comes by /clock.
+            // Nothing is held here: the messages that arrived have been handled, and `/clock` drives the time.
             if let time = request.time, now.map({ $0 < time }) ?? true { return .wait }
             return finish(request)
         }
@@ -200,7 +203,7 @@ package struct BarrierTracker<Content> {
         return .answer
     }
 
-    /// Moves what may pass into the queue.
+    /// Moves the messages that may pass into the queue.
     private mutating func release(_ mayPass: (UInt64, Held) -> Bool) {
         for bootID in held.keys.sorted(by: { (members[$0] ?? "", $0) < (members[$1] ?? "", $1) }) {
             var kept: [Held] = []

@@ -2,17 +2,17 @@ package import NavBus
 package import NavGeo
 import NavMessages
 
-/// The player's part in lockstep playback: finds who takes part, makes sure that they hear each other, and leads them from
-/// step to step.
+/// The player's part in lockstep playback: it finds the participants, makes sure that they hear each other, and leads
+/// them from step to step.
 package final class LockstepLeader {
     package struct Options {
-        /// The names of the participants; empty takes every node of the bus that lives by `/clock`.
+        /// The names of the participants; empty means every node of the bus that uses `/clock`.
         package var names: [String] = []
         /// The longest wait for participants before the first step.
         package var joining = Duration.seconds(10)
-        /// The longest time of a participant for a wave.
+        /// The longest time a participant may take for a wave.
         package var patience = Duration.seconds(30)
-        /// Goes on without a participant that fails, instead of ending.
+        /// Whether to continue without a participant that fails, instead of ending.
         package var leavesOut = false
 
         package init() {}
@@ -25,7 +25,7 @@ package final class LockstepLeader {
     private let isStopped: () -> Bool
     private var coordinator: LockstepCoordinator?
 
-    /// - Parameter directory: where nodes are looked up; nil takes the names as they are.
+    /// - Parameter directory: where nodes are looked up; if nil, the names are used as given.
     package init(
         _ bus: any Bus, options: Options, directory: BusDirectory?, isStopped: @escaping () -> Bool,
         warn: @escaping (String) -> Void
@@ -38,9 +38,9 @@ package final class LockstepLeader {
 
     // MARK: Begin
 
-    /// Finds the participants and joins them; returns when all hear each other, or when stopped.
+    /// Finds the participants and joins them; returns when they all hear each other, or when stopped.
     ///
-    /// - Parameter publications: what the player itself will publish.
+    /// - Parameter publications: the player's own publications.
     package func begin(_ publications: [Publication]) throws(NodeError) {
         let deadline = MonotonicClock.now() + options.joining
         let names = try findParticipants(until: deadline)
@@ -105,7 +105,7 @@ package final class LockstepLeader {
         return (try? bus.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options))?.simTime == true
     }
 
-    /// One round of BEGIN with everybody.
+    /// Sends BEGIN once to every participant.
     private func ask(_ names: [String], _ points: [BarrierPoint]) throws(NodeError) -> [String: BarrierResponse] {
         var heard: [String: BarrierResponse] = [:]
         for name in names {
@@ -121,7 +121,7 @@ package final class LockstepLeader {
         return heard
     }
 
-    /// Returns who does not hear whom yet, or has said something since it was asked; nil when the playback can begin.
+    /// Returns which connection is missing, or who has published since it was asked; nil when the playback can begin.
     private func deafness(
         _ heard: [String: BarrierResponse], _ publications: [Publication], told: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {
@@ -130,7 +130,7 @@ package final class LockstepLeader {
             told.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
         for point in own + heard.values.flatMap(\.published) {
             let topic = point.topic ?? ""
-            // Who would hear it is known only once everybody was told of it.
+            // The subscribers of a topic are known only once every participant has been told of it.
             guard let sequence = before["\(point.bootId ?? 0) \(topic)"] else {
                 return "not everybody knows of \(topic) of '\(point.publisher ?? "")'"
             }
@@ -172,7 +172,7 @@ package final class LockstepLeader {
 
     // MARK: Steps
 
-    /// Lets everybody handle what the player has published for a moment, and what follows from it.
+    /// Makes the participants handle what the player published for a moment, and everything that follows from it.
     ///
     /// - Returns: when the first timer of a participant is due; nil when none has one, or when stopped.
     package func step(to time: SimulatedTime, epoch: UInt32, published: [LockstepPoint]) throws(NodeError)
@@ -203,7 +203,7 @@ package final class LockstepLeader {
         }
     }
 
-    /// Answers that have come, in the order they came.
+    /// The answers received, in the order of arrival.
     private final class Answers {
         private var list: [(String, Result<BarrierResponse, CallStatus>)] = []
         func put(_ name: String, _ result: Result<BarrierResponse, CallStatus>) { list.append((name, result)) }
@@ -242,7 +242,7 @@ package final class LockstepLeader {
 
     // MARK: End
 
-    /// Lets the participants go on by themselves. Those that do not answer are left to find out by themselves.
+    /// Ends the playback for all participants; one that does not answer notices by itself that the player is gone.
     package func end() {
         for name in participants {
             var options = CallOptions(timeout: .seconds(2))

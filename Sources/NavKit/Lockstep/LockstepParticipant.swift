@@ -2,10 +2,11 @@ package import NavBus
 import NavGeo
 package import NavMessages
 
-/// A node's part in lockstep playback: what its loop asks about each message, and what answers `navbus.v1.Node/Barrier`.
+/// A node's part in lockstep playback: it filters the loop's messages and answers `navbus.v1.Node/Barrier`.
 ///
-/// Belongs to the node's thread. A loop is made of ``turn(waiting:isIdle:handle:event:)``; one that polls by itself hands
-/// every delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to give.
+/// It belongs to the node's thread. Use ``turn(waiting:isIdle:handle:event:)`` as the loop. A loop that polls by itself
+/// passes every delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to
+/// deliver.
 package final class LockstepParticipant {
     private let bus: any Bus
     private let clock: NodeClock
@@ -16,12 +17,12 @@ package final class LockstepParticipant {
     private var nextLook = MonotonicInstant(nanoseconds: 0)
     private let warn: (String) -> Void
 
-    /// The topics whose messages the node waits for.
+    /// Returns the topics whose messages the node waits for.
     package var subscribed: () -> Set<String> = { [] }
-    /// Whether the node will hear a topic as soon as it finds its publisher: what a playback must not begin without.
+    /// Returns whether the node will subscribe to a topic as soon as it finds its publisher; a playback must wait for that.
     package var wants: (String) -> Bool = { _ in false }
     package var publications: () -> [Publication] = { [] }
-    /// The live nodes of the bus, name by boot id; nil when that cannot be known.
+    /// Returns the live nodes of the bus, name by boot id; nil when they cannot be determined.
     package var nodes: () -> [UInt64: String]? = { nil }
 
     private var expected: Set<String> = []
@@ -33,19 +34,19 @@ package final class LockstepParticipant {
         waker = bus.makeWaker()
     }
 
-    /// Whether a wave is being handled, and not what is left over at the end.
+    /// Whether a wave is being handled, as opposed to the messages left at the end.
     package var isInWave: Bool { phase == .wave && tracker.isOpen }
 
     /// Whether the node takes part in a playback now.
     package var isInLockstep: Bool { tracker.session != nil }
 
-    /// Takes a message in; returns it when it is to be handled at once.
+    /// Records a message; returns it when it must be handled at once.
     package func take(_ delivery: Delivery) -> Delivery? {
         tracker.take(
             delivery, topic: delivery.topic, bootID: delivery.header.bootID, sequence: delivery.header.sequence)
     }
 
-    /// Answers a barrier, later.
+    /// Opens a barrier, which is answered later.
     package func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws {
         let phase = LockstepRequest.Phase(request.phase)
         guard clock.isSimulated || phase == .plain else {
@@ -65,7 +66,7 @@ package final class LockstepParticipant {
             self?.tracker.cancel()
             self?.call = nil
         }
-        // The call came while the node polled: its loop goes on with what the barrier lets through.
+        // The call came while the node polled; the wake makes its loop handle what the barrier releases.
         waker.wake()
     }
 
@@ -78,9 +79,9 @@ package final class LockstepParticipant {
         }
     }
 
-    /// One turn of a node's loop: waits for messages, takes all that are there, and does what may be done.
+    /// Runs one turn of a node's loop: waits for messages, takes all that are there, and does what may be done.
     ///
-    /// - Parameter handle: handles one message; the second argument tells whether it is of a wave.
+    /// - Parameter handle: handles one message; the second argument tells whether the message belongs to a wave.
     package func turn(
         waiting timeout: Duration, isIdle: () -> Bool, handle: (Delivery, Bool) -> Void, event: (ClockEvent) -> Void
     ) throws(BusError) {
@@ -90,7 +91,7 @@ package final class LockstepParticipant {
             if let passed = take(arrived) { handle(passed, false) }
             delivery = try bus.poll(timeout: .zero)
         }
-        // One that is left over comes first in what follows.
+        // A message read after the batch precedes what the barrier releases.
         if let arrived = delivery, let passed = take(arrived) { handle(passed, false) }
         run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
     }
@@ -98,12 +99,12 @@ package final class LockstepParticipant {
     /// The most messages that one turn takes, so that a flood does not keep the node from its other work.
     private static let batch = 1_024
 
-    /// Does what can be done now: timers and messages that a barrier lets through, and its answer.
+    /// Does what is possible now: timers and messages that a barrier releases, and the barrier's answer.
     ///
     /// - Parameters:
-    ///   - isIdle: whether nothing is under way that a message or timer caused.
+    ///   - isIdle: whether the node has no unfinished work caused by messages or timers.
     ///   - handle: handles one message.
-    ///   - event: told what became of the node's time, before anything of the new time.
+    ///   - event: receives each change of the node's time, before any message of the new time.
     package func run(isIdle: () -> Bool, handle: (Delivery) -> Void, event: (ClockEvent) -> Void) {
         if isInLockstep { lookForPlayer() }
         while true {
@@ -149,7 +150,7 @@ package final class LockstepParticipant {
         call.finish(response)
     }
 
-    /// Once a second: a player that died leaves nobody waiting.
+    /// Checks once a second whether the player lives, so that nobody waits for a dead one.
     private func lookForPlayer() {
         let now = MonotonicClock.now()
         guard now >= nextLook, let session = tracker.session else { return }

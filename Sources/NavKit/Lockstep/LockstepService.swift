@@ -1,13 +1,13 @@
 package import NavBus
 package import NavMessages
 
-/// `navbus.v1.Node` for a process that is no node of its own but takes part in lockstep playback, such as the recorder.
+/// The `navbus.v1.Node` service of a process that is not a node but takes part in lockstep playback, such as the recorder.
 package final class LockstepService: NodeServiceProvider {
     private let bus: any Bus
     private let participant: LockstepParticipant
     private let isSimulated: Bool
 
-    /// Serves the service; the caller keeps it alive.
+    /// Serves the service; the caller must keep this object alive.
     package init(_ bus: any Bus, _ participant: LockstepParticipant, isSimulated: Bool) throws(BusError) {
         (self.bus, self.participant, self.isSimulated) = (bus, participant, isSimulated)
         try bus.serve(NodeService.served(by: self))

@@ -1,11 +1,11 @@
 package import Logging
 
 package struct LogLine: Sendable, Equatable {
-    /// The longest text, bytes; what is over it is cut.
+    /// The longest text, in bytes; longer texts are cut.
     package static let maximumText = 4_096
-    /// The most facts beside a text.
+    /// The most metadata entries of a line.
     static let maximumMetadata = 16
-    /// The longest value of a fact, bytes.
+    /// The longest metadata value, in bytes.
     static let maximumValue = 256
 
     package var level: Logger.Level
@@ -13,7 +13,7 @@ package struct LogLine: Sendable, Equatable {
     package var source: String
     package var metadata: [(key: String, value: String)]
 
-    /// A line within the limits: longer texts are cut, control characters written as spaces, facts sorted by key.
+    /// Creates a line within the limits: long texts are cut, control characters become spaces, metadata is sorted by key.
     package init(_ level: Logger.Level, _ text: String, source: String = "", metadata: [String: String] = [:]) {
         self.level = level
         self.text = LogLine.bounded(text, LogLine.maximumText)
@@ -28,26 +28,26 @@ package struct LogLine: Sendable, Equatable {
             && left.metadata.elementsEqual(right.metadata) { $0 == $1 }
     }
 
-    /// Text that stays one line: bytes of the network must not write lines of their own.
+    /// Returns the text as a single line, so that bytes from the network cannot forge lines of their own.
     private static func bounded(_ text: String, _ limit: Int) -> String {
         let isClean = text.utf8.count <= limit && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
         if isClean { return text }
         let utf8 = Array(text.utf8)
         var end = min(limit, utf8.count)
-        // A cut falls between two characters.
+        // The cut falls between two characters.
         while end > 0, end < utf8.count, utf8[end] & 0xc0 == 0x80 { end -= 1 }
         let bytes = utf8[..<end].map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: " ") : $0 }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
-/// Decides which lines of a log go out: what repeats is collapsed into a count, and a storm is cut off.
+/// A rate limiter for log lines: repeated lines are collapsed into a count, and a storm is cut off.
 ///
-/// A line that was said less than a second ago is held and counted; the count goes out a second later. All lines together
-/// may come in a burst of 200 and then 50 a second; critical ones always go out. It knows no clock: times are monotonic
-/// nanoseconds that the caller passes in.
+/// A line that was logged less than a second ago is held and counted; the count goes out a second later. All lines
+/// together may come in a burst of 200 and then 50 a second; critical ones always go out. It reads no clock: the caller
+/// passes times in monotonic nanoseconds.
 package struct LogGate {
-    /// A line that goes out, and how many times it was said since it went out last.
+    /// A line that goes out, and how many times it was logged since it last went out.
     package struct Passed: Equatable {
         package var line: LogLine
         package var count: UInt64
@@ -55,13 +55,13 @@ package struct LogGate {
         package init(line: LogLine, count: UInt64) { (self.line, self.count) = (line, count) }
     }
 
-    /// The time that a repeated line is held.
+    /// The time for which a repeated line is held.
     static let holdNanoseconds: Int64 = 1_000_000_000
-    /// Lines at once.
+    /// The most lines at once.
     static let burst = 200.0
-    /// Lines a second in the long run.
+    /// The most lines per second in the long run.
     static let perSecond = 50.0
-    /// Lines whose repetitions are known.
+    /// The most lines whose repetitions are tracked.
     private static let known = 16
 
     private struct Recent {
@@ -75,14 +75,14 @@ package struct LogGate {
     private var refilled: Int64?
     private var cut: UInt64 = 0
     private var cutToldAt: Int64?
-    /// Lines that were collapsed, since the start.
+    /// The number of lines that were collapsed since the start.
     package private(set) var collapsed: UInt64 = 0
-    /// Lines that were left out in a storm, since the start.
+    /// The number of lines that were omitted in a storm since the start.
     package private(set) var leftOut: UInt64 = 0
 
     package init() {}
 
-    /// Takes a line and returns what goes out now, the line itself last when it does.
+    /// Handles a line and returns the lines that go out now; the line itself is last, if it goes out.
     package mutating func take(_ line: LogLine, at now: Int64) -> [Passed] {
         var passed = flush(at: now)
         if let index = recent.firstIndex(where: { $0.line == line }) {
@@ -103,7 +103,7 @@ package struct LogGate {
         return passed
     }
 
-    /// Returns the lines that are due without a new one: counts of held lines, and the number of those that were left out.
+    /// Returns the lines that are due without a new one: counts of held lines, and the number of omitted lines.
     package mutating func flush(at now: Int64) -> [Passed] {
         var passed: [Passed] = []
         for index in recent.indices where now - recent[index].since >= LogGate.holdNanoseconds {
@@ -112,7 +112,7 @@ package struct LogGate {
             recent[index].since = now
             recent[index].held = 0
         }
-        // Who has been quiet for ten seconds is new again.
+        // A line that has been quiet for ten seconds counts as new.
         recent.removeAll { $0.held == 0 && now - $0.since >= 10 * LogGate.holdNanoseconds }
         if cut > 0, now - (cutToldAt ?? .min / 2) >= LogGate.holdNanoseconds {
             let text = "\(cut) lines were left out: more than \(Int(LogGate.perSecond)) a second"

@@ -5,9 +5,9 @@ import NavBus
 import NavMessages
 import Synchronization
 
-/// The sink of a node's lines, from any thread: standard error at once, and `/log` when the node's loop takes them.
+/// A thread-safe sink of a node's log lines: they go to standard error at once, and to `/log` when the node's loop takes them.
 final class LogSink: Sendable {
-    /// Lines that wait for the loop; the oldest goes when there are more.
+    /// The most lines that wait for the loop; beyond it the oldest are dropped.
     static let maximumWaiting = 256
 
     private struct State {
@@ -15,14 +15,14 @@ final class LogSink: Sendable {
         var waiting: [LogEntry] = []
         var overrun: UInt64 = 0
         var waker: Waker?
-        /// Lines that could not be written since the start, how many of them were told of, and the errno of the last one.
+        /// The number of lines that could not be written since the start, how many of them were reported, and the last errno.
         var unwritten: (count: UInt64, told: UInt64, error: Int32) = (0, 0, 0)
         /// Whether the last line was cut off in the middle.
         var isTorn = false
     }
 
     private let node: String
-    /// The descriptor that lines are written to; nil for a log that only goes to the bus.
+    /// The descriptor that lines are written to; nil for a log that goes to the bus only.
     private let output: Int32?
     private let rank: Atomic<Int>
     private let state = Mutex(State())
@@ -33,16 +33,16 @@ final class LogSink: Sendable {
         rank = Atomic(level.rank)
     }
 
-    /// The least level that is heard; it may change at any time.
+    /// The lowest level that is logged; it may change at any time.
     var level: Logger.Level {
         get { Logger.Level.allCases[rank.load(ordering: .relaxed)] }
         set { rank.store(newValue.rank, ordering: .relaxed) }
     }
 
-    /// From now on the node's loop is woken for the first line that waits.
+    /// Makes the first waiting line wake the node's loop from now on.
     func attach(_ waker: Waker) { state.withLock { $0.waker = waker } }
 
-    /// Lines collapsed, lines that were left out or not taken in time, and lines that could not be written to standard error.
+    /// The numbers of lines collapsed, of lines omitted or not taken in time, and of lines not written to standard error.
     var counts: (collapsed: UInt64, leftOut: UInt64, unwritten: UInt64) {
         state.withLock { ($0.gate.collapsed, $0.gate.leftOut + $0.overrun, $0.unwritten.count) }
     }
@@ -57,7 +57,7 @@ final class LogSink: Sendable {
         waker?.wake()
     }
 
-    /// Takes what waits for `/log`.
+    /// Removes and returns the lines that wait for `/log`.
     func drain() -> [LogEntry] {
         let now = Clocks.monotonic()
         return state.withLock { state in
@@ -85,8 +85,10 @@ final class LogSink: Sendable {
         }
     }
 
-    /// Writes a line, after one that tells of those that could not be written before. A line that is not taken at once is counted:
-    /// a disk that is full or a reader that does not read holds up nobody who logs.
+    /// Writes a line, preceded by a notice about earlier lines that could not be written.
+    ///
+    /// A line that is not accepted at once is counted, so that a full disk or a stalled reader never blocks the threads
+    /// that log.
     private func write(_ item: LogGate.Passed, _ stamp: Int64, to output: Int32, _ state: inout State) {
         let missing = state.unwritten.count - state.unwritten.told
         if missing > 0 {
@@ -101,9 +103,9 @@ final class LogSink: Sendable {
         }
     }
 
-    /// One line in one write, so that lines of several threads and processes do not mix.
+    /// Writes one line in a single write, so that lines of several threads and processes do not mix.
     private func write(_ text: String, to output: Int32, _ state: inout State) -> Bool {
-        // A reader may be late once; after that it is not waited for until it reads again.
+        // A stalled reader is waited for once, and then not again until it reads.
         let isFailing = state.unwritten.told < state.unwritten.count
         let outcome = StandardError.write(
             Array((state.isTorn ? "\n" : "").utf8) + Array(text.utf8), to: output, patience: isFailing ? 0 : 50)
@@ -132,7 +134,7 @@ final class LogSink: Sendable {
 }
 
 extension Logger.Level {
-    /// Its place in the order, the least severe first.
+    /// Its rank by severity, the least severe first.
     var rank: Int { Logger.Level.allCases.firstIndex(of: self) ?? 0 }
 }
 

@@ -3,20 +3,20 @@ public import Logging
 
 /// A node's log: structured lines on standard error, and on `/log` while a ``NodeRunner`` runs.
 ///
-/// A line that repeats within a second is collapsed into a count, and a storm of lines is cut off. Any thread may write.
+/// A line repeated within a second is collapsed into a count, and a storm of lines is cut off. Any thread may write.
 public struct NodeLog: Sendable {
-    /// The log as swift-log's logger, for libraries that want one.
+    /// The log as a swift-log logger, for libraries that need one.
     public let logger: Logger
     let sink: LogSink
 
-    /// A log of a node.
+    /// Creates a node's log.
     ///
-    /// - Parameter isWrittenToStandardError: false for a log that only goes to the bus.
+    /// - Parameter isWrittenToStandardError: false for a log that goes to the bus only.
     public init(node: String, level: Logger.Level = .info, isWrittenToStandardError: Bool = true) {
         self.init(node: node, level: level, output: isWrittenToStandardError ? STDERR_FILENO : nil)
     }
 
-    /// A log whose lines go to a descriptor.
+    /// Creates a log that writes to a descriptor.
     package init(node: String, level: Logger.Level = .info, output: Int32?) {
         let sink = LogSink(node: node, level: level, output: output)
         self.sink = sink
@@ -28,28 +28,28 @@ public struct NodeLog: Sendable {
         logger = Logger(label: part) { _ in SinkHandler(sink: sink, part: part) }
     }
 
-    /// Lines that could not be written to standard error.
+    /// The number of lines that could not be written to standard error.
     package var unwrittenCount: UInt64 { sink.counts.unwritten }
 
-    /// The same log for a part of the node, which its lines name.
+    /// Returns the same log for a part of the node, whose lines carry the part's name.
     public func part(_ name: String) -> NodeLog { NodeLog(sink, part: name) }
 
-    /// The least level that is heard; a change counts for all parts at once.
+    /// The lowest level that is logged; a change takes effect for all parts at once.
     public var level: Logger.Level { sink.level }
 
-    /// Something for who looks for a fault.
+    /// Logs a detail for debugging.
     public func debug(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.debug, message, facts)
     }
-    /// Something that went as it should.
+    /// Logs normal operation.
     public func info(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.info, message, facts)
     }
-    /// Something that the user should know of.
+    /// Logs something that the user should know.
     public func warning(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.warning, message, facts)
     }
-    /// Something that failed.
+    /// Logs a failure.
     public func error(_ message: @autoclosure () -> String, _ facts: [String: String] = [:]) {
         write(.error, message, facts)
     }
@@ -70,7 +70,7 @@ private struct SinkHandler: LogHandler {
         self.part = part
     }
 
-    /// The level is the node's: it changes for all its loggers at once.
+    /// The node's level; a change takes effect for all its loggers at once.
     var logLevel: Logger.Level {
         get { sink.level }
         set { sink.level = newValue }

@@ -2,8 +2,8 @@ public import NavBus
 public import NavMessages
 
 extension CallStatus {
-    /// The status that a failure ends a call with: a ``CallStatus`` is itself; a message that cannot be read and a wrong
-    /// use are ``StatusCode/invalidArgument``; anything unforeseen is ``StatusCode/unknown`` with its description.
+    /// Creates the status with which a failure ends a call: a ``CallStatus`` is used as it is; an unreadable message and
+    /// wrong usage become ``StatusCode/invalidArgument``; anything else is ``StatusCode/unknown`` with its description.
     public init(of error: any Error) {
         switch error {
         case let status as CallStatus: self = status
@@ -14,7 +14,7 @@ extension CallStatus {
         }
     }
 
-    /// The end of a call that its handler has let go of.
+    /// Returns the status of a call that its handler dropped without an answer.
     static func forgotten(_ method: String) -> CallStatus {
         CallStatus(.internal, "the handler of '\(method)' gave no answer")
     }
@@ -41,7 +41,7 @@ extension StatusCode {
 }
 
 extension ServiceDescription {
-    /// A service of the schema as the bus announces it, with the usual limits.
+    /// Describes a service of the schema for the bus, with the default limits.
     public init(_ descriptor: ServiceDescriptor) {
         self.init(
             name: descriptor.name,

@@ -2,9 +2,9 @@ public import NavBus
 public import NavMessages
 import Synchronization
 
-/// A unary call on its way to one answer; it belongs to the node's thread.
+/// A unary call that awaits one answer; it belongs to the node's thread.
 ///
-/// A call cannot be forgotten: one that is let go of without an answer, and without a ``makeResponder()``, ends as
+/// A call cannot be forgotten: one that is released without an answer, and without a ``makeResponder()``, ends as
 /// ``StatusCode/internal`` at once instead of at its deadline.
 public final class UnaryCall<Response: Message> {
     private let call: ServerCall
@@ -16,19 +16,19 @@ public final class UnaryCall<Response: Message> {
         if !isTakenCareOf { call.finish(.forgotten(call.method)) }
     }
 
-    /// The metadata that the client sent beside the request.
+    /// The metadata that the client sent with the request.
     public var metadata: [MetadataEntry] { call.metadata }
-    /// The deadline of the client, nanoseconds of the monotonic clock.
+    /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// True once nobody waits for the answer any more.
+    /// Whether the call is over, so that nobody waits for the answer.
     public var isCancelled: Bool { call.isCancelled }
-    /// Called once when the call ends without the handler's doing: cancelled, past its deadline, or its client gone.
+    /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }
     }
 
-    /// Answers.
+    /// Answers the call.
     ///
     /// - Returns: false when the call was over already and the answer is dropped.
     @discardableResult
@@ -51,7 +51,7 @@ public final class UnaryCall<Response: Message> {
     }
 }
 
-/// Answers one unary call from any thread; dropped without an answer, it ends the call as ``StatusCode/internal``.
+/// A handle that answers one unary call from any thread; released without an answer, it ends the call as ``StatusCode/internal``.
 public final class UnaryResponder<Response: Message>: Sendable {
     private let responder: CallResponder
     private let method: String
@@ -66,13 +66,13 @@ public final class UnaryResponder<Response: Message>: Sendable {
         if !isAnswered.load(ordering: .relaxed) { responder.finish(.forgotten(method)) }
     }
 
-    /// Answers; dropped when the call is over.
+    /// Answers the call; has no effect when the call is over.
     public func finish(_ response: Response) {
         isAnswered.store(true, ordering: .relaxed)
         responder.finish(response.encoded())
     }
 
-    /// Ends the call with the status of a failure; dropped when the call is over.
+    /// Ends the call with the status of a failure; has no effect when the call is over.
     public func fail(_ error: any Error) {
         isAnswered.store(true, ordering: .relaxed)
         responder.finish(CallStatus(of: error))
@@ -81,7 +81,7 @@ public final class UnaryResponder<Response: Message>: Sendable {
 
 /// A call that is answered with a stream; it belongs to the node's thread.
 ///
-/// As ``UnaryCall`` it cannot be forgotten: let go of without an end, the stream ends as ``StatusCode/internal``.
+/// Like ``UnaryCall`` it cannot be forgotten: released without an end, the stream ends as ``StatusCode/internal``.
 public final class StreamCall<Response: Message> {
     private let call: ServerCall
     private var isTakenCareOf = false
@@ -92,20 +92,20 @@ public final class StreamCall<Response: Message> {
         if !isTakenCareOf { call.finish(.forgotten(call.method)) }
     }
 
-    /// The metadata that the client sent beside the request.
+    /// The metadata that the client sent with the request.
     public var metadata: [MetadataEntry] { call.metadata }
-    /// The deadline of the client, nanoseconds of the monotonic clock.
+    /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// True once nobody waits for the stream any more.
+    /// Whether the stream is over, so that nobody waits for it.
     public var isCancelled: Bool { call.isCancelled }
     /// The number of messages that may be sent now.
     public var credit: Int { call.credit }
-    /// Called once when the stream ends without the handler's doing: cancelled, past its deadline, or its client gone.
+    /// Called once when the stream ends other than by the handler: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)? {
         get { call.onCancel }
         set { call.onCancel = newValue }
     }
-    /// Called when a stream that had no credit has some again.
+    /// Called when a stream without credit gets some.
     public var onCredit: (() -> Void)? {
         get { call.onCredit }
         set { call.onCredit = newValue }
@@ -117,7 +117,7 @@ public final class StreamCall<Response: Message> {
     @discardableResult
     public func send(_ response: Response) -> Bool { call.send(response.encoded()) }
 
-    /// Ends the stream, with one more message when there is one (which takes a credit).
+    /// Ends the stream, optionally with one more message, which takes a credit.
     ///
     /// - Returns: false when the stream was over already.
     @discardableResult
@@ -134,7 +134,7 @@ public final class StreamCall<Response: Message> {
     }
 }
 
-/// A service bound to what answers it, as generated code makes it: `NodeService.served(by: self)`.
+/// A service bound to its implementation, as generated code creates it: `NodeService.served(by: self)`.
 public struct ServedService {
     /// The service as the schema declares it.
     public let descriptor: ServiceDescriptor
@@ -149,7 +149,7 @@ public struct ServedService {
 extension Bus {
     /// Serves and announces a service.
     ///
-    /// - Parameter refusal: asked before each call; what it returns ends the call instead.
+    /// - Parameter refusal: called before each call; a status that it returns ends the call instead.
     public func serve(
         _ service: ServedService, refusal: @escaping () -> CallStatus? = { nil }
     ) throws(BusError) {
@@ -160,9 +160,9 @@ extension Bus {
     }
 }
 
-/// The functions with which generated code serves methods.
+/// The functions through which generated code serves methods.
 enum ServiceDispatch {
-    /// Runs a unary method: a request that cannot be read and what the method throws end the call.
+    /// Runs a unary method; an unreadable request or an error from the method ends the call.
     static func run<Request, Response>(
         _ call: ServerCall, _ method: UnaryMethod<Request, Response>,
         _ body: (Request, UnaryCall<Response>) throws -> Void
@@ -187,13 +187,13 @@ enum ServiceDispatch {
         }
     }
 
-    /// Ends a call that nobody can handle.
+    /// Ends a call to an unknown method.
     static func refuse(_ call: ServerCall) {
         call.finish(CallStatus(.unavailable, "'\(call.service)' is not served any more: the node is stopping"))
     }
 
     private static func request<Request: Message>(of call: ServerCall) throws(MessageError) -> Request {
-        // The service's own limit has been kept already.
+        // The service's own limit has been checked already.
         try call.request.withUnsafeBytes { bytes throws(MessageError) in
             try Request(decoding: bytes, limit: max(bytes.count, 1))
         }

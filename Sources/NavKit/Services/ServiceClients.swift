@@ -3,17 +3,17 @@ public import NavMessages
 
 /// An event of a call that is answered with a stream.
 public enum StreamEvent<Response: Message>: Sendable {
-    /// A message of the server.
+    /// A message from the server.
     case response(Response)
     /// The stream is over; nothing follows.
     case end(CallStatus)
 }
 
 extension Bus {
-    /// Calls a unary method; `onEnd` is called once while the node polls, with the answer or why there is none.
+    /// Calls a unary method; `onEnd` is called once while the node polls, with the answer or the failure.
     ///
-    /// A method that the schema declares idempotent is tried again when its server is lost, within the deadline.
-    /// An answer that cannot be read, and an end without one, are ``StatusCode/internal``.
+    /// A method that the schema declares idempotent is retried within the deadline when its server is lost. An unreadable
+    /// answer, and an end without an answer, become ``StatusCode/internal``.
     @discardableResult
     public func call<Request, Response>(
         _ method: UnaryMethod<Request, Response>, _ request: Request, options: CallOptions,
@@ -33,7 +33,7 @@ extension Bus {
 
     /// Calls a method that answers with a stream; `onEvent` is called while the node polls, last with the end.
     ///
-    /// A message that cannot be read ends the stream as ``StatusCode/internal``.
+    /// An unreadable message ends the stream as ``StatusCode/internal``.
     @discardableResult
     public func call<Request, Response>(
         _ method: StreamingMethod<Request, Response>, _ request: Request, options: CallOptions,
@@ -95,7 +95,7 @@ extension Bus {
     }
 }
 
-/// Reads an answer; its size was limited by the call's options.
+/// Decodes an answer, whose size the call's options have limited.
 private func decode<Response: Message>(
     _ payload: Payload, _ service: String, _ method: String
 ) -> Result<Response, CallStatus> {
@@ -110,7 +110,7 @@ private func decode<Response: Message>(
 }
 
 extension CallOptions {
-    /// The options of a call: idempotent when the schema or the caller says so.
+    /// Returns the options of a call, idempotent when the schema or the caller says so.
     func adapted(_ isIdempotent: Bool) -> CallOptions {
         var options = self
         options.isIdempotent = options.isIdempotent || isIdempotent

@@ -1,15 +1,15 @@
 public import NavGeo
 
-/// Counts the stretches of `/clock` that a node has lived in, from 1: a loop, a seek or another player begins a new one.
+/// The number of a continuous stretch of `/clock`, from 1; a loop, a seek or another player begins a new one.
 public struct ClockEpoch: Sendable, Hashable, Comparable {
-    /// The count.
+    /// The number.
     public let number: UInt64
 
-    /// Earlier is less.
+    /// Compares by number, earlier first.
     public static func < (left: ClockEpoch, right: ClockEpoch) -> Bool { left.number < right.number }
 }
 
-/// A moment of `/clock` and the epoch it belongs to; times of different epochs have nothing to do with each other.
+/// A moment of `/clock` and its epoch; times of different epochs are not comparable.
 public struct ClockMoment: Sendable, Hashable {
     /// The epoch.
     public let epoch: ClockEpoch
@@ -17,22 +17,22 @@ public struct ClockMoment: Sendable, Hashable {
     public let time: SimulatedTime
 }
 
-/// The meaning of a message of `/clock` for a node.
+/// The meaning of a `/clock` message for a node.
 public enum ClockEvent: Sendable, Hashable {
-    /// The first one: time begins.
+    /// The first message: time starts.
     case started(ClockMoment)
-    /// Time went on, or stood still.
+    /// Time advanced or stood still.
     case advanced(SimulatedTime)
-    /// An announced jump: nothing that was true before it holds.
+    /// An announced jump: earlier state is invalid.
     case jumped(from: ClockMoment, to: ClockMoment)
 }
 
-/// Decides what messages of `/clock` mean: whom to follow, what is a jump, and what is to be ignored.
+/// A policy for `/clock` messages: whom to follow, what is a jump, and what to ignore.
 ///
-/// - The first publisher is followed. Another one is ignored while the first lives, and replaces it with a jump after.
-/// - A higher epoch of the followed publisher is a jump. A time that runs backwards without one is ignored.
+/// - The first publisher is followed. Another one is ignored while the first lives; after that it takes over with a jump.
+/// - A higher epoch of the followed publisher is a jump. A time that runs backwards within an epoch is ignored.
 ///
-/// It knows no clock and no socket.
+/// It reads no clock and no socket.
 package struct ClockFollower {
     package struct Sample {
         package var time: SimulatedTime
@@ -46,39 +46,39 @@ package struct ClockFollower {
     }
 
     package enum Reason: Hashable {
-        /// Its time is before the present one of the same epoch.
+        /// Its time is before the present time of the same epoch.
         case backwards
         /// Its epoch is over.
         case pastEpoch
-        /// Another publisher is followed, and lives.
+        /// Another publisher is followed and lives.
         case rival
     }
 
     package enum Verdict: Hashable {
         case event(ClockEvent)
-        /// To be ignored; `isFirst` of its reason in this epoch, so that one warning is enough.
+        /// The message is ignored; `isFirst` for the first with this reason in this epoch, so that one warning suffices.
         case ignored(Reason, isFirst: Bool)
     }
 
     private var source: UInt64?
     private var sourceEpoch: UInt32 = 0
-    /// The present; nil before the first message.
+    /// The present moment; nil before the first message.
     package private(set) var moment: ClockMoment?
-    /// Whether the time stands still by the player's will.
+    /// Whether the player has paused time.
     package private(set) var isPaused = false
-    /// The number of messages that were ignored since the start, by reason.
+    /// The number of ignored messages since the start, by reason.
     package private(set) var ignored: [Reason: UInt64] = [:]
     private var told: Set<Reason> = []
 
     package init() {}
 
-    /// Whom time comes from: a run of a publisher; nil before the first message.
+    /// The boot id of the followed publisher; nil before the first message.
     package var followed: UInt64? { source }
 
-    /// Takes a message in.
+    /// Handles a message.
     ///
-    /// - Parameter isAlive: whether the run of a publisher with that boot id is still there; asked only of the followed
-    ///   one when another speaks.
+    /// - Parameter isAlive: whether the publisher with a boot id is still present; asked only about the followed
+    ///   publisher when another one sends.
     package mutating func receive(_ sample: Sample, isAlive: (UInt64) -> Bool) -> Verdict {
         guard let present = moment, let source else {
             (source, sourceEpoch, isPaused) = (sample.bootID, sample.epoch, sample.isPaused)

@@ -1,12 +1,12 @@
 public import NavGeo
 public import NavMessages
 
-/// The time a node lives by: the machine's clocks, or `/clock` with `sim_time: true`.
+/// A node's time: the machine's clocks, or `/clock` with `sim_time: true`.
 ///
-/// Timers, ages and stamps are in this time. With `/clock` it begins with the first message, stands still while the
-/// playback is paused, and jumps only where a jump was announced. Belongs to the node's thread.
+/// Timers, ages and stamps are in this time. With `/clock`, time starts with the first message, stands still while the
+/// playback is paused, and jumps only when a jump is announced. The clock belongs to the node's thread.
 public final class NodeClock {
-    /// The machine's clocks, as a test replaces them.
+    /// The machine's clocks, which tests replace.
     package struct Machine: Sendable {
         package var monotonic: @Sendable () -> MonotonicInstant
         package var wall: @Sendable () -> NavGeo.Timestamp
@@ -20,16 +20,16 @@ public final class NodeClock {
         package static let real = Machine(monotonic: MonotonicClock.now, wall: WallClock.now)
     }
 
-    /// The time that a silent player counts as alive when nobody can be asked, and after which a second
-    /// one is reported.
+    /// The time for which a silent player counts as alive when the registry cannot be read, and for which a second player
+    /// is reported after its last message.
     private static let silence = Duration.seconds(2)
 
-    /// The longest step of time in which every period of a timer is made up for; in a longer one a timer is due once.
+    /// The longest step of time in which a timer catches up on every period; in a longer step it runs once.
     package static let longestStep = Duration.seconds(60)
 
-    /// Whether the node lives by `/clock`.
+    /// Whether the time comes from `/clock`.
     public let isSimulated: Bool
-    /// Returns the publishers of `/clock` now, name by boot id; nil when that cannot be known.
+    /// Returns the present publishers of `/clock`, name by boot id; nil when they cannot be determined.
     package var players: () -> [UInt64: String]? = { nil }
 
     private let machine: Machine
@@ -44,9 +44,9 @@ public final class NodeClock {
     private var unreadable: UInt64 = 0
     private var asked: (at: MonotonicInstant, players: [UInt64: String]?)?
 
-    /// A clock.
+    /// Creates a clock.
     ///
-    /// - Parameter warn: told once of what is wrong with `/clock`.
+    /// - Parameter warn: receives each problem with `/clock` once.
     public convenience init(isSimulated: Bool, warn: @escaping (String) -> Void = { _ in }) {
         self.init(isSimulated: isSimulated, machine: .real, warn: warn)
     }
@@ -59,21 +59,23 @@ public final class NodeClock {
 
     // MARK: Now
 
-    /// Now, for timers and ages; nil before the first message of `/clock`.
+    /// The present time for timers and ages; nil before the first message of `/clock`.
     public var now: NodeTime? {
         isSimulated ? follower.moment.map { NodeTime($0.time) } : NodeTime(machine.monotonic())
     }
 
-    /// Now, for what a message says of its time; nil before the first message of `/clock`.
+    /// The present time for stamps of messages; nil before the first message of `/clock`.
     public var stamp: NavGeo.Timestamp? {
         isSimulated ? follower.moment.map { NavGeo.Timestamp($0.time) } : machine.wall()
     }
 
-    /// The moment of `/clock`; nil without one.
+    /// The present moment of `/clock`; nil without one.
     public var moment: ClockMoment? { follower.moment }
 
-    /// Nanoseconds of the node's time since the present epoch began, 0 ... 2^61; of the machine's monotonic clock for a
-    /// live node, and before the first message of `/clock`. What measures ages in it starts over with each epoch.
+    /// The time since the present epoch began, in nanoseconds, 0 ... 2^61; the machine's monotonic clock for a live node,
+    /// and before the first message of `/clock`.
+    ///
+    /// Ages measured in it start over with each epoch.
     package var epochNanoseconds: Int64 {
         guard let moment = follower.moment, isSimulated else { return machine.monotonic().nanoseconds }
         return min(max(0, (moment.time - epochStart).clampedNanoseconds), 1 << 61)
@@ -84,10 +86,12 @@ public final class NodeClock {
 
     // MARK: /clock
 
-    /// Takes a message of `/clock` in; timers are carried over a jump. Run what is due with ``runDueTimers()``.
+    /// Handles a message of `/clock`; timers are carried over a jump.
     ///
-    /// - Parameter bootID: the publisher's, from the message's header.
-    /// - Returns: what it means; nil when it means nothing to this node.
+    /// Run the due ones with ``runDueTimers()``.
+    ///
+    /// - Parameter bootID: the publisher's boot id, from the message's header.
+    /// - Returns: the message's meaning; nil when the message is ignored.
     public func receive(_ clock: Clock, from bootID: UInt64) -> ClockEvent? {
         guard isSimulated else { return nil }
         guard let stamp = clock.stampNs else {
@@ -101,7 +105,7 @@ public final class NodeClock {
                 bootID: bootID))
     }
 
-    /// Takes the time that a barrier of lockstep playback tells.
+    /// Advances to the time given by a barrier of lockstep playback.
     package func reach(_ time: SimulatedTime, epoch: UInt32, player: UInt64) -> ClockEvent? {
         guard isSimulated else { return nil }
         return take(ClockFollower.Sample(time: time, epoch: epoch, bootID: player))
@@ -122,7 +126,7 @@ public final class NodeClock {
                 epochStart = to.time
                 timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
             case .advanced(let time):
-                // A recording has gaps, of years even: their periods are not gone through one by one.
+                // A recording may have gaps, even of years, whose timer periods are not run one by one.
                 if let before, time - before.time > Self.longestStep { timers.skipMissed(at: NodeTime(time)) }
             }
             return event
@@ -140,7 +144,7 @@ public final class NodeClock {
         return players[bootID] != nil
     }
 
-    /// Returns the publishers of `/clock`, asked at most five times a second.
+    /// Returns the publishers of `/clock`, looked up at most five times a second.
     private func playersNow(_ machineNow: MonotonicInstant) -> [UInt64: String]? {
         if let asked, machineNow - asked.at < .milliseconds(200) { return asked.players }
         let found = players()
@@ -169,7 +173,7 @@ public final class NodeClock {
 
     // MARK: Health
 
-    /// The faults of the node's time; empty when there are none.
+    /// The present problems with the node's time.
     public var healthReasons: [HealthReason] {
         guard isSimulated else { return [] }
         var reasons: [HealthReason] = []
@@ -185,7 +189,7 @@ public final class NodeClock {
         return reasons
     }
 
-    /// The numbers of messages of `/clock` that were ignored, by reason.
+    /// The numbers of ignored messages of `/clock`, by reason.
     public var counters: [Counter] {
         guard isSimulated else { return [] }
         let count = follower.ignored
@@ -198,19 +202,19 @@ public final class NodeClock {
 
     // MARK: Timers
 
-    /// Calls `body` now and then once in each period; with `/clock` from its first message, and anew from each jump on.
+    /// Calls `body` now and then once per period; with `/clock`, from its first message, and again from each jump.
     @discardableResult
     public func every(_ period: Duration, _ body: @escaping () -> Void) -> TimerID {
         add(after: .zero, every: period, body)
     }
 
-    /// Calls `body` once, so long from now, or from the first message of `/clock`.
+    /// Calls `body` once, after `delay` from now or from the first message of `/clock`.
     @discardableResult
     public func after(_ delay: Duration, _ body: @escaping () -> Void) -> TimerID {
         add(after: delay, every: nil, body)
     }
 
-    /// Stops a timer; one that is over is left alone.
+    /// Cancels a timer; has no effect on one that is over.
     public func cancel(_ timer: TimerID) {
         timers.remove(timer)
         bodies[timer] = nil
@@ -219,7 +223,7 @@ public final class NodeClock {
 
     private func add(after delay: Duration, every period: Duration?, _ body: @escaping () -> Void) -> TimerID {
         guard let now else {
-            // Numbered with the others, so that it keeps its place among them.
+            // The id is allocated in sequence, so that the timer keeps its place in the order.
             let id = timers.add(due: NodeTime(nanoseconds: .max))
             timers.remove(id)
             waiting.append((delay, period, body, id))
@@ -238,12 +242,12 @@ public final class NodeClock {
         waiting = []
     }
 
-    /// The moment of the next timer; nil without one, and before the first message of `/clock`.
+    /// The time of the next timer; nil without one, or before the first message of `/clock`.
     public var nextTimer: NodeTime? { timers.next }
 
-    /// Runs the first timer that is due.
+    /// Runs the first due timer.
     ///
-    /// - Returns: false when none is.
+    /// - Returns: false when no timer is due.
     package func runDueTimer() -> Bool {
         guard let now, let timer = timers.takeDue(at: now, skipsMissed: !isSimulated) else { return false }
         let body = bodies[timer.id]
@@ -252,14 +256,14 @@ public final class NodeClock {
         return true
     }
 
-    /// Runs the timers that are due, in order.
+    /// Runs the due timers, in order.
     public func runDueTimers() {
-        // A timer that makes itself due again at once has its next turn in the next call.
+        // A timer that is immediately due again cannot keep this loop running: it continues in the next call.
         for _ in 0..<1_000 where !runDueTimer() { return }
     }
 
-    /// Returns the longest wait of the node's loop for messages, at most `longest`: until the next timer of a live node. What
-    /// `/clock` drives is woken by its messages.
+    /// Returns how long the node's loop may wait for messages, at most `longest`: a live node waits until its next timer,
+    /// while timers on `/clock` are driven by its messages.
     public func wait(atMost longest: Duration) -> Duration {
         guard !isSimulated, let now, let next = timers.next else { return longest }
         return max(.zero, min(longest, next - now))

@@ -1,13 +1,13 @@
 public import NavGeo
 
-/// A moment of the time a node lives by: the machine's monotonic clock, or `/clock` with `sim_time: true`.
+/// A moment of a node's time: the machine's monotonic clock, or `/clock` with `sim_time: true`.
 ///
-/// Timers and ages are measured in it. It is no stamp: see ``NodeClock/stamp``.
+/// Timers and ages are measured in it. It is not a stamp: see ``NodeClock/stamp``.
 public struct NodeTime: Moment {
     /// Nanoseconds since an arbitrary start.
     public var nanoseconds: Int64
 
-    /// A moment from nanoseconds since the clock's start.
+    /// Creates a moment from nanoseconds since the clock's start.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
@@ -20,7 +20,9 @@ public struct TimerID: Sendable, Hashable {
     let number: UInt64
 }
 
-/// A queue of timers, ordered by moment, equal ones in the order of their making. It knows no clock.
+/// A queue of timers, ordered by due time and then by creation.
+///
+/// It reads no clock.
 package struct TimerQueue {
     private struct Entry {
         let id: TimerID
@@ -28,7 +30,7 @@ package struct TimerQueue {
         var due: NodeTime
     }
 
-    /// Sorted; a node has few timers.
+    /// Sorted, because a node has few timers.
     private var entries: [Entry] = []
     private var made: UInt64 = 0
 
@@ -36,7 +38,7 @@ package struct TimerQueue {
 
     package var next: NodeTime? { entries.first?.due }
 
-    /// Adds a timer that is due at `due` and, with a period, so long after each time it was.
+    /// Adds a timer that is due at `due` and, with a period, one period after each previous due time.
     package mutating func add(due: NodeTime, every period: Duration? = nil) -> TimerID {
         made += 1
         let id = TimerID(number: made)
@@ -44,17 +46,17 @@ package struct TimerQueue {
         return id
     }
 
-    /// Puts a timer back that was removed.
+    /// Reinserts a removed timer.
     package mutating func insert(_ id: TimerID, due: NodeTime, every period: Duration?) {
         insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
     }
 
-    /// Removes a timer; one that is gone is left alone.
+    /// Removes a timer; has no effect when it is gone.
     package mutating func remove(_ id: TimerID) { entries.removeAll { $0.id == id } }
 
-    /// Takes the next timer that is due at `now` or before, and when it was due; a periodic one is due again later.
+    /// Removes and returns the next timer due at `now` or before, with its due time; a periodic one is rescheduled.
     ///
-    /// - Parameter skipsMissed: whether a periodic timer that is late by more than its period leaves out what it missed.
+    /// - Parameter skipsMissed: whether a periodic timer that is late by more than its period skips the missed ones.
     package mutating func takeDue(
         at now: NodeTime, skipsMissed: Bool
     ) -> (id: TimerID, due: NodeTime, isLast: Bool)? {
@@ -65,7 +67,7 @@ package struct TimerQueue {
             var again = first
             again.due = first.due + period
             if skipsMissed, again.due <= now { again.due = now + period }
-            // At the end of time there is no later.
+            // At the end of representable time there is no later due time.
             if again.due > first.due {
                 insert(again)
                 isLast = false
@@ -74,7 +76,7 @@ package struct TimerQueue {
         return (first.id, first.due, isLast)
     }
 
-    /// Leaves out what periodic timers have missed by more than a period at `now`: each is due once.
+    /// Skips the periods that timers have missed by more than one at `now`: each timer is due once.
     package mutating func skipMissed(at now: NodeTime) {
         let old = entries
         entries = []
@@ -84,7 +86,7 @@ package struct TimerQueue {
         }
     }
 
-    /// Carries the timers over a jump: periodic ones begin anew at `to`, others keep what was left of their wait.
+    /// Carries the timers over a jump: periodic ones restart at `to`, others keep the rest of their wait.
     package mutating func rebase(from: NodeTime, to: NodeTime) {
         let old = entries.sorted { $0.id.number < $1.id.number }
         entries = []

@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// A country's border as far as an extract holds it.
+/// A country's border, as far as the extract contains it.
 struct CountryBorder: Sendable {
     /// A stretch of border between two neighbouring nodes.
     struct Side: Sendable, Equatable {
@@ -10,40 +10,39 @@ struct CountryBorder: Sendable {
     }
 
     var country: UInt16
-    /// The closed part of the border around it: a point is inside when a ray from it crosses this an odd number of
+    /// The closed part of the outer border: a point is inside when a ray from it crosses this an odd number of
     /// times.
     var outer: [Side] = []
-    /// The closed part around what is not it, such as an enclave.
+    /// The closed parts around excluded areas, such as an enclave.
     var inner: [Side] = []
-    /// The ways of the whole border, closed or not, and of the part that is not closed: indexes in the data, ascending.
+    /// The ways of the whole border, and those of its open part: indexes in the data, ascending.
     var ways: [Int] = []
     var openWays: [Int] = []
-    /// The points at which the border goes on outside of the extract.
+    /// The points at which the border continues outside the extract.
     var openEnds: [FixedCoordinate] = []
-    /// The area of the box around ``outer``, square degrees: what tells an enclave from the country around it.
+    /// The area of the bounding box of ``outer``, square degrees, which distinguishes an enclave from the country around it.
     var area = 0.0
 
-    /// Whether its area is known.
+    /// Whether the country's area is known.
     var isClosed: Bool { !outer.isEmpty }
 }
 
 extension CountryBorder {
-    /// The borders that the relations of an extract describe, by ascending country; of a country with several
-    /// relations, as for its land alone, the smallest first.
+    /// Returns the borders described by the relations of an extract, by ascending country; of a country with several relations,
+    /// for example for its land alone, the smallest first.
     ///
-    /// A country is a relation with `boundary=administrative` and a code of two letters in `ISO3166-1:alpha2`,
-    /// `ISO3166-1` or `country_code_iso3166_1_alpha_2`, at any level, as dependent territories have codes and rules of
-    /// their own. Its ways are taken as they lie, whatever their direction: which side of a way is which country
-    /// cannot be told from it. Ways that touch form a component; one in which every node joins an even number of
-    /// sides surrounds an area whatever way one goes around it, so all its sides count by the even-odd rule. In any
-    /// other component something is missing, at the edge of an extract or by a mistake, and none of it surrounds
-    /// anything. A component of ways with the role `inner` alone is cut out.
+    /// A country is a relation with `boundary=administrative` and a two-letter code in `ISO3166-1:alpha2`, `ISO3166-1` or
+    /// `country_code_iso3166_1_alpha_2`, at any level, because dependent territories have codes and rules of their own. The
+    /// direction of its ways is ignored, because it does not tell on which side each country lies. Ways that touch form a
+    /// component. If every node of a component joins an even number of sides, the component surrounds an area by the even-odd
+    /// rule. Any other component is incomplete, at the edge of an extract or by a mistake, and surrounds nothing. A
+    /// component whose ways all have the role `inner` is cut out.
     static func borders(in data: OSMData) -> [CountryBorder] {
         var borders: [CountryBorder] = []
         for relation in data.relations.ids.indices {
             let country = code(data, relation)
             guard country != 0 else { continue }
-            // A way that comes twice is one way; `inner` must then be its only role.
+            // A repeated way counts once; it is inner only if `inner` is its only role.
             var members: [Int: Bool] = [:]
             for at in data.relations.partRange(relation) {
                 let member = data.relations.parts[at]
@@ -59,12 +58,12 @@ extension CountryBorder {
 
     private static let codeKeys: [TagKey] = [.iso3166Alpha2, .iso3166, .country_code_iso3166_1_alpha_2]
 
-    /// Whether a relation is a country in some way, if not its border: no turn restriction.
+    /// Whether a relation describes a country, with a valid border or not, rather than a turn restriction.
     static func isCountry(_ data: OSMData, _ relation: Int) -> Bool {
         codeKeys.contains { data.relations.tags.value($0, of: relation) != 0 }
     }
 
-    /// The packed code of a relation that is a country's border; 0 for others.
+    /// Returns the packed country code of a border relation; 0 for other relations.
     static func code(_ data: OSMData, _ relation: Int) -> UInt16 {
         let tags = data.relations.tags
         guard Word(rawValue: tags.value(.boundary, of: relation)) == .administrative else { return 0 }
@@ -75,11 +74,11 @@ extension CountryBorder {
         return 0
     }
 
-    /// A border of ways, ascending, each with whether it is `inner`.
+    /// Creates a border from ways, ascending, each with whether it is `inner`.
     private init(_ country: UInt16, _ members: [(way: Int, isInner: Bool)], _ data: OSMData) {
         self.country = country
         ways = members.map(\.way)
-        // Nodes that sides join, and which component each belongs to.
+        // The nodes that sides join, and the component of each.
         var numbers: [UInt32: Int] = [:]
         var degrees: [Int] = []
         var components = DisjointSets()
@@ -130,7 +129,7 @@ extension CountryBorder {
         area = CountryBorder.area(of: outer)
     }
 
-    /// The area of the box around sides, square degrees.
+    /// Returns the area of the bounding box of sides, square degrees.
     private static func area(of sides: [Side]) -> Double {
         guard let first = sides.first else { return 0 }
         var (south, north) = (first.from.latitudeE7, first.from.latitudeE7)

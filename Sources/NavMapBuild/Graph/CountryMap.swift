@@ -2,33 +2,33 @@ internal import Glibc
 internal import NavGeo
 internal import NavMap
 
-/// Tells the country of a place by the borders in an extract.
+/// A map that finds the country of a place from the borders in an extract.
 ///
-/// Inside of a closed border is its country; of several the one with the smaller box, the enclave. Where the border of
-/// a neighbour is only a piece, the place beyond a closed border is the neighbour's if the nearest border, within
-/// ``reach``, is shared by just one closed and one open border, and every end where an open border goes on outside of
-/// the extract is more than twice as far: closer to such an end, a border that is not in the extract could lie between.
-/// Everywhere else the country is unknown.
+/// Inside a closed border, its country applies; among several, the one with the smallest box, which is the enclave. Beyond a
+/// closed border, where the neighbour's border is incomplete, the place belongs to the neighbour if two conditions hold. The
+/// nearest border, within ``reach``, is shared by exactly one closed and one open border. And every end where an open border
+/// leaves the extract is more than twice as far: closer to such an end, a border that is not in the extract could lie
+/// between. Everywhere else the country is unknown.
 struct CountryMap: Sendable {
     private typealias Side = CountryBorder.Side
 
-    /// Closed borders, the smaller box first: the order in which they claim a place.
+    /// The countries with closed borders, the smallest box first: the order in which they claim a place.
     private var countries: [UInt16] = []
     private var outer: [SideIndex] = []
     private var inner: [SideIndex] = []
-    /// Sides of all borders, and for each the country of the one open border that shares it with a closed one, or 0.
+    /// The sides of all borders, and for each the country of the one open border that shares it with a closed one, or 0.
     private var near = SideIndex()
     private var neighbours: ContiguousArray<UInt16> = []
     private var openEnds: [FixedCoordinate] = []
     private var all = SideIndex()
 
-    /// The distance beyond a closed border within which its neighbour is believed, metres.
+    /// The greatest distance beyond a closed border at which its neighbour is assumed, metres.
     static let reach = 5_000.0
-    /// A stretch between two of the same country that is shorter belongs to that country too, metres: a road that
-    /// runs along a border does not change its country at every bend.
+    /// The shortest stretch in another country between two of the same, metres; a shorter one counts as that same country, so
+    /// that a road along a border does not change its country at every bend.
     static let leastStretch = 100.0
 
-    /// The map of the borders of an extract; nil where no border with a country is in it.
+    /// Creates the map of an extract's borders; nil when no country border is in it.
     init?(_ data: OSMData) {
         let borders = CountryBorder.borders(in: data)
         guard borders.contains(where: { !$0.ways.isEmpty }) else { return nil }
@@ -56,7 +56,7 @@ struct CountryMap: Sendable {
         }
     }
 
-    /// The country of a place, packed; 0 where it is unknown.
+    /// Returns the country of a place, packed; 0 when unknown.
     func country(at place: FixedCoordinate) -> UInt16 {
         for (number, country) in countries.enumerated()
         where outer[number].surrounds(place) && !inner[number].surrounds(place) {
@@ -68,12 +68,12 @@ struct CountryMap: Sendable {
         return neighbours[nearest.side]
     }
 
-    /// The country of each piece of a line between two neighbouring points, by the middle of the piece.
+    /// Returns the country of each piece of a line between two neighbouring points, by the middle of the piece.
     func countries(along line: [FixedCoordinate]) -> [UInt16] {
         let pieces = max(line.count - 1, 0)
         guard let first = line.first else { return [] }
         if !all.mayMeet(line) {
-            // No known border near: the country of one point is that of all, unless the neighbour's reach ends here.
+            // Without a border nearby all points share one country, unless the neighbour's reach ends on the line.
             let country = country(at: first)
             if line.count < 2 || country == self.country(at: line[line.count - 1]) {
                 return Array(repeating: country, count: pieces)
@@ -97,21 +97,21 @@ struct CountryMap: Sendable {
     }
 }
 
-/// Plane geometry on degrees, for distances of some kilometres.
+/// Planar geometry in degrees, for distances of a few kilometres.
 enum Planar {
-    /// Metres between two places.
+    /// Returns the distance between two places, metres.
     static func distance(_ from: FixedCoordinate, _ to: FixedCoordinate) -> Double {
         Geodesy.distance(from.coordinate, to.coordinate)
     }
 
-    /// The place between two.
+    /// Returns the midpoint of two places.
     static func middle(_ from: FixedCoordinate, _ to: FixedCoordinate) -> FixedCoordinate {
         FixedCoordinate(
             latitudeE7: Int32((Int64(from.latitudeE7) + Int64(to.latitudeE7)) / 2),
             longitudeE7: Int32((Int64(from.longitudeE7) + Int64(to.longitudeE7)) / 2))
     }
 
-    /// Metres from a place to the nearest point of a side.
+    /// Returns the distance from a place to the nearest point of a side, metres.
     static func distance(_ place: FixedCoordinate, _ side: CountryBorder.Side) -> Double {
         let unit = 6_371_008.8 * Double.pi / 180 / 1e7
         let narrow = cos(Angle.radians(Double(place.latitudeE7) / 1e7))

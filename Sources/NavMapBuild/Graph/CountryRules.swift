@@ -1,17 +1,17 @@
 internal import NavGeo
 internal import NavMap
 
-/// Which country's rules hold where: the country that the user says; else that of the borders; else the one that a
-/// road's own zone tags name; else the one that the extract's objects agree on.
+/// The rules for a road's country: the user's country, else the borders', else that of the road's own zone tags, else the
+/// one that the extract's objects agree on.
 struct CountryRules: Sendable {
-    /// The user's country, packed; 0 without.
+    /// The user's country, packed; 0 if not given.
     private let stated: UInt16
-    /// The borders in the extract; nil without.
+    /// The borders in the extract; nil without borders.
     private let map: CountryMap?
-    /// The country that objects agree on, packed; 0 without. Where the extract holds a border it says nothing: objects
-    /// of one side may be many more than those of the other.
+    /// The country that objects agree on, packed; 0 without agreement, and if the extract has a border, because objects on
+    /// one side of it may far outnumber those on the other.
     private let presumed: UInt16
-    /// Whether traffic keeps to the left where the country does not say.
+    /// Whether traffic keeps to the left if the country does not decide it.
     private let leftHandTraffic: Bool
 
     init(_ data: OSMData, country: String?, leftHandTraffic: Bool) {
@@ -23,10 +23,10 @@ struct CountryRules: Sendable {
         self.leftHandTraffic = leftHandTraffic
     }
 
-    /// Whether countries depend on the place.
+    /// Whether the country depends on the place.
     var hasBorders: Bool { map != nil }
 
-    /// The countries of a way's pieces, each once, in their order; 0 where no border tells.
+    /// Returns the countries of a way's pieces, each once, in order; 0 where no border decides.
     func countries(ofWay way: Int, _ data: OSMData) -> [UInt16] {
         guard map != nil else { return [stated] }
         var line: [FixedCoordinate] = []
@@ -38,12 +38,12 @@ struct CountryRules: Sendable {
         return found.isEmpty ? [0] : found
     }
 
-    /// The country of each piece of a line between two neighbouring points; 0 where no border tells.
+    /// Returns the country of each piece of a line between two neighbouring points; 0 where no border decides.
     func countries(along line: [FixedCoordinate]) -> [UInt16] {
         map?.countries(along: line) ?? Array(repeating: stated, count: max(line.count - 1, 0))
     }
 
-    /// The road that a way is in a country, 0 where no border tells; nil when it is none there.
+    /// Returns the road of a way in a country (0 if no border decides); nil when the way is not a road there.
     func interpret(_ tags: TagSet, _ strings: StringTable, in country: UInt16) -> Road? {
         var road = RoadTags.interpret(
             tags, strings, country: CountryCode.text(country), presumed: CountryCode.text(presumed))

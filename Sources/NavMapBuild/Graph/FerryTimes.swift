@@ -1,5 +1,5 @@
 extension RoadNetwork {
-    /// Gives each part of a ferry line its share of the crossing time, and the speed that follows from it.
+    /// Assigns each part of a ferry line its share of the crossing time, and the resulting speed.
     mutating func shareCrossingTimes(_ data: OSMData) {
         for road in roads.ways.indices {
             let number = roads.forward[road] != RoadTable.none ? roads.forward[road] : roads.backward[road]
@@ -9,8 +9,8 @@ extension RoadNetwork {
             guard time > 0, !segments.isEmpty else { continue }
             let lengths = segments.map { length($0, data) }
             let total = Float(lengths.reduce(0, +))
-            // A line that calls at a landing on the way, or crosses a border, keeps no time of its own per part: speed
-            // alone gives each part its share.
+            // The parts of a line with intermediate landings or a border keep no crossing time of their own: the speed
+            // alone determines each share.
             let speed = min(max(total / time, 0.05), 30)
             var known: [UInt32: UInt32] = [:]
             func shared(_ old: UInt32) -> UInt32 {

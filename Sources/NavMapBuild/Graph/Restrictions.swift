@@ -1,26 +1,26 @@
 internal import NavMap
 
-/// Why a turn restriction has no effect.
+/// A reason why a turn restriction has no effect.
 public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
     /// `from`, `via` or `to` is missing, or there are too many of them.
     case incompleteMembers
-    /// A member is outside of the extract, or no road for vehicles.
+    /// A member is outside the extract, or not a road for vehicles.
     case memberIsNoRoad
     /// The members do not meet, or meet against the direction of traffic.
     case notConnected
-    /// A way runs through the `via` node, so that two of its parts could be meant.
+    /// A way passes through the `via` node, so that either of its parts could be meant.
     case ambiguous
-    /// The kind is none of the `no_` and `only_` kinds.
+    /// The kind is not one of the `no_` and `only_` kinds.
     case unknownKind
-    /// It holds under conditions only, and these are not understood.
+    /// It applies only under conditions that are not supported.
     case conditional
-    /// It is meant for vehicles only that have no place in a map of roads, such as bicycles.
+    /// It applies only to vehicles outside a road map's scope, such as bicycles.
     case otherVehicles
 }
 
-/// Turn restrictions in terms of edges: paths that must not be driven.
+/// Turn restrictions as paths of edges that must not be driven.
 struct Restrictions: Sendable {
-    /// A forbidden sequence of two or more edges, and for whom and when.
+    /// A forbidden sequence of two or more edges, with its vehicles and times.
     struct Forbidden: Sendable {
         var path: [DirectedEdge]
         var rule: RestrictionTags.Rule
@@ -28,9 +28,9 @@ struct Restrictions: Sendable {
 
     /// The forbidden sequences, in the order of the relations.
     private(set) var forbidden: [Forbidden] = []
-    /// The number of relations that have an effect.
+    /// The number of relations with an effect.
     private(set) var applied = 0
-    /// The number of those that have none, by reason.
+    /// The number of relations without an effect, by reason.
     private(set) var problems: [RestrictionProblem: Int] = [:]
 
     fileprivate struct Members {
@@ -40,7 +40,7 @@ struct Restrictions: Sendable {
         var viaWays: [Int64] = []
     }
 
-    /// Resolves the restriction relations of `data`: the wiki's "Relation:restriction".
+    /// Resolves the restriction relations of `data`, after the wiki's "Relation:restriction".
     init(_ data: OSMData, _ network: RoadNetwork) {
         guard !data.relations.ids.isEmpty else { return }
         var roadOfWay = ContiguousArray<UInt32>(repeating: .max, count: data.ways.ids.count)
@@ -78,13 +78,13 @@ struct Restrictions: Sendable {
 
 extension RestrictionProblem: Error {}
 
-/// Finds the edges that a restriction's members stand for.
+/// A resolver of a restriction's members to edges.
 private struct Resolver {
     let data: OSMData
     let network: RoadNetwork
     let roadOfWay: ContiguousArray<UInt32>
 
-    /// The paths that a restriction forbids. `no_entry` may have several `from`, `no_exit` several `to`.
+    /// Returns the paths that a restriction forbids; `no_entry` may have several `from`, `no_exit` several `to`.
     func paths(_ members: Restrictions.Members, isOnly: Bool) throws(RestrictionProblem) -> [[DirectedEdge]] {
         guard !members.from.isEmpty, !members.to.isEmpty, members.from.count == 1 || members.to.count == 1,
             !isOnly || (members.from.count == 1 && members.to.count == 1),
@@ -124,7 +124,7 @@ private struct Resolver {
         let departures = edges(of: to).filter { network.tail($0) == node }
         guard !arrivals.isEmpty, !departures.isEmpty else { throw .notConnected }
         if from == to && !isOnly {
-            // A turn from a road into itself is the U-turn.
+            // A turn from a road into itself is a U-turn.
             let turns = arrivals.compactMap { arrival in
                 departures.first { $0.segment == arrival.segment }.map { [arrival, $0] }
             }
@@ -159,7 +159,7 @@ private struct Resolver {
         return network.departures(network.head(last)).filter { $0 != departure }.map { path + [$0] }
     }
 
-    /// Extends a path along each of `roads` but the last, from where it is to where the next road begins.
+    /// Extends a path along each of `roads` except the last, from the path's end to the start of the next road.
     private func follow(_ roads: [Int], _ path: inout [DirectedEdge]) -> Bool {
         for (road, next) in zip(roads, roads.dropFirst()) {
             guard let last = path.last else { return false }
@@ -174,7 +174,7 @@ private struct Resolver {
         return true
     }
 
-    /// The edges of a road from one node, in one direction, to the first node of `goals`; nil when none is reached.
+    /// Returns the edges of a road from a node, in one direction, to the first node of `goals`; nil when none is reached.
     private func walk(_ road: Int, from start: UInt32, to goals: [UInt32], isBackward: Bool) -> [DirectedEdge]? {
         let segments = network.segments(ofRoad: road)
         var node = start

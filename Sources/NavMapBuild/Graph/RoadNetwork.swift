@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// An edge of the road network in one direction: twice its segment's index, plus one against the way's nodes.
+/// A directed edge of the road network: twice its segment's index, plus one against the order of the way's nodes.
 struct DirectedEdge: Sendable, Hashable {
     let number: UInt32
 
@@ -11,10 +11,10 @@ struct DirectedEdge: Sendable, Hashable {
     var isBackward: Bool { number & 1 == 1 }
 }
 
-/// Roads split into segments that meet only at their ends.
+/// A road network of segments that meet only at their ends.
 ///
-/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier bars
-/// the way. Signals, crossings and the like lie within segments.
+/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks
+/// it. Signals, crossings and the like lie within segments.
 struct RoadNetwork: Sendable {
     struct Oddities: Sendable {
         var missingNodes = 0
@@ -23,32 +23,32 @@ struct RoadNetwork: Sendable {
     }
 
     var roads: RoadTable
-    /// Nodes of all roads in order, indexes in the data, without absent ones and immediate repeats.
+    /// The nodes of all roads in order, as indexes in the data, without absent ones and immediate repeats.
     private(set) var lineNodes: ContiguousArray<UInt32> = []
-    /// For each segment: its road, and the places of its first and last node in ``lineNodes``.
+    /// For each segment: its road, and the positions of its first and last node in ``lineNodes``.
     private(set) var segmentRoads: ContiguousArray<UInt32> = []
     private(set) var segmentStarts: ContiguousArray<Int> = []
     private(set) var segmentEnds: ContiguousArray<Int> = []
-    /// For each segment, its attributes along the way and against it: places in the road table's, or its `none`.
+    /// For each segment, its attributes along and against the way: indexes in the road table, or the table's `none`.
     private(set) var segmentForward: ContiguousArray<UInt32> = []
     private(set) var segmentBackward: ContiguousArray<UInt32> = []
-    /// For each road, its first segment; one more entry than roads.
+    /// For each road, its first segment; it has one more entry than there are roads.
     private(set) var firstSegments: ContiguousArray<Int> = []
-    /// Ends of segments: their indexes in the data, ascending.
+    /// The end nodes of segments: their indexes in the data, ascending.
     private(set) var nodes: ContiguousArray<UInt32> = []
-    /// For each node of the data, its place in ``nodes``, or ``noNode``.
+    /// For each node of the data, its index in ``nodes``, or ``noNode``.
     private(set) var nodeNumbers: ContiguousArray<UInt32> = []
     /// The meaning of the tags of each node of ``OSMData/taggedNodes``.
     private(set) var meanings: ContiguousArray<NodeTags.Meaning> = []
-    /// For each node of the data, its place in ``meanings``, or ``noNode``.
+    /// For each node of the data, its index in ``meanings``, or ``noNode``.
     private(set) var meaningNumbers: ContiguousArray<UInt32> = []
     private(set) var oddities = Oddities()
-    /// Edges that leave each node of ``nodes``: offsets and edges.
+    /// The departing edges of each node of ``nodes``: offsets and edges.
     private(set) var firstDepartures: ContiguousArray<UInt32> = []
     private(set) var departures: ContiguousArray<DirectedEdge> = []
 
     static let noNode = UInt32.max
-    /// No more points than this on one segment; the tile format ends at 65,535.
+    /// The most points of one segment; the limit of the tile format is 65,535.
     private static let longestSegment = 60_000
 
     init(_ data: OSMData, roads: RoadTable) {
@@ -83,7 +83,7 @@ struct RoadNetwork: Sendable {
         var range: Range<Int>
     }
 
-    /// Copies the nodes of roads, ending a line where a node is absent.
+    /// Copies the nodes of roads, ending a line at an absent node.
     private mutating func cutLines(_ data: OSMData) -> ContiguousArray<Line> {
         var lines = ContiguousArray<Line>()
         lines.reserveCapacity(roads.ways.count)
@@ -116,7 +116,7 @@ struct RoadNetwork: Sendable {
     }
 
     private mutating func split(_ lines: ContiguousArray<Line>, _ data: OSMData) {
-        // Two uses make an end; a line's own ends count twice.
+        // A node with two uses becomes an end; a line's own ends count twice.
         var uses = ContiguousArray<UInt8>(repeating: 0, count: data.nodeIDs.count)
         for line in lines {
             for at in line.range {
@@ -135,7 +135,7 @@ struct RoadNetwork: Sendable {
         firstSegments.reserveCapacity(roads.ways.count + 1)
         var cuts: [Int] = []
         for line in lines {
-            // Where the country changes, the road is cut at the node before.
+            // Where the country changes, the road is cut at the preceding node.
             let countries =
                 roads.crossings.isEmpty
                 ? nil : roads.countries(ofRoad: Int(line.road), along: line.range.map { data.position(lineNodes[$0]) })
@@ -164,20 +164,20 @@ struct RoadNetwork: Sendable {
         while firstSegments.count <= roads.ways.count { firstSegments.append(segmentRoads.count) }
     }
 
-    /// Whether the piece after a point of a line lies in another country than the one before.
+    /// Whether the pieces before and after a point of a line lie in different countries.
     private func changes(_ countries: [UInt16]?, _ point: Int) -> Bool {
         guard let countries, point > 0, point < countries.count else { return false }
         return countries[point - 1] != countries[point]
     }
 
-    /// Replaces the attributes of a segment, places in the road table's.
+    /// Replaces the attributes of a segment by indexes in the road table.
     mutating func setAttributes(_ segment: Int, forward: UInt32, backward: UInt32) {
         segmentForward[segment] = forward
         segmentBackward[segment] = backward
     }
 
-    /// Adds cuts where a road comes back to its own start, or joins the same two nodes twice, so that no segment is a
-    /// loop and the two nodes and the way name one segment only.
+    /// Adds cuts where a road returns to its own start, or joins the same two nodes twice, so that no segment is a loop, and
+    /// two nodes and a way identify a single segment.
     private func separateTwins(_ cuts: inout [Int]) {
         if cuts.count == 2 && lineNodes[cuts[0]] != lineNodes[cuts[1]] { return }
         var pairs: [(low: UInt32, high: UInt32, segment: Int)] = []
@@ -228,7 +228,7 @@ struct RoadNetwork: Sendable {
         departures = places
     }
 
-    /// All edges that may be driven, by segment, forward first.
+    /// Calls `body` with all edges that may be driven, by segment, forward first.
     func forEachEdge(_ body: (DirectedEdge) -> Void) {
         for segment in segmentRoads.indices {
             if segmentForward[segment] != RoadTable.none { body(DirectedEdge(segment, isBackward: false)) }
@@ -236,7 +236,7 @@ struct RoadNetwork: Sendable {
         }
     }
 
-    /// For each node whether three or more roads meet there.
+    /// For each node, whether three or more roads meet there.
     var junctions: ContiguousArray<Bool> {
         var roads = ContiguousArray<UInt8>(repeating: 0, count: nodes.count)
         for segment in segmentRoads.indices
@@ -249,19 +249,19 @@ struct RoadNetwork: Sendable {
         return ContiguousArray(roads.map { $0 == 3 })
     }
 
-    /// The node that an edge starts at, a place in ``nodes``.
+    /// Returns the start node of an edge, an index in ``nodes``.
     func tail(_ edge: DirectedEdge) -> UInt32 {
         nodeNumbers[Int(lineNodes[edge.isBackward ? segmentEnds[edge.segment] : segmentStarts[edge.segment]])]
     }
 
-    /// The node that an edge ends at, a place in ``nodes``.
+    /// Returns the end node of an edge, an index in ``nodes``.
     func head(_ edge: DirectedEdge) -> UInt32 {
         nodeNumbers[Int(lineNodes[edge.isBackward ? segmentStarts[edge.segment] : segmentEnds[edge.segment]])]
     }
 
     func exists(_ edge: DirectedEdge) -> Bool { attributes(edge) != RoadTable.none }
 
-    /// An edge's attributes, a place in the road table's.
+    /// Returns the attributes of an edge, an index in the road table.
     func attributes(_ edge: DirectedEdge) -> UInt32 {
         edge.isBackward ? segmentBackward[edge.segment] : segmentForward[edge.segment]
     }
@@ -272,7 +272,7 @@ struct RoadNetwork: Sendable {
 
     func segments(ofRoad road: Int) -> Range<Int> { firstSegments[road]..<firstSegments[road + 1] }
 
-    /// The length of a segment, metres.
+    /// Returns the length of a segment, metres.
     func length(_ segment: Int, _ data: OSMData) -> Double {
         var length = 0.0
         for at in segmentStarts[segment]..<segmentEnds[segment] {

@@ -1,28 +1,28 @@
 internal import NavGeo
 internal import NavMap
 
-/// The ways that are roads, with their attributes told apart and numbered.
+/// A table of the ways that are roads, with their distinct attributes numbered.
 struct RoadTable: Sendable {
-    /// For each road, its way's index in the data.
+    /// For each road, the index of its way in the data.
     var ways: ContiguousArray<UInt32> = []
-    /// For each road, its attributes along the way and against it: a place in ``attributes``, or ``none``.
+    /// For each road, its attributes along and against the way: an index in ``attributes``, or ``none``.
     var forward: ContiguousArray<UInt32> = []
     var backward: ContiguousArray<UInt32> = []
-    /// For each road, the exit number of a ramp, a text number.
+    /// For each road, the exit number of a ramp, as a text number.
     var exitReferences: ContiguousArray<UInt32> = []
     var attributes: ContiguousArray<RoadDirection> = []
 
-    /// Conditions in tags that are not understood.
+    /// The number of unsupported conditions in tags.
     private(set) var unknownConditions = 0
 
-    /// No road in this direction.
+    /// Marks the absence of a road in a direction.
     static let none = UInt32.max
 
     private let rules: CountryRules
-    /// Roads that lead through several countries, by road: their attributes in each, along the way and against it.
+    /// The attributes of roads through several countries, by road and country, along and against the way.
     private(set) var crossings: [Int: [UInt16: (forward: UInt32, backward: UInt32)]] = [:]
 
-    /// Interprets all ways of `data`, in pieces that several threads share; the numbering does not depend on them.
+    /// Interprets all ways of `data` in pieces shared by several threads; the numbering does not depend on the pieces.
     init(_ data: OSMData, jobs: Int, rules: CountryRules, counter: ProgressCounter) {
         let piece = 4096
         let count = data.ways.ids.count
@@ -32,7 +32,7 @@ struct RoadTable: Sendable {
             var tags = TagSet()
             for way in number * piece..<min(count, (number + 1) * piece) {
                 tags.load(data.ways.tags, way)
-                // Borders are no roads; where they run is asked of roads alone.
+                // Borders are not roads; only roads need the countries that they lead through.
                 if rules.hasBorders && !tags.has(.highway) && !tags.has(.route) { continue }
                 let countries = rules.countries(ofWay: way, data)
                 let roads = countries.map { rules.interpret(tags, data.strings, in: $0) }
@@ -75,12 +75,12 @@ struct RoadTable: Sendable {
 
     private init(_ rules: CountryRules) { self.rules = rules }
 
-    /// The country of each piece of a line of a road between neighbouring points; nil for a road in one country.
+    /// Returns the country of each piece of a road's line between neighbouring points; nil for a road in one country.
     func countries(ofRoad road: Int, along line: [FixedCoordinate]) -> [UInt16]? {
         crossings[road] == nil ? nil : rules.countries(along: line)
     }
 
-    /// The attributes of a road in a country that it leads through, along the way and against it.
+    /// Returns the attributes of a road in one of its countries, along and against the way.
     func attributes(ofRoad road: Int, in country: UInt16) -> (forward: UInt32, backward: UInt32) {
         crossings[road]?[country] ?? (forward[road], backward[road])
     }
@@ -94,7 +94,7 @@ struct RoadTable: Sendable {
         return number
     }
 
-    /// Adds attributes of their own for one piece of road.
+    /// Adds separate attributes for one piece of a road.
     mutating func addAttributes(_ direction: RoadDirection) -> UInt32 {
         attributes.append(direction)
         return UInt32(attributes.count - 1)

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import NavGeo
 
-/// Sides of borders, found by latitude and by place.
+/// An index of border sides by latitude and by place.
 struct SideIndex: Sendable {
     private var sides: ContiguousArray<CountryBorder.Side> = []
-    /// Sides by the rows of latitude that they touch, and by the cells that the box around them touches.
+    /// The sides by the rows of latitude that they touch, and by the cells that their bounding boxes touch.
     private var rows: [Int32: ContiguousArray<UInt32>] = [:]
     private var cells: [Cell: ContiguousArray<UInt32>] = [:]
-    /// Sides that touch more than ``most`` rows or cells: too long for any real border, looked at each time.
+    /// The sides that touch more than ``most`` rows or cells: too long for a real border, they are checked in each search.
     private var long: ContiguousArray<UInt32> = []
 
     private struct Cell: Hashable {
@@ -15,9 +15,9 @@ struct SideIndex: Sendable {
         var column: Int32
     }
 
-    /// The height of a row, 1e-7 degrees: some 220 m.
+    /// The height of a row, 1e-7 degrees: about 220 m.
     private static let rowHeight: Int32 = 20_000
-    /// The size of a cell, 1e-7 degrees: some 2 km.
+    /// The size of a cell, 1e-7 degrees: about 2 km.
     private static let cellSize: Int32 = 200_000
     private static let most = 256
 
@@ -52,12 +52,12 @@ struct SideIndex: Sendable {
         }
     }
 
-    /// Whether a ray from a place to the east crosses the sides an odd number of times.
+    /// Whether an eastward ray from a place crosses the sides an odd number of times.
     func surrounds(_ place: FixedCoordinate) -> Bool {
         var isInside = false
         func look(_ number: UInt32) {
             let side = sides[Int(number)]
-            // Half-open in latitude, so that a ray through a node crosses just one of the two sides that meet there.
+            // Half-open in latitude, so that a ray through a node crosses only one of the two sides that meet there.
             guard (side.from.latitudeE7 > place.latitudeE7) != (side.to.latitudeE7 > place.latitudeE7) else { return }
             let up = Double(place.latitudeE7) - Double(side.from.latitudeE7)
             let height = Double(side.to.latitudeE7) - Double(side.from.latitudeE7)
@@ -69,8 +69,8 @@ struct SideIndex: Sendable {
         return isInside
     }
 
-    /// The side nearest to a place, of equally near ones the first; nil when none is within `reach` metres, at most
-    /// some 6 km.
+    /// Returns the side nearest to a place, of equally near ones the first; nil when none is within `reach` metres, which is at
+    /// most about 6 km.
     func nearest(to place: FixedCoordinate, within reach: Double) -> (side: Int, distance: Double)? {
         var best: (side: Int, distance: Double)?
         func look(_ number: UInt32) {
@@ -95,7 +95,7 @@ struct SideIndex: Sendable {
         return best
     }
 
-    /// Whether a line may meet one of the sides: false only where none comes near.
+    /// Whether a line may meet one of the sides; false only if no side is near.
     func mayMeet(_ line: [FixedCoordinate]) -> Bool {
         guard let first = line.first, !sides.isEmpty else { return false }
         if !long.isEmpty { return true }

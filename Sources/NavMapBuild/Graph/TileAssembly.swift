@@ -1,26 +1,26 @@
 internal import NavGeo
 internal import NavMap
 
-/// Sorts a road network into tiles and makes the content of each.
+/// An assembly that sorts a road network into tiles and creates the content of each.
 struct TileAssembly: Sendable {
     private let data: OSMData
     private let network: RoadNetwork
-    /// Nodes by tile, layer by layer and along a space-filling curve: places in the network's nodes.
+    /// The nodes by tile, layer by layer and along a space-filling curve: indexes in the network's nodes.
     private var members: ContiguousArray<UInt32> = []
-    /// The tiles in ascending order, and for each where its members begin; one more start than tiles.
+    /// The tiles in ascending order, and the start of each one's members; there is one more start than tiles.
     private(set) var tiles: [RoadTileID] = []
     private var firstMembers: [Int] = [0]
-    /// For each layer and node: the node's tile and its index there; ``noTile`` where it has no edge of the layer.
+    /// For each layer and node: the node's tile and its index there; ``noTile`` if the node has no edge of the layer.
     private var nodeTiles: [ContiguousArray<UInt32>]
     private var localIndexes: [ContiguousArray<UInt32>]
-    /// For each node: a bit for each layer in which it has edges; whether edges of other tiles touch it.
+    /// For each node: a bit for each layer in which it has edges, and whether edges of other tiles touch it.
     private var layerMasks: ContiguousArray<UInt8>
     private var isShared: ContiguousArray<Bool>
-    /// Whether three or more roads meet at each node.
+    /// For each node, whether three or more roads meet there.
     private let isJunction: ContiguousArray<Bool>
-    /// Edges that end in another tile than they start in: the tile they end in and their ends, by tile.
+    /// The edges that end in another tile than they start in: the end's tile, and the head and tail nodes, by tile.
     private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
-    /// Edges that a tile's restrictions begin with, by tile.
+    /// The restrictions whose first edge is in a tile, by tile.
     private var pathsOfTile: [UInt32: [Int]] = [:]
     private let restrictions: Restrictions
 
@@ -49,7 +49,7 @@ struct TileAssembly: Sendable {
         network.roads.attributes[Int(network.attributes(edge))].roadClass.layer
     }
 
-    /// The packed tile that an edge belongs to.
+    /// Returns the packed tile of an edge.
     private func tile(of edge: DirectedEdge) -> UInt32 {
         nodeTiles[Int(layer(edge).rawValue)][Int(network.tail(edge))]
     }
@@ -107,7 +107,7 @@ struct TileAssembly: Sendable {
         arrivals = crossing.sorted { $0 < $1 }
     }
 
-    /// The content of the tile with an index in ``tiles``, and its edges in their order there.
+    /// Returns the content of the tile with an index in ``tiles``, and the tile's edges in order.
     func content(_ number: Int) -> (TileContent, edges: [DirectedEdge]) {
         let tile = tiles[number]
         let layer = tile.layer
@@ -131,7 +131,7 @@ struct TileAssembly: Sendable {
         return (parts.content, edges)
     }
 
-    /// A tile's content while it grows.
+    /// The content of a tile under construction.
     private struct TileParts {
         var content: TileContent
         var numbers: [DirectedEdge: Int] = [:]
@@ -157,7 +157,7 @@ struct TileAssembly: Sendable {
         Set(RoadLayer.allCases.filter { mask & 1 << $0.rawValue != 0 })
     }
 
-    /// The exit number: the junction's own, else that of a ramp that leaves there.
+    /// Returns the exit number: the junction's own, else that of a ramp that leaves there.
     private func exitReference(_ node: UInt32, _ meaning: NodeTags.Meaning?) -> String {
         let index = network.nodes[Int(node)]
         if meaning?.flags.contains(.motorwayJunction) == true {
@@ -176,7 +176,7 @@ struct TileAssembly: Sendable {
         return data.strings[data.nodeTags.value(.name, of: Int(network.meaningNumbers[Int(network.nodes[Int(node)])]))]
     }
 
-    /// Whether an edge is where its ramp begins: another road than its own arrives there.
+    /// Whether an edge is the start of its ramp: a road with another exit number also leaves its first node.
     private func leavesPlainRoad(_ edge: DirectedEdge) -> Bool {
         let own = network.roads.exitReferences[Int(network.segmentRoads[edge.segment])]
         return network.departures(network.tail(edge)).contains {
@@ -211,7 +211,7 @@ struct TileAssembly: Sendable {
         }
         var previous: (head: UInt32, tail: UInt32)?
         for arrival in arrivals[low...].prefix(while: { $0.tile == tile.rawValue }) {
-            // Two roads may join the same nodes.
+            // Two roads may connect the same nodes.
             if let previous, previous == (arrival.head, arrival.tail) { continue }
             previous = (arrival.head, arrival.tail)
             let node = Int(localIndexes[Int(tile.layer.rawValue)][Int(arrival.head)])
@@ -248,7 +248,7 @@ struct TileAssembly: Sendable {
         return parts.content.attributes.count - 1
     }
 
-    /// Returns the features between the ends of an edge that are meant for its direction.
+    /// Returns the features between the ends of an edge that apply to its direction.
     private func features(_ edge: DirectedEdge) -> [PointFeature] {
         let (start, end) = (network.segmentStarts[edge.segment], network.segmentEnds[edge.segment])
         var features: [PointFeature] = []
@@ -260,7 +260,7 @@ struct TileAssembly: Sendable {
             case .forward: isMeant = !edge.isBackward
             case .backward: isMeant = edge.isBackward
             case .unsaid where kind == .stop || kind == .giveWay:
-                // Untagged signs face the traffic towards the nearer end.
+                // Signs without a direction apply to traffic towards the nearer end.
                 isMeant = edge.isBackward == (at - start < end - at)
             case .unsaid: isMeant = true
             }

@@ -1,8 +1,8 @@
 import NavMap
 
 extension OSMData {
-    /// The ways of countries' borders that are not among `ways`, ascending: those that do not say that they are borders,
-    /// and those outside of the extract.
+    /// Returns the ids of country border ways that are not among `ways`, ascending: those not tagged as borders, and those
+    /// outside the extract.
     func missingBorders(_ ways: ElementList<Int64>) -> [Int64] {
         var wanted: [Int64] = []
         for relation in relations.ids.indices where CountryBorder.code(self, relation) != 0 {
@@ -15,8 +15,8 @@ extension OSMData {
         return Set(wanted).subtracting(known).sorted()
     }
 
-    /// Takes over ways that name nodes by id: sorts them, and lists the nodes that they and the restrictions name, all
-    /// still absent.
+    /// Takes over ways that refer to nodes by id: sorts them, and lists the nodes that they and the restrictions refer to,
+    /// all still absent.
     package mutating func setWays(_ raw: consuming ElementList<Int64>, jobs: Int) {
         statistics.duplicateIDs += raw.sortByID()
         statistics.duplicateIDs += relations.sortByID()
@@ -38,7 +38,7 @@ extension OSMData {
             ids.withUnsafeBufferPointer { ids in
                 var hint = 0
                 for at in range {
-                    // Every id is there: the list was made of these references.
+                    // Every id is present: the list was built from these references.
                     let index = IDSearch.find(refs[at], in: ids, from: hint) ?? 0
                     indexes.append(UInt32(truncatingIfNeeded: index))
                     hint = index + 1

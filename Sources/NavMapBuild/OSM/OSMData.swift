@@ -1,19 +1,20 @@
 package import NavGeo
 
-/// The part of an OSM extract that roads are made of, in flat arrays.
+/// The part of an OSM extract that describes roads, in flat arrays.
 ///
-/// Nodes are those that ways or restrictions name, ascending by id, also the ones that the extract lacks. Ways are those
-/// that may be roads and those of countries' borders, relations the restrictions and those borders; both ascend by id. Tags are (key, text number) pairs of the keys in ``TagKey``.
+/// Nodes are those that ways or restrictions refer to, including nodes missing in the extract. Ways are potential roads and
+/// country borders; relations are restrictions and those borders. All three ascend by id. Tags are (key, text number) pairs
+/// of the keys in ``TagKey``.
 public struct OSMData: Sendable {
     public struct Member: Sendable, Equatable {
-        /// The kind of object that a relation's member is.
+        /// The type of a relation's member.
         public enum Kind: UInt8, Sendable {
             case node, way, relation
         }
 
         public var kind: Kind
         public var id: Int64
-        /// Its role, a text of ``OSMData/strings``.
+        /// The role, a text number of ``OSMData/strings``.
         public var role: UInt32
 
         package init(kind: Kind, id: Int64, role: UInt32) {
@@ -21,18 +22,18 @@ public struct OSMData: Sendable {
         }
     }
 
-    /// The counts of what was read and left out.
+    /// The counts of objects that were read and omitted.
     public struct Statistics: Sendable, Equatable {
         public var nodes = 0, ways = 0, relations = 0
-        /// Ids that came twice; the last object counts.
+        /// The number of repeated ids; the last object counts.
         public var duplicateIDs = 0
-        /// Nodes outside of the world.
+        /// The number of nodes with coordinates out of range.
         public var invalidCoordinates = 0
 
         public init() {}
     }
 
-    /// The extract's time stamp, seconds since 1970 UTC, when its header says one.
+    /// The extract's time stamp, seconds since 1970 UTC; nil when its header has none.
     public internal(set) var timestamp: Int64?
     public package(set) var statistics = Statistics()
 
@@ -47,7 +48,7 @@ public struct OSMData: Sendable {
     /// The evidence of addresses and places about the country.
     package var countryEvidence = CountryEvidence()
 
-    /// The latitude of a node that the extract does not contain.
+    /// The latitude that marks a node missing in the extract.
     package static let absent = Int32.min
 
     package init() {}
@@ -55,27 +56,27 @@ public struct OSMData: Sendable {
     /// Whether the extract contains the node with an index.
     package func isPresent(_ node: UInt32) -> Bool { latitudes[Int(node)] != OSMData.absent }
 
-    /// The position of the node with an index.
+    /// Returns the position of the node with an index.
     package func position(_ node: UInt32) -> FixedCoordinate {
         FixedCoordinate(latitudeE7: latitudes[Int(node)], longitudeE7: longitudes[Int(node)])
     }
 
-    /// The index of a node id, nil when nothing names the node.
+    /// Returns the index of a node id; nil when nothing refers to the node.
     package func index(ofNode id: Int64) -> UInt32? {
         nodeIDs.withUnsafeBufferPointer { IDSearch.find(id, in: $0, from: 0) }.map { UInt32($0) }
     }
 }
 
-/// Tags of many objects, one after another.
+/// The tags of many objects, stored consecutively.
 package struct TagLists: Sendable {
-    /// The index of the first tag of each object; one more entry than objects.
+    /// The index of the first tag of each object; it has one more entry than there are objects.
     package var starts: ContiguousArray<Int> = [0]
     package var keys: ContiguousArray<TagKey> = []
     package var values: ContiguousArray<UInt32> = []
 
     package init() {}
 
-    /// Adds a tag to the object that ``close()`` will end.
+    /// Adds a tag to the current object, which ``close()`` ends.
     package mutating func add(_ key: TagKey, _ value: UInt32) {
         keys.append(key)
         values.append(value)
@@ -83,7 +84,7 @@ package struct TagLists: Sendable {
 
     package mutating func close() { starts.append(keys.count) }
 
-    /// The value's text number of a key of object `index`, 0 without; the last one where a key is repeated.
+    /// Returns the text number of a key's value in object `index`, 0 without the key; of a repeated key the last value counts.
     package func value(_ key: TagKey, of index: Int) -> UInt32 {
         for at in (starts[index]..<starts[index + 1]).reversed() where keys[at] == key { return values[at] }
         return 0
@@ -93,24 +94,24 @@ package struct TagLists: Sendable {
 /// Objects with an id, tags and a list of parts (a way's nodes, a relation's members).
 package struct ElementList<Part: Sendable>: Sendable {
     package var ids: ContiguousArray<Int64> = []
-    /// The index of the first part of each object; one more entry than objects.
+    /// The index of the first part of each object; it has one more entry than there are objects.
     package var partStarts: ContiguousArray<Int> = [0]
     package var parts: ContiguousArray<Part> = []
     package var tags = TagLists()
 
     package init() {}
 
-    /// Ends the current object, whose parts and tags were appended.
+    /// Ends the current object, whose parts and tags have been appended.
     package mutating func close(id: Int64) {
         ids.append(id)
         partStarts.append(parts.count)
         tags.close()
     }
 
-    /// The places of an object's parts.
+    /// Returns the index range of an object's parts.
     package func partRange(_ index: Int) -> Range<Int> { partStarts[index]..<partStarts[index + 1] }
 
-    /// Adds all objects of another list whose tags name the same texts.
+    /// Adds all objects of another list whose tags use the same text numbers.
     mutating func append(_ other: ElementList<Part>) {
         for index in other.ids.indices {
             parts.append(contentsOf: other.parts[other.partRange(index)])
@@ -121,12 +122,12 @@ package struct ElementList<Part: Sendable>: Sendable {
         }
     }
 
-    /// The index of an id in a list that ascends.
+    /// Returns the index of an id in an ascending list.
     package func index(of id: Int64) -> Int? {
         ids.withUnsafeBufferPointer { IDSearch.find(id, in: $0, from: 0) }
     }
 
-    /// Orders objects by id and keeps the last of those with the same id; returns how many were dropped.
+    /// Sorts objects by id and keeps the last of those with the same id; returns the number of dropped objects.
     mutating func sortByID() -> Int {
         var isAscending = true
         for index in ids.indices.dropFirst() where ids[index] <= ids[index - 1] {
@@ -149,7 +150,7 @@ package struct ElementList<Part: Sendable>: Sendable {
 }
 
 package enum IDSearch {
-    /// The place of `id`, looking first just behind `hint`, as ids of neighbouring objects often follow each other.
+    /// Returns the index of `id`, searching first just after `hint`, as ids of neighbouring objects are often consecutive.
     @inline(__always)
     package static func find(_ id: Int64, in ids: UnsafeBufferPointer<Int64>, from hint: Int) -> Int? {
         if hint < ids.count && ids[hint] == id { return hint }

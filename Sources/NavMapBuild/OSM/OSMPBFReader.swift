@@ -10,24 +10,26 @@ public enum BuildPhase: String, Sendable, CaseIterable {
     case writingTiles = "writing tiles"
 }
 
-/// Hears of progress: the phase and the part of it that is done, 0 to 1, never falling within a phase.
+/// A progress callback, which receives the phase and its completed share, 0 to 1, never falling within a phase.
 ///
-/// Called from any of the working threads, one call at a time.
+/// It is called from any of the working threads, one call at a time.
 public typealias BuildProgress = @Sendable (BuildPhase, Double) -> Void
 
-/// Reads OpenStreetMap's .osm.pbf files, two passes over them: first ways and relations, then only the nodes that
-/// those need, so that memory follows the roads and not the extract.
+/// A reader of OpenStreetMap's .osm.pbf files.
+///
+/// It makes two passes: first over ways and relations, then over the nodes that they need, so that memory depends on the
+/// roads and not on the extract.
 public enum OSMPBFReader {
-    /// Features that the reader has, of those that a file's header may demand.
+    /// The supported features that a file's header may require.
     private static let features: Set<String> = ["OsmSchema-V0.6", "DenseNodes", "HistoricalInformation"]
 
-    /// The road data of a file.
+    /// Reads the road data of a file.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - jobs: How many threads read at once; the result does not depend on it.
-    ///   - progress: Hears of the two reading phases.
-    /// - Throws: When the file cannot be read, is cut short, damaged, or no OSM PBF; the error names the place.
+    ///   - jobs: The number of threads that read at once; the result does not depend on it.
+    ///   - progress: Receives the progress of the two reading phases.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM PBF; it gives the place.
     public static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
@@ -94,14 +96,14 @@ public enum OSMPBFReader {
     }
 }
 
-/// Counts finished pieces of work and tells of them one at a time.
+/// A counter of finished pieces of work that reports them one at a time.
 final class ProgressCounter: Sendable {
     private let progress: BuildProgress
     private let state = Mutex<(phase: BuildPhase?, done: Int)>((nil, 0))
 
     init(_ progress: @escaping BuildProgress) { self.progress = progress }
 
-    /// More pieces of `total` in `phase` are done.
+    /// Adds finished pieces of `total` in `phase`.
     func advance(_ phase: BuildPhase, by count: Int = 1, of total: Int) {
         state.withLock { state in
             if state.phase != phase { state = (phase, 0) }
@@ -181,7 +183,7 @@ extension OSMData {
 }
 
 extension ElementList {
-    /// Adds the objects of a block, whose text numbers `numbers` translates.
+    /// Adds the objects of a block, translating their text numbers by `numbers`.
     fileprivate mutating func append(
         _ other: ElementList<Part>, _ numbers: ContiguousArray<UInt32>, _ translate: (Part) -> Part
     ) {

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Reads OpenStreetMap files of either kind.
+/// A reader of OpenStreetMap files in PBF or XML.
 public enum OSMReader {
-    /// The road data of an .osm.pbf or .osm (XML) file; which it is, its first bytes say.
+    /// Reads the road data of an .osm.pbf or .osm (XML) file; the first bytes indicate the format.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - jobs: How many threads read at once; the result does not depend on it. XML is read by one.
-    ///   - progress: Hears of the two reading phases.
-    /// - Throws: When the file cannot be read, is cut short, damaged, or neither kind; the error names the place.
+    ///   - jobs: The number of threads that read at once; the result does not depend on it. XML is read by one thread.
+    ///   - progress: Receives the progress of the two reading phases.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or in neither format; it gives the place.
     public static func read(
         path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
@@ -16,8 +16,9 @@ public enum OSMReader {
         return try OSMPBFReader.read(path: path, jobs: jobs, progress: progress)
     }
 
-    /// A PBF file begins with the length of a header, whose first byte is 0; XML with `<`, maybe after a byte-order
-    /// mark and white space.
+    /// Whether a file begins like XML: with `<`, optionally after a byte-order mark and white space.
+    ///
+    /// A PBF file begins with the length of a header, whose first byte is 0.
     private static func looksLikeXML(_ path: String) throws(MapBuildError) -> Bool {
         let file = try PBFFile(path: path)
         let start = try file.start(64)

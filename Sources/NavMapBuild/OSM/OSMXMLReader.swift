@@ -1,16 +1,17 @@
 internal import NavGeo
 
-/// Reads OpenStreetMap's .osm files (XML), two passes over them as ``OSMPBFReader`` does, and one more where the borders
-/// of countries have ways that do not say so.
+/// A reader of OpenStreetMap's .osm files (XML).
+///
+/// It makes two passes, like ``OSMPBFReader``, and a third if country borders have ways that are not tagged as borders.
 ///
 /// Objects that an editor marks as deleted (`visible="false"`, `action="delete"`) are left out.
 public enum OSMXMLReader {
-    /// The road data of a file.
+    /// Reads the road data of a file.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - progress: Hears of the two reading phases.
-    /// - Throws: When the file cannot be read, is cut short, damaged, or no OSM XML; the error names the place.
+    ///   - progress: Receives the progress of the two reading phases.
+    /// - Throws: ``MapBuildError`` when the file cannot be read, is truncated, damaged, or not OSM XML; it gives the place.
     public static func read(
         path: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> OSMData {
@@ -48,7 +49,7 @@ public enum OSMXMLReader {
         return nodes.finish()
     }
 
-    /// Goes through all elements of a file below its `osm`; `end` hears how many remain open, 1 after an object.
+    /// Walks all elements below a file's `osm` element; `end` receives the number of open elements, 1 after an object.
     private static func walk(
         _ file: PBFFile, begin: (XMLScanner) throws(MapBuildError) -> Void, end: (Int) -> Void
     ) throws(MapBuildError) {
@@ -89,7 +90,7 @@ public enum OSMXMLReader {
         return id
     }
 
-    /// A tag of the element that just began, where the importer reads its key.
+    /// Returns the tag of the current element if the importer reads its key.
     fileprivate static func tag(
         _ scanner: XMLScanner, _ strings: inout StringTable
     ) throws(MapBuildError) -> (key: TagKey, value: UInt32)? {
@@ -100,7 +101,7 @@ public enum OSMXMLReader {
     }
 }
 
-/// Collects ways and relations.
+/// A collector of ways and relations.
 private struct WayPass {
     private enum Object {
         case none, way, relation
@@ -152,7 +153,7 @@ private struct WayPass {
                 role: role.withUnsafeBytes { data.strings.intern($0) }))
     }
 
-    /// Takes over the object that just ended where it concerns roads.
+    /// Adds the object that just ended if it concerns roads.
     mutating func end(_ openElements: Int) {
         guard openElements == 1, object != .none else { return }
         defer { object = .none }
@@ -165,7 +166,7 @@ private struct WayPass {
             let namesVehicles = tags.contains { tag in
                 tag.key == .motor_vehicle || tag.key == .motorcar || tag.key == .vehicle || tag.key == .hgv
             }
-            // Countries' borders; see ``PBFWays``.
+            // Country borders; see ``PBFWays``.
             let isBorder = tags.contains { tag in
                 tag.key == .admin_level && data.strings.withBytes(tag.value) { $0.elementsEqual("2".utf8) }
             }
@@ -189,7 +190,7 @@ private struct WayPass {
     }
 }
 
-/// Collects ways by their ids, without their tags.
+/// A collector of ways by their ids, without tags.
 private struct BorderPass {
     let wanted: [Int64]
     var ways = ElementList<Int64>()
@@ -219,7 +220,7 @@ private struct BorderPass {
     }
 }
 
-/// Collects the nodes that the ways and relations need.
+/// A collector of the nodes that the ways and relations need.
 private struct NodePass {
     private var data: OSMData
     private var place: UInt32?

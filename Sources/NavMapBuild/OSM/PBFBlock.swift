@@ -1,13 +1,13 @@
 /// An inflated block: its string table, units and groups of objects.
 ///
-/// Refers to the block's memory, which must outlive it.
+/// It refers to the block's memory, which must outlive it.
 struct PBFBlock {
     private let strings: ContiguousArray<UnsafeRawBufferPointer>
-    /// For each string: the key it is, ``noKey`` or ``unknown`` while nobody asked.
+    /// For each string: its key, ``noKey``, or ``unknown`` before it is looked up.
     private var keys: ContiguousArray<UInt8>
-    /// For each string: its number among the texts that are kept, `UInt32.max` while it has none.
+    /// For each string: its number among the kept texts, or `UInt32.max`.
     private var keptNumbers: ContiguousArray<UInt32>
-    /// The strings that are keys under which objects name their country: two at most.
+    /// The strings that are keys for an object's country: at most two.
     private var countryKeys: (UInt64, UInt64) = (.max, .max)
     let groups: [UnsafeRawBufferPointer]
     let granularity: Int64
@@ -72,7 +72,7 @@ struct PBFBlock {
         return strings[Int(index)]
     }
 
-    /// The key that a string is, nil for one that the importer does not read.
+    /// Returns the key of a string; nil for a key that the importer does not read.
     @inline(__always)
     mutating func key(_ index: UInt64) throws(WireError) -> TagKey? {
         guard index < UInt64(keys.count) else { throw .badIndex }
@@ -84,22 +84,22 @@ struct PBFBlock {
         return key
     }
 
-    /// The number of a string among the kept texts, which it joins if it is new there.
+    /// Returns the number of a string among the kept texts, adding it if it is new.
     mutating func keep(_ index: UInt64, in texts: inout KeptTexts) throws(WireError) -> UInt32 {
         guard index < UInt64(keptNumbers.count) else { throw .badIndex }
         if keptNumbers[Int(index)] == .max { keptNumbers[Int(index)] = texts.append(strings[Int(index)]) }
         return keptNumbers[Int(index)]
     }
 
-    /// A latitude in 1e-7 degrees, nil outside of the world.
+    /// Returns a latitude in 1e-7 degrees; nil when out of range.
     @inline(__always)
     func latitude(_ raw: Int64) -> Int32? { fixed(latitudeOffset &+ granularity &* raw, limit: 90_000_000_000) }
 
-    /// A longitude in 1e-7 degrees, nil outside of the world.
+    /// Returns a longitude in 1e-7 degrees; nil when out of range.
     @inline(__always)
     func longitude(_ raw: Int64) -> Int32? { fixed(longitudeOffset &+ granularity &* raw, limit: 180_000_000_000) }
 
-    /// Rounds nanodegrees to 1e-7 degrees, halves away from zero.
+    /// Rounds nanodegrees to 1e-7 degrees, half away from zero.
     @inline(__always)
     private func fixed(_ nanodegrees: Int64, limit: Int64) -> Int32? {
         guard nanodegrees >= -limit && nanodegrees <= limit else { return nil }
@@ -107,7 +107,7 @@ struct PBFBlock {
     }
 }
 
-/// Texts of one block that outlive its memory.
+/// The texts of a block that outlive its memory.
 struct KeptTexts: Sendable {
     private var bytes: ContiguousArray<UInt8> = []
     private var ends: ContiguousArray<Int> = []
@@ -118,7 +118,7 @@ struct KeptTexts: Sendable {
         return UInt32(truncatingIfNeeded: ends.count - 1)
     }
 
-    /// The numbers of these texts in a table that takes them over.
+    /// Adds these texts to a table and returns their numbers.
     func intern(in table: inout StringTable) -> ContiguousArray<UInt32> {
         bytes.withUnsafeBytes { bytes in
             var start = 0

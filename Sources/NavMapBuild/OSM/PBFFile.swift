@@ -1,21 +1,21 @@
 internal import CZlib
 internal import Glibc
 
-/// An open .osm.pbf file: its blocks by place and kind, and their inflated bytes.
+/// An open .osm.pbf file: its blocks by offset and type, and their inflated bytes.
 ///
-/// Blocks are read with `pread` and not mapped: a file that is cut short meanwhile is then an error and no signal, and
-/// pages that were read do not count as resident.
+/// Blocks are read with `pread` rather than mapped: a file that is truncated meanwhile then causes an error instead of a
+/// signal, and read pages do not count as resident.
 package final class PBFFile: Sendable {
     /// A block of the file.
     package struct Blob: Sendable {
-        /// The offset of its message, in bytes from the start of the file.
+        /// The offset of the block's message in the file, in bytes.
         let offset: Int
         /// The message's length in bytes.
         let length: Int
     }
 
     package struct Header: Sendable {
-        /// Features that a reader must support.
+        /// The features that a reader must support.
         var required: [String] = []
         /// The replication time stamp, seconds since 1970 UTC.
         var timestamp: Int64?
@@ -87,7 +87,7 @@ package final class PBFFile: Sendable {
         return (header, blobs)
     }
 
-    /// The inflated bytes of a block.
+    /// Returns the inflated bytes of a block.
     package func contents(_ blob: Blob) throws(MapBuildError) -> ContiguousArray<UInt8> {
         let message = try read(at: blob.offset, count: blob.length, of: blob.offset)
         return try message.withBytes { bytes throws(MapBuildError) in
@@ -192,10 +192,10 @@ package final class PBFFile: Sendable {
         }
     }
 
-    /// The first bytes of the file, as many as there are up to `count`.
+    /// Returns the first bytes of the file, at most `count`.
     func start(_ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> { try part(at: 0, count) }
 
-    /// The bytes from `offset`, as many as there are up to `count`.
+    /// Returns the bytes from `offset`, at most `count`.
     func part(at offset: Int, _ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> {
         try read(at: offset, count: min(count, max(size - offset, 0)), of: offset)
     }
@@ -224,7 +224,7 @@ package final class PBFFile: Sendable {
         return bytes
     }
 
-    /// A text of the file as it may stand in a message: one line, not too long, no control characters.
+    /// Returns a text of the file for an error message: one line, not too long, no control characters.
     private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
         String(decoding: bytes.prefix(60).map { $0 < 0x20 || $0 > 0x7E ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }

@@ -1,17 +1,17 @@
-/// The nodes of one block that ways need, by their index among the needed ids, in file order.
+/// The nodes of a block that ways need, by their index among the needed ids, in file order.
 struct PBFNodes: Sendable {
     var texts = KeptTexts()
     var indexes = ContiguousArray<UInt32>()
     var latitudes = ContiguousArray<Int32>()
     var longitudes = ContiguousArray<Int32>()
-    /// Places in ``indexes`` of the nodes that have tags.
+    /// The positions in ``indexes`` of the nodes with tags.
     var tagged = ContiguousArray<Int>()
     var tags = TagLists()
     var nodeCount = 0
     var invalidCoordinates = 0
     var countryEvidence = CountryEvidence()
 
-    /// Reads the nodes of a block that are among `ids`, which ascend.
+    /// Reads the nodes of a block whose ids are among `ids`, which ascend.
     static func read(
         _ bytes: UnsafeRawBufferPointer, ids: UnsafeBufferPointer<Int64>, keepsHistory: Bool
     ) throws(WireError) -> PBFNodes {
@@ -31,10 +31,10 @@ struct PBFNodes: Sendable {
         return result
     }
 
-    /// Walks the needed ids beside a block's nodes, whose ids mostly ascend too.
+    /// A walk over the needed ids in step with a block's nodes, whose ids mostly ascend too.
     private struct NeededNodes {
         let ids: UnsafeBufferPointer<Int64>
-        /// The first needed id that is not below the last one asked for.
+        /// The index of the first needed id that is not below the last one searched for.
         private var place = 0
         private var last = Int64.min
 
@@ -47,7 +47,7 @@ struct PBFNodes: Sendable {
             return place < ids.count && ids[place] == id ? place : nil
         }
 
-        /// Doubles the step from where it stands, then halves it.
+        /// Searches from the current index: doubles the step, then halves it.
         private mutating func seek(_ id: Int64) {
             var low = id < last ? 0 : place
             var step = 1

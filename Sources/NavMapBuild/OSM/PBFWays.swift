@@ -1,4 +1,4 @@
-/// The ways and relations of one block that concern roads or borders; text numbers are those of ``texts``.
+/// The ways and relations of a block that concern roads or borders, with text numbers of ``texts``.
 struct PBFWays: Sendable {
     var texts = KeptTexts()
     var ways = ElementList<Int64>()
@@ -6,13 +6,15 @@ struct PBFWays: Sendable {
     var wayCount = 0
     var relationCount = 0
     var hasNodes = false
-    /// The lowest and the highest id of its ways, also of those left out.
+    /// The lowest and the highest way id of the block, including omitted ways.
     var lowestWay = Int64.max, highestWay = Int64.min
-    /// The evidence of the block's ways and relations about their country.
+    /// The evidence about the country from the block's ways and relations.
     var countryEvidence = CountryEvidence()
 
-    /// Reads a block. With `keepsHistory`, objects that are deleted or no roads leave an empty entry, so that they
-    /// replace an older version of themselves.
+    /// Reads a block.
+    ///
+    /// With `keepsHistory`, objects that are deleted or not roads leave an empty entry, which replaces an older version of
+    /// the same object.
     static func read(_ bytes: UnsafeRawBufferPointer, keepsHistory: Bool) throws(WireError) -> PBFWays {
         var block = try PBFBlock(bytes)
         var result = PBFWays()
@@ -36,7 +38,7 @@ struct PBFWays: Sendable {
         return result
     }
 
-    /// The ways of a block with certain ids, which ascend, whatever they are, without their tags.
+    /// Reads the ways of a block with the `wanted` ids, which ascend, of any kind and without their tags.
     static func read(_ bytes: UnsafeRawBufferPointer, only wanted: [Int64]) throws(WireError) -> ElementList<Int64> {
         let block = try PBFBlock(bytes)
         var ways = ElementList<Int64>()
@@ -62,7 +64,7 @@ struct PBFWays: Sendable {
         return ways
     }
 
-    /// The lists of an object's message.
+    /// The lists in an object's message.
     private struct Parts {
         var id: Int64 = 0
         var keys = WireReader(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -123,7 +125,7 @@ struct PBFWays: Sendable {
             case .highway: highway = Vocabulary.shared.word(try block.text(value))
             case .route: route = Vocabulary.shared.word(try block.text(value))
             case .motor_vehicle, .motorcar, .vehicle, .hgv: namesVehicles = true
-            // Countries; of other levels are too many to keep, and a country's border may be found without.
+            // Countries. Other levels are too many to keep, and a country's border can be found without them.
             case .admin_level: isBorder = try block.text(value).elementsEqual("2".utf8)
             default: break
             }

@@ -1,13 +1,13 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs independent pieces of work on several threads, with results that do not depend on how many.
+/// A runner of independent pieces of work on several threads, with results independent of their number.
 package enum Parallel {
-    /// The results of `body` for 0..<count, in that order.
+    /// Returns the results of `body` for 0..<count, in order.
     ///
     /// - Parameters:
     ///   - count: The number of pieces.
-    ///   - jobs: How many pieces run at once, at least 1; on one thread the calling thread does all the work.
+    ///   - jobs: The number of pieces that run at once, at least 1; with 1, the calling thread does all the work.
     ///   - body: The work on one piece. Pieces start in ascending order.
     /// - Throws: The error of the first piece, by number, that failed; later pieces may then never run.
     package static func map<T: Sendable, Failure: Error>(

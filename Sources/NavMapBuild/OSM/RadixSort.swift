@@ -1,14 +1,15 @@
 enum RadixSort {
-    /// Sorts ids ascending, 11 bits a pass, leaving out the passes whose bits are all equal.
+    /// Sorts ids ascending, 11 bits per pass, skipping the passes whose bits are all equal.
     ///
-    /// Linear in the count, with one buffer of the same size; about ten times as fast as a comparison sort of millions.
+    /// It is linear in the count, with one buffer of the same size, and about ten times as fast as a comparison sort for
+    /// millions of ids.
     static func sort(_ ids: inout ContiguousArray<Int64>) {
         let count = ids.count
         guard count > 256 else {
             ids.sort()
             return
         }
-        // Flipping the sign bit orders negative ids, which editors give to new objects, before positive ones.
+        // Flipping the sign bit orders negative ids, which editors assign to new objects, before positive ones.
         let sign = UInt64(1) << 63
         var all = UInt64.max
         var any: UInt64 = 0

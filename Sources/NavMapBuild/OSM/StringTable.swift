@@ -1,12 +1,12 @@
-/// Texts stored once each, named by number: 0 is the empty text, then the words of ``Word``, then what was interned.
+/// A table of distinct texts by number: 0 is the empty text, then come the words of ``Word``, then the interned texts.
 ///
-/// Numbers are given in order of first appearance, so the same texts in the same order get the same numbers.
+/// Numbers are assigned in order of first appearance, so the same texts in the same order get the same numbers.
 public struct StringTable: Sendable {
     private var bytes: ContiguousArray<UInt8> = []
     private var ends: ContiguousArray<UInt32> = []
     private var slots: ContiguousArray<UInt32>
 
-    /// A table that holds the known words only.
+    /// Creates a table with only the known words.
     public init() {
         slots = ContiguousArray(repeating: .max, count: 1024)
         for word in Word.allCases {
@@ -16,13 +16,13 @@ public struct StringTable: Sendable {
 
     public var count: Int { ends.count }
 
-    /// The number of `text`, added if it is new.
+    /// Returns the number of `text`, adding it if it is new.
     public mutating func intern(_ text: String) -> UInt32 {
         var text = text
         return text.withUTF8 { intern(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The number of the text with these bytes, added if it is new.
+    /// Returns the number of the text with these bytes, adding it if it is new.
     package mutating func intern(_ text: UnsafeRawBufferPointer) -> UInt32 {
         if ends.count * 2 >= slots.count { grow() }
         var slot = Self.hash(text) & (slots.count - 1)
@@ -30,7 +30,7 @@ public struct StringTable: Sendable {
             if isEqual(slots[slot], text) { return slots[slot] }
             slot = (slot + 1) & (slots.count - 1)
         }
-        // The numbers end at 2^32 - 1 texts and 4 GiB; past that, texts become empty instead of wrong.
+        // The numbers are limited to 2^32 - 1 texts and 4 GiB; beyond that, texts become empty instead of wrong.
         guard ends.count < Int(UInt32.max) - 1, bytes.count + text.count <= Int(UInt32.max) else { return 0 }
         let id = UInt32(ends.count)
         bytes.append(contentsOf: text)
@@ -39,7 +39,7 @@ public struct StringTable: Sendable {
         return id
     }
 
-    /// The number of the text with these bytes, nil where the table has none.
+    /// Returns the number of the text with these bytes; nil when it is not in the table.
     package func find(_ text: UnsafeRawBufferPointer) -> UInt32? {
         var slot = Self.hash(text) & (slots.count - 1)
         while slots[slot] != .max {
@@ -49,14 +49,14 @@ public struct StringTable: Sendable {
         return nil
     }
 
-    /// The text with a number; empty for a number that the table has not given.
+    /// Returns the text with a number; empty for a number that the table has not assigned.
     ///
     /// Bytes that are not UTF-8 are replaced, as OSM's texts come from files.
     public subscript(id: UInt32) -> String {
         withBytes(id) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Calls `body` with the bytes of the text with a number; with none for a number that the table has not given.
+    /// Calls `body` with the bytes of the text with a number, or with none if the table has not assigned the number.
     package func withBytes<R>(_ id: UInt32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
         bytes.withUnsafeBytes { all in
             guard Int(id) < ends.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -78,7 +78,7 @@ public struct StringTable: Sendable {
         }
     }
 
-    /// FNV-1a, 64 bits, folded; unseeded, so that a table is laid out the same in every run.
+    /// Returns the folded 64-bit FNV-1a hash; it is unseeded, so that a table has the same layout in every run.
     private static func hash(_ text: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }

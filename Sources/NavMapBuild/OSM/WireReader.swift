@@ -1,17 +1,17 @@
-/// Why a run of protobuf bytes could not be read.
+/// An error in protobuf bytes.
 package enum WireError: Error, Equatable {
-    /// A length or a number runs past the end of its message.
+    /// A length or a number extends past the end of its message.
     case truncated
     /// A number has more than ten bytes.
     case numberTooLong
-    /// A field number of zero, or a wire type that protobuf does not define.
+    /// A field number is zero, or protobuf does not define the wire type.
     case badField
     /// An index (of a string, a key, a role) lies outside its table.
     case badIndex
-    /// Two lists that belong together differ in length.
+    /// Two corresponding lists differ in length.
     case unevenLists
 
-    /// The error in words, for a message that already names file and place.
+    /// A description for a message that already gives the file and the place.
     package var text: String {
         switch self {
         case .truncated: "a length runs past the end of its message"
@@ -23,10 +23,10 @@ package enum WireError: Error, Equatable {
     }
 }
 
-/// Reads protobuf's wire format from a stretch of memory, never outside of it.
+/// A bounds-checked reader of protobuf's wire format in memory.
 ///
-/// The memory must outlive the reader. Reading past the end, an overlong number or an unknown wire type throws;
-/// nothing here traps, whatever the bytes are.
+/// The memory must outlive the reader. Reading past the end, an overlong number or an unknown wire type throws; no input
+/// traps.
 package struct WireReader {
     /// A field's key: its number and the layout of its value.
     package struct Field {
@@ -49,7 +49,7 @@ package struct WireReader {
     /// The bytes not yet consumed.
     package var remaining: Int { bytes.count - position }
 
-    /// The next number in base-128 form.
+    /// Reads the next base-128 number.
     @inline(__always)
     package mutating func number() throws(WireError) -> UInt64 {
         if position < bytes.count {
@@ -80,14 +80,14 @@ package struct WireReader {
         throw .truncated
     }
 
-    /// The next zigzag-coded signed number.
+    /// Reads the next zigzag-coded signed number.
     @inline(__always)
     package mutating func signed() throws(WireError) -> Int64 {
         let raw = try number()
         return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
     }
 
-    /// The next field's key, nil at the end.
+    /// Reads the next field's key; nil at the end.
     package mutating func field() throws(WireError) -> Field? {
         if isAtEnd { return nil }
         let key = try number()
@@ -104,19 +104,19 @@ package struct WireReader {
         return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
     }
 
-    /// A reader over a length-delimited value; throws `badField` where the field is laid out otherwise.
+    /// Returns a reader of a length-delimited value; throws `badField` when the field has another wire type.
     package mutating func message(_ field: Field) throws(WireError) -> WireReader {
         guard field.type == 2 else { throw .badField }
         return WireReader(try delimited())
     }
 
-    /// The value of a number field; throws `badField` where the field is laid out otherwise.
+    /// Reads the value of a number field; throws `badField` when the field has another wire type.
     package mutating func number(_ field: Field) throws(WireError) -> UInt64 {
         guard field.type == 0 else { throw .badField }
         return try number()
     }
 
-    /// Passes over a value of the given wire type.
+    /// Skips the value of a field.
     package mutating func skip(_ field: Field) throws(WireError) {
         switch field.type {
         case 0: _ = try number()
@@ -134,7 +134,7 @@ package struct WireReader {
 }
 
 extension ContiguousArray<UInt8> {
-    /// Calls `body` with the bytes, passing on its type of error.
+    /// Calls `body` with the bytes, rethrowing its error type.
     func withBytes<R, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
     ) throws(Failure) -> R {

@@ -1,20 +1,20 @@
-/// Steps through the tags of an XML file, a piece of the file at a time.
+/// A scanner of the tags of an XML file, which reads the file in pieces.
 ///
-/// OSM's files need elements and attributes only, so there are no document types and no entities but the five that XML
-/// has and numbered characters: nothing in a file can make it grow. Text between tags is passed over.
+/// OSM's files need only elements and attributes, so it supports no document types, and only XML's five named entities and
+/// numeric references: no file can expand. Text between tags is skipped.
 struct XMLScanner {
     enum Event {
-        /// An element begins; its name and attributes are those of the scanner until the next event.
+        /// An element begins; the scanner keeps its name and attributes until the next event.
         case start
-        /// An element ends, also right after it began (`<nd ref="1"/>`).
+        /// An element ends, including an empty element (`<nd ref="1"/>`).
         case end
-        /// The file ends, with every element closed.
+        /// The file ends with every element closed.
         case finished
     }
 
-    /// Longer tags than this are refused: OSM's values have 255 characters.
+    /// The longest accepted tag: OSM's values have at most 255 characters.
     static let longestTag = 1 << 20
-    /// OSM's files are three deep.
+    /// The deepest accepted nesting: OSM's files have three levels.
     static let deepest = 32
 
     private let file: PBFFile
@@ -29,9 +29,9 @@ struct XMLScanner {
 
     init(_ file: PBFFile) { self.file = file }
 
-    /// The share of the file that was read, 0 … 1.
+    /// The share of the file that has been read, 0 … 1.
     var fraction: Double { Double(loaded) / Double(max(file.byteCount, 1)) }
-    /// The number of open elements, the one that just began included.
+    /// The number of open elements, including the one that just began.
     var openElements: Int { depth }
 
     /// The scanner's offset in the file, bytes.
@@ -43,7 +43,7 @@ struct XMLScanner {
             advice: "The file is damaged or no OSM XML: download it again")
     }
 
-    /// Reads more of the file behind what is not yet used; false at its end.
+    /// Reads more of the file after the unused bytes; false at its end.
     private mutating func fill() throws(MapBuildError) -> Bool {
         guard loaded < file.byteCount else { return false }
         if position > 0 {
@@ -83,7 +83,7 @@ struct XMLScanner {
         }
     }
 
-    /// Moves to the next byte of a kind; false at the end of the file.
+    /// Moves to the next occurrence of a byte; false at the end of the file.
     private mutating func find(_ byte: UInt8) throws(MapBuildError) -> Bool {
         while true {
             if let found = buffer[position...].firstIndex(of: byte) {
@@ -102,7 +102,7 @@ struct XMLScanner {
         return text.withUTF8Buffer { buffer[position...].starts(with: $0) }
     }
 
-    /// Moves behind the next occurrence of a text.
+    /// Moves past the next occurrence of a text.
     private mutating func pass(_ text: StaticString) throws(MapBuildError) {
         let first = text.withUTF8Buffer { $0[0] }
         while true {
@@ -183,14 +183,14 @@ struct XMLScanner {
         }
     }
 
-    /// Whether the element that just began has a name.
+    /// Whether the current element has a name.
     func isNamed(_ name: StaticString) -> Bool { isEqual(nameRange, name) }
 
     private func isEqual(_ range: Range<Int>, _ text: StaticString) -> Bool {
         text.withUTF8Buffer { $0.count == range.count && buffer[range].elementsEqual($0) }
     }
 
-    /// The bytes of an attribute with references resolved, nil without it.
+    /// Returns the bytes of an attribute with references resolved; nil without the attribute.
     func attribute(_ name: StaticString) throws(MapBuildError) -> ContiguousArray<UInt8>? {
         guard let part = parts.first(where: { isEqual($0.name, name) }) else { return nil }
         let raw = buffer[part.value]
@@ -231,7 +231,7 @@ struct XMLScanner {
         return code.flatMap { $0 == 0 ? nil : Unicode.Scalar($0) }.map(Character.init)
     }
 
-    /// An attribute that is a whole number; nil without it, an error when it is none.
+    /// Returns an attribute that is a whole number; nil without the attribute, an error for any other value.
     func number(_ name: StaticString) throws(MapBuildError) -> Int64? {
         guard let bytes = try attribute(name) else { return nil }
         guard let value = Int64(String(decoding: bytes, as: UTF8.self)) else {
@@ -240,8 +240,8 @@ struct XMLScanner {
         return value
     }
 
-    /// An attribute that is an angle in degrees, as 1e-7 degrees rounded half away from zero; nil for what is none or
-    /// lies beyond `limit` degrees.
+    /// Returns an attribute that is an angle in degrees, as 1e-7 degrees rounded half away from zero; nil when it is not an
+    /// angle or exceeds `limit` degrees.
     func angle(_ name: StaticString, limit: Int64) throws(MapBuildError) -> Int32? {
         guard var bytes = try attribute(name)?[...] else { return nil }
         let isNegative = bytes.first == UInt8(ascii: "-")
@@ -262,7 +262,7 @@ struct XMLScanner {
             if decimals >= 0 { decimals += 1 }
         }
         guard digits > 0 else { return nil }
-        // One decimal more than is kept, to round by.
+        // One decimal more than needed, for rounding.
         for _ in max(decimals, 0)..<8 {
             guard value < 1 << 55 else { return nil }
             value *= 10

@@ -2,35 +2,35 @@ internal import Glibc
 package import NavGeo
 internal import NavMap
 
-/// Orders the roads of a network for contraction: small cuts that divide the network evenly come last.
+/// A nested dissection that orders the roads of a network for contraction: small cuts that divide the network evenly come last.
 ///
-/// The network is cut in two along few roads, each half again, down to single nodes; the roads of a cut follow those of
-/// both halves. What is contracted later are turns between directed roads, and there the roads of a cut separate the
-/// halves, as Buchhold, Wagner, Zeitz and Zündorf use it ("Customizable Contraction Hierarchies with Turn Costs", 2020).
+/// The network is cut in two along few roads, and each half again, down to single nodes; the roads of a cut follow those of
+/// both halves. Contraction later works on turns between directed roads, and there the roads of a cut separate the
+/// halves, as in Buchhold, Wagner, Zeitz and Zündorf ("Customizable Contraction Hierarchies with Turn Costs", 2020).
 package enum NestedDissection {
-    /// A road between two nodes, whichever way it may be driven.
+    /// A road between two nodes, in any direction.
     package struct Road: BitwiseCopyable, Sendable {
         package var first: UInt32
         package var second: UInt32
     }
 
-    /// Share of the nodes at either end of a direction that a cut must leave on different sides.
+    /// One over the share of the nodes at either end of a direction that a cut must leave on different sides.
     private static let terminalShare = 4
-    /// Parts of more nodes are worth several threads, and a word of progress.
+    /// The number of nodes above which several threads cut a part; progress is reported per smaller part.
     private static let parallelSize = 4096
 
-    /// The place of each road in the order, 0 ..< the number of roads.
+    /// Returns the rank of each road in the order, 0 ..< the number of roads.
     ///
     /// Depends on the input alone, not on `jobs`. Takes a second for 100,000 roads.
     ///
-    /// - Parameter placed: Hears how many further roads have their place, from the working threads; not of all.
+    /// - Parameter placed: Receives the number of newly ranked roads, from the working threads; some roads are not reported.
     package static func ranks(
         positions: ContiguousArray<FixedCoordinate>, roads: ContiguousArray<Road>, jobs: Int,
         placed: @Sendable (Int) -> Void = { _ in }
     ) -> ContiguousArray<UInt32> {
         let dissection = Dissection(positions: positions, roads: roads)
         var parts = [Part(nodes: 0..<positions.count, roads: 0..<roads.count)]
-        // The first cuts are made one after the other, each with several threads.
+        // The first cuts are made one after another, each with several threads.
         if jobs > 1 {
             let scratch = (0..<sweepCount).map { _ in Scratch(nodes: positions.count, roads: roads.count) }
             while parts.count < 8 * jobs,
@@ -76,16 +76,16 @@ package enum NestedDissection {
         }
     }
 
-    /// Nodes and roads that lie together: ranges of the dissection's arrays.
+    /// A part of the network: contiguous ranges of the dissection's arrays.
     fileprivate struct Part: Sendable {
         var nodes: Range<Int>
         var roads: Range<Int>
     }
 
-    /// The arrays that parts are ranges of. Threads work on different parts, hence on different ranges.
+    /// The arrays of which parts are ranges; threads work on different parts and so on different ranges.
     fileprivate final class Dissection: @unchecked Sendable {
         private let roads: FlatArray<Road>
-        /// The roads in the order that grows: a finished part's roads have their final place.
+        /// The roads in the order so far; the roads of a finished part have their final ranks.
         private let order: UnsafeMutableBufferPointer<UInt32>
         /// The nodes of each part from west to east, south to north, and along both diagonals.
         private let sweeps: [UnsafeMutableBufferPointer<UInt32>]
@@ -98,7 +98,7 @@ package enum NestedDissection {
             _ = order.initialize(from: (0..<roads.count).lazy.map(UInt32.init))
             localNumbers = .allocate(capacity: positions.count)
             localNumbers.initialize(repeating: 0)
-            // A degree of longitude shrinks with the latitude; the middle of the data stands for all of it.
+            // The length of a degree of longitude depends on the latitude; the mean latitude stands for all data.
             let middle =
                 positions.isEmpty ? 0 : positions.reduce(0.0) { $0 + $1.coordinate.latitude } / Double(positions.count)
             let shrink = Int64((cos(middle * .pi / 180) * 1_024).rounded())
@@ -129,13 +129,13 @@ package enum NestedDissection {
             return ranks
         }
 
-        /// Cuts a part in two, gives the cut's roads the last places, and returns the halves that are left to cut.
+        /// Cuts a part in two, moves the cut's roads to the end, and returns the halves that remain to be cut.
         func divide(_ part: Part, _ scratch: [Scratch], jobs: Int) -> [Part] {
             guard part.nodes.count > 1, !part.roads.isEmpty, let cut = smallestCut(part, scratch, jobs: jobs)
             else { return [] }
             let isFirst = cut.isFirst.base
             let (numbers, roads, rest) = (localNumbers, roads, scratch[0].rest.base)
-            // The nodes of either half stay in the order of each sweep.
+            // Within each half the nodes keep the order of each sweep.
             var middle = part.nodes.lowerBound
             for sweep in sweeps {
                 middle = stablePartition(sweep, part.nodes, rest) { isFirst[Int(numbers[Int($0)])] }
@@ -179,7 +179,7 @@ package enum NestedDissection {
             return best
         }
 
-        /// A sweep's nodes by their local numbers.
+        /// Returns the local numbers of a sweep's nodes.
         private func number(_ sweep: Int, _ part: Part, _ scratch: Scratch) -> UnsafeMutableBufferPointer<UInt32> {
             for (index, node) in sweeps[sweep][part.nodes].enumerated() {
                 scratch.order[index] = localNumbers[Int(node)]
@@ -187,7 +187,7 @@ package enum NestedDissection {
             return UnsafeMutableBufferPointer(start: scratch.order.base, count: part.nodes.count)
         }
 
-        /// Makes the network of a part, whose nodes are numbered.
+        /// Fills the network of a part whose nodes are numbered.
         private func fill(_ network: UnitFlow.Network, _ part: Part) {
             let offsets = network.offsets.base
             network.nodeCount = part.nodes.count
@@ -197,7 +197,7 @@ package enum NestedDissection {
                 offsets[Int(localNumbers[Int(roads[Int(road)].first)])] += 1
                 offsets[Int(localNumbers[Int(roads[Int(road)].second)])] += 1
             }
-            // Each node's offset is first where its halves end, and moves to where they begin as they are filled in.
+            // Each node's offset starts at the end of its halves, and moves to their beginning as they are filled in.
             var sum: UInt32 = 0
             for node in 0..<part.nodes.count {
                 sum += offsets[node]
@@ -220,8 +220,8 @@ package enum NestedDissection {
             network.halves[slot] = half
         }
 
-        /// Moves the elements of a range that satisfy the predicate before the others, both in their order; returns
-        /// where the others begin.
+        /// Moves the elements of a range that satisfy the predicate before the others, keeping both orders; returns the start
+        /// of the others.
         @inline(__always)
         private func stablePartition(
             _ buffer: UnsafeMutableBufferPointer<UInt32>, _ range: Range<Int>, _ rest: UnsafeMutablePointer<UInt32>,

@@ -1,7 +1,7 @@
 internal import NavMap
 
 extension RoadNetwork {
-    /// The place of each segment in the order of contraction.
+    /// Returns the rank of each segment in the order of contraction.
     func ranks(_ data: OSMData, jobs: Int, _ counter: ProgressCounter) -> ContiguousArray<UInt32> {
         let positions = ContiguousArray(nodes.map { data.position($0) })
         let count = segmentRoads.count

@@ -1,18 +1,18 @@
 internal import NavMap
 
-/// Cuts a part of the road network in two along as few roads as possible.
+/// A maximum flow that cuts a part of the road network in two along as few roads as possible.
 ///
-/// Every road carries at most one unit in either direction; the maximum flow between the outermost nodes of both sides
-/// (Dinic's algorithm, 1970) leaves a cut of as many roads. Taking the sides along a direction of the map is inertial
-/// flow (Schild and Sommer, 2015).
+/// Every road carries at most one unit in either direction. The maximum flow between the outermost nodes of both sides
+/// (Dinic's algorithm, 1970) leaves a cut with the same number of roads. Choosing the sides along a direction of the map is
+/// inertial flow (Schild and Sommer, 2015).
 final class UnitFlow {
-    /// The roads of one part, by local node numbers; used again for one part after the other.
+    /// The roads of one part, by local node numbers; reused for each part.
     final class Network {
         var nodeCount = 0
         var roadCount = 0
         let offsets: FlatArray<UInt32>
         let targets: FlatArray<UInt32>
-        /// The road of each half, doubled, with its lowest bit set when the half leaves the road's second end.
+        /// Twice the road of each half, with the lowest bit set when the half leaves the road's second end.
         let halves: FlatArray<UInt32>
 
         init(nodeCapacity: Int, roadCapacity: Int) {
@@ -26,7 +26,7 @@ final class UnitFlow {
     struct Cut {
         var size: Int
         var smallerSide: Int
-        /// For each node whether it lies on the side of the sources.
+        /// For each node, whether it lies on the side of the sources.
         var isFirst: FlatArray<Bool>
     }
 
@@ -39,7 +39,7 @@ final class UnitFlow {
     private let next: FlatArray<UInt32>
     private let queue: FlatArray<UInt32>
     private let isSink: FlatArray<Bool>
-    /// The way from a source: each half with the node it starts at.
+    /// The path from a source: each half with its start node.
     private let path: FlatArray<SIMD2<UInt32>>
 
     init(_ network: Network) {
@@ -53,8 +53,9 @@ final class UnitFlow {
         path = FlatArray(repeating: SIMD2(), count: nodes)
     }
 
-    /// The smallest cut between the first and the last `terminals` nodes of an order, the more even of the two that
-    /// the flow shows; nil when it takes more than `limit` roads.
+    /// Returns the smallest cut between the first and the last `terminals` nodes of an order.
+    ///
+    /// Of the two cuts that the flow shows, it is the more even one. Nil when the cut takes more than `limit` roads.
     func cut(_ order: UnsafeMutableBufferPointer<UInt32>, terminals: Int, limit: Int) -> Cut? {
         let count = network.nodeCount
         let sources = UnsafeMutableBufferPointer(rebasing: order.prefix(terminals))
@@ -69,7 +70,7 @@ final class UnitFlow {
                 if flow > limit { return nil }
             }
         }
-        // The last layering has seen all that the sources still reach.
+        // The last layering has visited every node still reachable from the sources.
         let isFirst = FlatArray(repeating: false, count: count)
         var reached = 0
         for node in 0..<count where levels[node] != Self.unseen {
@@ -89,7 +90,7 @@ final class UnitFlow {
         half & 1 == 0 ? flows[Int(half >> 1)] < 1 : flows[Int(half >> 1)] > -1
     }
 
-    /// Breadth-first levels from the sources up to that of the nearest sink, which is returned; nil when none is left.
+    /// Sets breadth-first levels from the sources and returns that of the nearest sink; nil when no sink is reachable.
     private func layer(from sources: UnsafeMutableBufferPointer<UInt32>) -> Int32? {
         let (levels, next, queue, flows) = (levels.base, next.base, queue.base, flows.base)
         let (offsets, targets, halves) = (network.offsets.base, network.targets.base, network.halves.base)
@@ -125,7 +126,7 @@ final class UnitFlow {
         return depth == Self.unseen ? nil : depth
     }
 
-    /// Sends what can be sent from a source along the levels; stops beyond `limit`.
+    /// Augments the flow from a source along the levels as far as possible; stops beyond `limit`.
     private func augment(from source: UInt32, depth: Int32, limit: Int) -> Int {
         let (levels, next, path, flows) = (levels.base, next.base, path.base, flows.base)
         let (offsets, targets, halves) = (network.offsets.base, network.targets.base, network.halves.base)
@@ -167,7 +168,7 @@ final class UnitFlow {
         }
     }
 
-    /// Gives a level to every node from which a sink can still be reached, and returns their number.
+    /// Sets a level on every node from which a sink can still be reached, and returns the number of these nodes.
     private func markReaching(_ sinks: UnsafeMutableBufferPointer<UInt32>) -> Int {
         levels.base.update(repeating: Self.unseen, count: network.nodeCount)
         var end = 0
@@ -182,7 +183,7 @@ final class UnitFlow {
             position += 1
             for slot in Int(network.offsets[node])..<Int(network.offsets[node + 1]) {
                 let target = network.targets[slot]
-                // The flow must be able to come from the target: the other half of the road.
+                // Flow must be able to come from the target, so check the other half of the road.
                 guard levels[Int(target)] == Self.unseen, Self.residual(network.halves[slot] ^ 1, flows.base)
                 else { continue }
                 levels[Int(target)] = 0

@@ -1,6 +1,6 @@
 package import NavMap
 
-/// A reader of OSM's access tags: the wiki's "Key:access", hierarchy of land-based transport.
+/// A reader of OSM's access tags, after the wiki's "Key:access", hierarchy of land-based transport.
 package enum AccessTags {
     /// The level of a permission, from least to most.
     package enum Level: UInt8, Comparable, Sendable {
@@ -9,7 +9,7 @@ package enum AccessTags {
         package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A direction of a way, along its nodes or against.
+    /// A direction along or against a way's nodes.
     package enum Direction: Sendable {
         case forward, backward
     }
@@ -21,8 +21,9 @@ package enum AccessTags {
     private static let motorcar: Keys = (.motorcar, .motorcar__forward, .motorcar__backward)
     private static let hgv: Keys = (.hgv, .hgv__forward, .hgv__backward)
 
-    /// Returns the permission of a value; the highest of a list separated by semicolons; nil for a value without
-    /// meaning for access, which is then taken as not tagged.
+    /// Returns the permission of a value, the highest of a semicolon-separated list.
+    ///
+    /// Nil for a value without a meaning for access, which counts as not tagged.
     package static func level(_ value: UInt32, _ strings: StringTable) -> Level? {
         if value == 0 { return nil }
         if let word = Word(rawValue: value) { return level(word) }
@@ -54,8 +55,8 @@ package enum AccessTags {
         }
     }
 
-    /// The permission of the most specific tag that a way or node has for passenger cars in a direction; nil where
-    /// none of `motorcar`, `motor_vehicle`, `vehicle` (and, with `general`, `access`) says anything.
+    /// Returns the permission of the most specific tag of a way or node for passenger cars in a direction; nil when none
+    /// of `motorcar`, `motor_vehicle`, `vehicle` (and, with `general`, `access`) is tagged.
     package static func car(
         _ tags: TagSet, _ strings: StringTable, _ direction: Direction, general: Bool = true
     ) -> Level? {
@@ -70,7 +71,7 @@ package enum AccessTags {
         level(hgv, tags, strings, direction)
     }
 
-    /// Like ``car(_:_:_:general:)`` for another kind of vehicle, by the keys that are special to it.
+    /// Returns the permission for another kind of vehicle, like ``car(_:_:_:general:)``, by its specific keys.
     package static func vehicle(
         _ special: [TagKey], _ tags: TagSet, _ strings: StringTable, _ direction: Direction
     ) -> Level? {
@@ -78,7 +79,7 @@ package enum AccessTags {
             if let level = level(tags[key], strings) { return level }
         }
         for keys in [motorVehicle, vehicle, access] {
-            // On `access=psv`, `bus` and the like the general tag admits just these vehicles.
+            // With `access=psv`, `bus` and the like, the general tag admits exactly these vehicles.
             if special.contains(.bus) || special.contains(.taxi), tags.word(keys.any) == .psv { return .yes }
             if special.contains(.bus), tags.word(keys.any) == .bus { return .yes }
             if special.contains(.taxi), tags.word(keys.any) == .taxi { return .yes }
@@ -94,13 +95,13 @@ package enum AccessTags {
         return directed.flatMap { level(tags[$0], strings) } ?? level(tags[keys.any], strings)
     }
 
-    /// The directions in which a way may be driven at all: the wiki's "Key:oneway".
+    /// Returns the directions in which a way may be driven, after the wiki's "Key:oneway".
     ///
-    /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false` and `0` both; `reversible` neither, as
-    /// nothing says when which holds. Motorways and roundabouts are one-way without a tag, and with `alternating`.
+    /// `yes`, `true` and `1` mean along its nodes; `-1` and `reverse` against; `no`, `false` and `0` both; `reversible` neither,
+    /// because no tag tells when which applies. Motorways and roundabouts are one-way without a tag, and with `alternating`.
     ///
-    /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which counts before those
-    ///   for all.
+    /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which takes precedence over the
+    ///   general ones.
     package static func directions(_ tags: TagSet, _ own: TagKey, roadClass: RoadClass, isLink: Bool) -> (
         forward: Bool, backward: Bool
     ) {

@@ -1,17 +1,17 @@
 import NavMap
 
-/// Values that hold under conditions: the wiki's "Conditional restrictions", `value @ (condition); …`.
+/// A reader of conditional values, after the wiki's "Conditional restrictions", `value @ (condition); …`.
 package enum ConditionalTags {
-    /// A value and when it holds. A condition that is not understood leaves ``isUnderstood`` false.
+    /// A value and its condition; an unsupported condition leaves ``isUnderstood`` false.
     package struct Clause: Equatable, Sendable {
         package var value: String
-        /// As ``NavMap/TimeCondition`` reads it; empty where time does not matter.
+        /// The time in the syntax of ``NavMap/TimeCondition``; empty if time does not matter.
         package var time = ""
-        /// Tonnes and metres above which it holds; nil where they do not matter.
+        /// The tonnes and metres above which it applies; nil if they do not matter.
         package var weight: Float?, axleLoad: Float?, height: Float?, width: Float?, length: Float?
         package var isUnderstood = true
 
-        /// A value under a condition of time, weight (tonnes) or nothing.
+        /// Creates a value with a condition of time, of weight (tonnes), or without one.
         package init(value: String, time: String = "", weight: Float? = nil, isUnderstood: Bool = true) {
             self.value = value
             self.time = time
@@ -19,13 +19,13 @@ package enum ConditionalTags {
             self.isUnderstood = isUnderstood
         }
 
-        /// Whether it holds for vehicles above some size or weight only.
+        /// Whether it applies only to vehicles above some size or weight.
         package var hasSizes: Bool {
             weight != nil || axleLoad != nil || height != nil || width != nil || length != nil
         }
     }
 
-    /// The clauses of a value, at most 16, in order: of those that hold the last one counts.
+    /// Returns the clauses of a value, at most 16, in order; among the applicable ones the last counts.
     package static func clauses(_ text: String) -> [Clause] {
         guard text.utf8.count <= TimeCondition.longestText else {
             return text.isEmpty ? [] : [Clause(value: "", isUnderstood: false)]
@@ -35,7 +35,7 @@ package enum ConditionalTags {
             if let at = part.firstIndex(of: "@") {
                 clauses.append((trimmed(part[..<at]), trimmed(part[part.index(after: at)...])))
             } else if !clauses.isEmpty {
-                // Without brackets, what follows a semicolon belongs to the same opening hours.
+                // Without brackets, text after a semicolon belongs to the same opening hours.
                 clauses[clauses.count - 1].condition += "; " + trimmed(part)
             }
             if clauses.count >= 16 { break }
@@ -43,7 +43,7 @@ package enum ConditionalTags {
         return clauses.map { clause($0.value, $0.condition) }
     }
 
-    /// Splits at semicolons outside of brackets.
+    /// Splits a text at semicolons outside brackets.
     private static func split(_ text: String) -> [Substring] {
         var parts: [Substring] = []
         var depth = 0
@@ -85,7 +85,7 @@ package enum ConditionalTags {
         return result
     }
 
-    /// Reads one of the conditions that must all hold.
+    /// Reads one of the conditions, which must all hold.
     private static func read(_ term: String, _ result: inout Clause) -> Bool {
         if let sign = term.firstIndex(of: ">") {
             let name = trimmed(term[..<sign])
@@ -122,7 +122,7 @@ struct ConditionalRoad {
         self.strings = strings
     }
 
-    /// The conditional access tags, the least specific first, with those whom they concern.
+    /// The conditional access tags and their vehicles, least specific first.
     private static let accessKeys: [(key: TagKey, vehicles: VehicleAccess)] = [
         (.access__conditional, [.car, .truck, .bus, .taxi]), (.vehicle__conditional, [.car, .truck, .bus, .taxi]),
         (.motor_vehicle__conditional, [.car, .truck, .bus, .taxi]),
@@ -131,9 +131,9 @@ struct ConditionalRoad {
         (.hgv__conditional, .truck),
     ]
 
-    /// Adds conditions and limits to a direction. A limit by size alone becomes the road's limit, as it always holds.
+    /// Adds conditions and limits to a direction; a limit by size alone always applies and becomes the road's limit.
     mutating func apply(to road: inout RoadDirection, _ direction: AccessTags.Direction) {
-        // Vehicles with a plain tag of their own are not meant by the tags for all.
+        // The tags for all vehicles do not apply to vehicles with a plain tag of their own.
         var ownTags: VehicleAccess = []
         if tags.has(.motorcar) { ownTags.insert(.car) }
         if tags.has(.hgv) { ownTags.insert(.truck) }
@@ -179,7 +179,7 @@ struct ConditionalRoad {
         add(.access(level.published), clause, vehicles, &road)
     }
 
-    /// `oneway:conditional=yes @ …` closes the direction against the way's nodes, `-1` the one along them.
+    /// Applies `oneway:conditional=yes @ …`, which closes the direction against the way's nodes, or with `-1` the one along them.
     private mutating func oneway(_ direction: AccessTags.Direction, _ road: inout RoadDirection) {
         guard tags.has(.oneway__conditional) else { return }
         for clause in ConditionalTags.clauses(strings[tags[.oneway__conditional]]) {
@@ -218,7 +218,7 @@ struct ConditionalRoad {
         _ effect: RoadCondition.Effect, _ clause: ConditionalTags.Clause, _ vehicles: VehicleAccess,
         _ road: inout RoadDirection
     ) {
-        // What holds above some size is meant for goods vehicles.
+        // A condition on size applies to goods vehicles.
         let vehicles = clause.hasSizes ? vehicles.intersection(.truck) : vehicles
         guard !clause.time.isEmpty, !vehicles.isEmpty, road.conditions.count < Int(UInt8.max) else { return }
         road.conditions.append(RoadCondition(effect, vehicles: vehicles, time: clause.time))

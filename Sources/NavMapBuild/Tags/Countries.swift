@@ -1,17 +1,17 @@
-/// The rules of countries where no sign stands.
+/// The rules of countries that apply without signs.
 package enum Countries {
-    /// General limits of passenger cars, km/h, 0 for none.
+    /// The general limits of passenger cars, km/h; 0 without a limit.
     package typealias Limits = (urban: Float, rural: Float, trunk: Float, motorway: Float)
 
-    /// The general limits of a country or of a region of it (`BE-VLG`, `GB-WLS`), else those of its country, else
-    /// those that OSRM's car profile falls back to.
+    /// Returns the general limits of a country or of a region of it (`BE-VLG`, `GB-WLS`), else those of the region's country,
+    /// else the fallback of OSRM's car profile.
     package static func limits(_ country: String) -> Limits {
         table[country] ?? table[String(country.prefix(2))] ?? (50, 90, 110, 130)
     }
 
     package static func isKnown(_ country: String) -> Bool { table[String(country.prefix(2))] != nil }
 
-    /// The limit in living streets, km/h: walking pace in Germany and Austria, 15 in the Netherlands, 20 elsewhere.
+    /// Returns the limit in living streets, km/h: walking pace in Germany and Austria, 15 in the Netherlands, 20 elsewhere.
     package static func livingStreetLimit(_ country: String) -> Float {
         switch country.prefix(2) {
         case "DE", "AT": 7
@@ -33,7 +33,7 @@ package enum Countries {
         "TT", "TV", "TZ", "UG", "VC", "VG", "VI", "WS", "ZA", "ZM", "ZW",
     ]
 
-    /// OSM wiki, "Default speed limits".
+    /// The general limits by country and region, after the OSM wiki, "Default speed limits".
     private static let table: [String: Limits] = [
         "AD": (50, 90, 90, 90), "AT": (50, 100, 100, 130), "BE": (50, 90, 120, 120), "BE-VLG": (50, 70, 120, 120),
         "BE-BRU": (30, 70, 120, 120), "BG": (50, 90, 120, 140), "CH": (50, 80, 100, 120), "CZ": (50, 90, 110, 130),
@@ -51,7 +51,7 @@ package enum Countries {
         .maxspeed, .maxspeed__type, .source__maxspeed, .zone__maxspeed, .zone__traffic,
     ]
 
-    /// The country that a way's zone tags name, such as `PT:urban`, packed; 0 without.
+    /// Returns the country named by a way's zone tags, such as `PT:urban`, packed; 0 without.
     package static func named(by tags: TagSet, _ strings: StringTable) -> UInt16 {
         for key in zoneKeys where tags.has(key) {
             let code = strings.withBytes(tags[key], code)
@@ -60,7 +60,7 @@ package enum Countries {
         return 0
     }
 
-    /// Returns the evidence of an extract's zone tags about its country.
+    /// Returns the evidence about the country from an extract's zone tags.
     package static func evidence(_ data: OSMData) -> CountryEvidence {
         var isZone = ContiguousArray<Bool>(repeating: false, count: TagKey.allCases.count)
         for key in zoneKeys { isZone[Int(key.rawValue)] = true }
@@ -71,8 +71,8 @@ package enum Countries {
         return evidence
     }
 
-    /// Whether living streets are no way through in a country, so that only those with a destination there may enter.
-    /// OSM wiki, "OSM tags for routing/Access restrictions": Belarus, Russia and Ukraine.
+    /// Whether a country bars through traffic from living streets, so that only those with a destination there may enter:
+    /// Belarus, Russia and Ukraine, after the OSM wiki, "OSM tags for routing/Access restrictions".
     package static func barsThroughTrafficInLivingStreets(_ country: String) -> Bool {
         switch country.prefix(2) {
         case "BY", "RU", "UA": true
@@ -80,7 +80,7 @@ package enum Countries {
         }
     }
 
-    /// The two letters before a colon or a hyphen, packed; 0 without.
+    /// Returns the two letters before a colon or a hyphen, packed; 0 without.
     private static func code(_ text: UnsafeRawBufferPointer) -> UInt16 {
         guard text.count >= 4, text[2] == UInt8(ascii: ":") || text[2] == UInt8(ascii: "-"),
             text.contains(UInt8(ascii: ":")), text[0] >= 65, text[0] <= 90, text[1] >= 65, text[1] <= 90

@@ -1,17 +1,17 @@
 package import NavMap
 
-/// Interprets the tags of nodes on roads.
+/// An interpreter of the tags of nodes on roads.
 public enum NodeTags {
-    /// The direction of travel that a sign or signal is meant for.
+    /// The direction of travel that a sign or signal applies to.
     package enum Facing: Sendable {
         case forward, backward, both
-        /// Not tagged: both for signals, towards the nearer junction for stop and give-way signs.
+        /// Not tagged: both directions for signals, towards the nearer junction for stop and give-way signs.
         case unsaid
     }
 
     package struct Meaning: Sendable, Equatable {
         package var flags: NodeFlags = []
-        /// The feature that it becomes between the ends of an edge; nil for none.
+        /// The feature that the node represents between the ends of an edge; nil without a feature.
         package var feature: PointFeature.Kind?
         package var facing = Facing.unsaid
     }
@@ -53,11 +53,11 @@ public enum NodeTags {
         return result
     }
 
-    /// Which barriers a car passes: the wiki's "Key:barrier", as OSRM's and Valhalla's car profiles read it.
+    /// Interprets a barrier, after the wiki's "Key:barrier" and as in OSRM's and Valhalla's car profiles.
     ///
-    /// Access tags on the node decide first: `private` means a gate that opens for residents, which leads to private
-    /// ground. Without them gates, booths, grids, kerbs and entrances are passed; bollards, blocks, chains, walls and
-    /// unknown kinds are not. What holds for cars holds for goods vehicles unless the node has a tag for these.
+    /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents. Without access
+    /// tags, cars pass gates, booths, grids, kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The
+    /// same applies to goods vehicles unless the node has a tag for these.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
         switch tags.word(.barrier) {
@@ -88,9 +88,11 @@ public enum NodeTags {
         }
     }
 
-    /// Whether a barrier that cars pass stops goods vehicles: their access tag says so, or it leaves less room than
-    /// the largest lorry of directive 96/53/EC needs (4 m high, 2.55 m wide), or no weight of one (3.5 t and more).
-    /// A height restrictor without a height is there to keep them out.
+    /// Whether a barrier that cars pass stops goods vehicles.
+    ///
+    /// Their access tag decides first. Else it stops them if it leaves less room than the largest lorry of directive 96/53/EC
+    /// needs (4 m high, 2.55 m wide), or bars the weight of a lorry (3.5 t and more). A height restrictor without a height also
+    /// stops them, because that is its purpose.
     private static func barsTrucks(_ tags: TagSet, _ strings: StringTable) -> Bool {
         if let own = AccessTags.truck(tags, strings, .forward) { return own == .no }
         func isBelow(_ least: Float, _ key: TagKey, _ read: (UnsafeRawBufferPointer) -> Float?) -> Bool {

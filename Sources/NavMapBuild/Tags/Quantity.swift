@@ -1,8 +1,8 @@
-/// Numbers with units, as OSM's values write them.
+/// A parser of OSM values that are numbers with units.
 package enum Quantity {
-    /// A length in metres: `3.5`, `3.5 m`, `350 cm`, `11 ft`, `11'6"`; nil for anything else (`default`, `none`).
+    /// Parses a length in metres: `3.5`, `3.5 m`, `350 cm`, `11 ft`, `11'6"`; nil for anything else (`default`, `none`).
     ///
-    /// After the OSM wiki, "Map features/Units": metres without a unit, feet and inches with ' and ".
+    /// After the OSM wiki, "Map features/Units": metres by default, feet and inches with ' and ".
     package static func metres(_ text: UnsafeRawBufferPointer) -> Float? {
         var scanner = Scanner(text)
         guard let value = scanner.number() else { return nil }
@@ -23,7 +23,7 @@ package enum Quantity {
         return result > 0 && result < 1_000_000 ? result : nil
     }
 
-    /// A weight in tonnes: `7.5`, `7.5 t`, `7500 kg`, `8 st` (short tons), `16000 lbs`; nil for anything else.
+    /// Parses a weight in tonnes: `7.5`, `7.5 t`, `7500 kg`, `8 st` (short tons), `16000 lbs`; nil for anything else.
     package static func tonnes(_ text: UnsafeRawBufferPointer) -> Float? {
         var scanner = Scanner(text)
         guard let value = scanner.number() else { return nil }
@@ -40,7 +40,7 @@ package enum Quantity {
         return result > 0 && result < 10_000 ? result : nil
     }
 
-    /// A speed in km/h: `50`, `30 mph`, `10 knots`; nil for anything else and for speeds above 250 km/h.
+    /// Parses a speed in km/h: `50`, `30 mph`, `10 knots`; nil for anything else and for speeds above 250 km/h.
     package static func kilometresPerHour(_ text: UnsafeRawBufferPointer) -> Float? {
         var scanner = Scanner(text)
         guard let value = scanner.number() else { return nil }
@@ -55,8 +55,10 @@ package enum Quantity {
         return result >= 1 && result <= 250 ? result : nil
     }
 
-    /// A span of time in seconds: `20` (minutes), `1:30` (hours), `1:30:00`, `PT1H30M`; nil for anything else and
-    /// beyond 10 days. After the OSM wiki, "Key:duration".
+    /// Parses a duration in seconds: `20` (minutes), `1:30` (hours), `1:30:00`, `PT1H30M`; nil for anything else and beyond
+    /// 10 days.
+    ///
+    /// After the OSM wiki, "Key:duration".
     package static func seconds(_ text: UnsafeRawBufferPointer) -> Float? {
         var scanner = Scanner(text)
         let result: Float
@@ -101,7 +103,7 @@ package enum Quantity {
         return result > 0 && result <= 864_000 ? result : nil
     }
 
-    /// A count of lanes, 1 to 30: `2`, also `1.5` and `2;3` (the smaller); nil for anything else.
+    /// Parses a count of lanes, 1 to 30: `2`, also `1.5` and `2;3` (the smaller); nil for anything else.
     package static func lanes(_ text: UnsafeRawBufferPointer) -> UInt8? {
         var scanner = Scanner(text)
         var result: UInt8?
@@ -113,7 +115,7 @@ package enum Quantity {
         return scanner.isAtEnd ? result : nil
     }
 
-    /// Steps through ASCII text.
+    /// A scanner of ASCII text.
     package struct Scanner {
         private let text: UnsafeRawBufferPointer
         private var position = 0
@@ -122,7 +124,7 @@ package enum Quantity {
 
         package var isAtEnd: Bool { position >= text.count }
 
-        /// The remaining text, in lower case, without spaces around it.
+        /// The remaining text in lower case, trimmed of spaces.
         package var rest: String {
             var end = text.count
             while end > position && text[end - 1] == 32 { end -= 1 }
@@ -133,14 +135,14 @@ package enum Quantity {
             while position < text.count && text[position] == 32 { position += 1 }
         }
 
-        /// Passes over one character if it is next.
+        /// Skips a character if it is next.
         package mutating func skip(_ character: Unicode.Scalar) -> Bool {
             guard position < text.count, UInt32(text[position]) == character.value else { return false }
             position += 1
             return true
         }
 
-        /// A decimal number with up to nine digits before its point; spaces before it are passed over.
+        /// Reads a decimal number with up to nine digits before its point, skipping leading spaces.
         package mutating func number() -> Float? {
             skipSpaces()
             let start = position

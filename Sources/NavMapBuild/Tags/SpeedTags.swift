@@ -1,6 +1,6 @@
 package import NavMap
 
-/// Speed limits and expected speeds, from OSM's tags.
+/// A reader of speed limits and expected speeds from OSM's tags.
 package enum SpeedTags {
     package enum Limit: Equatable, Sendable {
         /// km/h.
@@ -9,8 +9,8 @@ package enum SpeedTags {
         case unlimited
     }
 
-    /// The limit in a direction: `maxspeed:forward` or `:backward`, else `maxspeed`, else the zone that
-    /// `maxspeed:type`, `source:maxspeed`, `zone:maxspeed` or `zone:traffic` names; nil when nothing says one.
+    /// Returns the limit in a direction: `maxspeed:forward` or `:backward`, else `maxspeed`, else the zone in `maxspeed:type`,
+    /// `source:maxspeed` or `zone:maxspeed`; nil without any of them.
     package static func limit(
         _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
     ) -> Limit? {
@@ -22,13 +22,14 @@ package enum SpeedTags {
         return nil
     }
 
-    /// A value of `maxspeed`: a number with or without unit, `none`, `walk`, or a zone such as `DE:urban`; of a list
-    /// separated by semicolons the lowest. Nil for `signals`, `variable` and everything that has no number.
+    /// Parses a value of `maxspeed`: a number with or without unit, `none`, `walk`, or a zone such as `DE:urban`.
+    ///
+    /// Of a semicolon-separated list the lowest counts. Nil for `signals`, `variable` and any other value without a number.
     package static func parse(_ text: UnsafeRawBufferPointer) -> Limit? {
         if let speed = Quantity.kilometresPerHour(text) { return .speed(speed) }
         switch Vocabulary.shared.word(text) {
         case .none?: return .unlimited
-        // Walking pace: 7 km/h is the upper end of what German courts hold it to be.
+        // Walking pace: 7 km/h is the upper bound in German case law.
         case .walk?: return .speed(7)
         case .some: return nil
         case nil: break
@@ -69,9 +70,10 @@ package enum SpeedTags {
         }
     }
 
-    /// The general limit of a country where its rules leave no doubt: on motorways, on roads like them (`motorroad`),
-    /// in residential and living streets. Elsewhere it depends on town signs, which roads do not tell of unless they
-    /// are tagged with their zone; nil there, and where the country is unknown.
+    /// Returns the general limit of a country where its rules are unambiguous: on motorways, on roads like them (`motorroad`), in
+    /// residential and living streets.
+    ///
+    /// Elsewhere the limit depends on town signs, which only zone tags reveal; nil there, and for an unknown country.
     package static func implied(_ roadClass: RoadClass, isLink: Bool, _ flags: RoadFlags, country: String) -> Limit? {
         guard Countries.isKnown(country), !isLink else { return nil }
         let rule = Countries.limits(country)
@@ -84,13 +86,13 @@ package enum SpeedTags {
         }
     }
 
-    /// The speed of free traffic, km/h, above 0.
+    /// Returns the free-flow speed, km/h, above 0.
     ///
-    /// With a limit: a share of it, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
-    /// 65 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for, and no less
-    /// than 10 km/h, or the limit where that is lower: where 5 km/h are allowed, 5 km/h are driven. Without:
-    /// the class's own value, between the defaults of OSRM's car profile and Valhalla's. Then capped by surface,
-    /// track type and service, with the values of OSRM's car profile.
+    /// With a limit it is a share of the limit, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
+    /// 65 % on residential streets; OSRM takes 80 % everywhere). It is at most the class's highest speed, and at least 10 km/h,
+    /// or the limit if that is lower: where 5 km/h are allowed, 5 km/h are driven. Without a limit it is the class's own value,
+    /// between the defaults of OSRM's car profile and Valhalla's. It is then capped by surface, track type and service, with the
+    /// values of OSRM's car profile.
     package static func freeFlow(
         _ tags: TagSet, roadClass: RoadClass, isLink: Bool, limit: Limit?
     ) -> Float {
@@ -116,10 +118,10 @@ package enum SpeedTags {
         return max(speed, 3)
     }
 
-    /// The speed up to which a limit is what is driven, km/h.
+    /// The limit up to which traffic drives at the limit, km/h.
     private static let walkingPace: Float = 10
 
-    /// Returns the driving habit on a class: speed without a known limit, share of a limit, highest speed below a limit; km/h.
+    /// Returns the usual speeds on a class, km/h: without a known limit, the share of a limit, and the highest below a limit.
     private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {
         switch roadClass {
         case .motorway: isLink ? (55, 0.8, 90) : (105, 0.95, 125)
@@ -170,8 +172,8 @@ package enum SpeedTags {
         }
     }
 
-    /// Whether a road is not paved, by its surface, else by its track type (grade 2 and worse) or a smoothness that no
-    /// paved road has.
+    /// Whether a road is unpaved, by its surface, else by its track type (grade 2 and worse) or by a smoothness that no paved
+    /// road has.
     package static func isUnpaved(_ tags: TagSet, roadClass: RoadClass) -> Bool {
         switch tags.word(.surface) {
         case .asphalt, .concrete, .concrete__plates, .concrete__lanes, .paved, .paving_stones, .bricks, .metal,

@@ -1,4 +1,4 @@
-/// The tags of one object, by key; made once and refilled for each object, so that looking up costs one load.
+/// The tags of one object by key, created once and refilled for each object, so that a look-up costs one load.
 package struct TagSet: Sendable {
     private var values = ContiguousArray<UInt32>(repeating: 0, count: TagKey.allCases.count)
     private var used: ContiguousArray<TagKey> = []
@@ -15,11 +15,11 @@ package struct TagSet: Sendable {
         }
     }
 
-    /// The number of a key's value, 0 without.
+    /// Returns the text number of a key's value, 0 without the key.
     @inline(__always)
     package subscript(key: TagKey) -> UInt32 { values[Int(key.rawValue)] }
 
-    /// The value of a key where it is a known word, nil without or for any other text.
+    /// Returns the value of a key if it is a known word; nil without the key or for any other text.
     @inline(__always)
     package func word(_ key: TagKey) -> Word? {
         let value = values[Int(key.rawValue)]

@@ -7,39 +7,39 @@ public import NavRouting
 
 public struct EventContext: Sendable, Hashable {
     public var stamp: Timestamp
-    /// The trip: the stamp of its start in nanoseconds; 0 without a trip.
+    /// The trip's id: its start time in nanoseconds; 0 without a trip.
     public var sessionID: UInt64
-    /// The route in force, counted from 1 over all trips; 0 without one.
+    /// The route in force, counted from 1 across all trips; 0 without one.
     public var routeID: UInt64
-    /// Sequence of the message that caused it, 0 for none.
+    /// Sequence of the message that caused the event; 0 for none.
     public var causeSequence: UInt64
     /// Counts published events from 1.
     public var eventSequence: UInt64
 }
 
 extension EventContext {
-    /// The origin of an answer, which is no event.
+    /// The context of an answer, which is not counted as an event.
     package init(stamp: Timestamp, sessionID: UInt64, routeID: UInt64, causeSequence: UInt64) {
         self.init(
             stamp: stamp, sessionID: sessionID, routeID: routeID, causeSequence: causeSequence, eventSequence: 0)
     }
 }
 
-/// An action for the shell after an event; they are done in order.
+/// An action that the shell performs after an event; effects are performed in order.
 public enum Effect: Sendable {
     case publish(EventContext, Publication)
-    /// Find routes and answer with the id.
+    /// Find routes and answer with the request's id.
     indirect case requestRoute(RouteQuery)
     case cancelRoute(requestID: UInt64)
     case needTiles([RoadTileID])
-    /// Ask the owner's policy and answer with the id.
+    /// Ask the owner's policy and answer with the request's id.
     indirect case askPolicy(PolicyRequest)
     /// The decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
     indirect case reply(call: UInt64, CommandReply)
-    /// The verdict on a fix; it comes before all else that follows from the fix.
+    /// The verdict on a fix; it precedes all other effects of the fix.
     indirect case judged(Fix, FixVerdict)
-    /// Keep the trip in the place of what was kept before, so that it outlives the process; nil when there is none any more.
+    /// Keep the trip so that it outlives the process, replacing the one kept before; nil when there is no trip to keep.
     indirect case keepTrip(TripSnapshot?)
 }
 
@@ -48,7 +48,7 @@ public indirect enum Publication: Sendable {
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
     case progress(RouteProgress)
-    /// The route in force; nil when there is none any more.
+    /// The route in force; nil when there is none any longer.
     case route(RoutePlan?, RouteChange)
     case reroute(RerouteEvent)
     /// The instruction on the screen; nil clears it.
@@ -56,34 +56,34 @@ public indirect enum Publication: Sendable {
     case spoken(SpokenInstruction, distance: Double, duration: Double)
     case arrival(ArrivalEvent)
     case fixRejected(Fix, FixRejection)
-    /// Positions are predicted from now on, or follow fixes again.
+    /// Positions are simulated from now on, or follow fixes again.
     case simulation(SimulationEvent)
-    /// Another receiver is used from now on.
+    /// Another receiver is in use from now on.
     case receiver(ReceiverChange)
-    /// Routes to choose from before the start; none once the choice is over.
+    /// Routes to choose from before the start; empty once the choice is over.
     case preview(RoutePreview)
     /// The alternatives to the route in force.
     case alternatives(AlternativesUpdate)
-    /// A step of going on along an alternative.
+    /// A phase of switching to an alternative.
     case alternativeSwitch(AlternativeSwitch)
     case fasterRoute(FasterRouteEvent)
-    /// The route's durations were brought up to date.
+    /// The route's durations were refreshed.
     case refresh(RefreshEvent)
     case policyRequest(PolicyRequest)
-    /// A decision of the owner's policy, or in its place.
+    /// A decision by the owner's policy, or by default in its place.
     case policyDecision(PolicyDecision)
 }
 
-/// Why a route came into force.
+/// The reason why a route came into force.
 public enum RouteChange: Sendable, Hashable, CaseIterable {
     case started, set, rerouted, stopped
-    /// A trip of the process before goes on.
+    /// A trip of the previous process was resumed.
     case resumed
-    /// The vehicle goes on along an alternative.
+    /// The vehicle continues along an alternative.
     case alternativeTaken
     case fasterRoute
     case waypointSkipped
-    /// Other durations on the same way, or the same way in another version of the map, where its edges have other names.
+    /// New durations on the same route, or the same route in another map version, where its edges have other ids.
     case refreshed
 }
 
@@ -97,7 +97,7 @@ public struct NavigatorState: Sendable, Hashable {
     }
 
     public enum GuidanceState: Sendable, Hashable {
-        /// A route is in force, the vehicle was not seen on it yet.
+        /// A route is in force, but the vehicle has not been seen on it yet.
         case initialized
         case tracking, uncertain, offRoute
         case complete
@@ -106,17 +106,17 @@ public struct NavigatorState: Sendable, Hashable {
     public var phase: Phase
     /// Whether a new route is being found.
     public var isRerouting: Bool
-    /// The leg being driven, from 0.
+    /// The current leg, from 0.
     public var leg: Int
     public var legCount: Int
-    /// Whether the vehicle stands at a waypoint and waits for the next leg to be started.
+    /// Whether the vehicle waits at a waypoint for the next leg to be started.
     public var isHeld: Bool
     public var destination: Waypoint?
     /// The health of positioning; nil before the first fix.
     public var health: PositionHealth?
-    /// The source of positions; nil before the first.
+    /// The kind of the last position; nil before the first.
     public var positions: PositionKind?
-    /// Road tiles around the vehicle that the tileset has and that are not on board.
+    /// The number of road tiles around the vehicle that the tileset has but that are not loaded.
     public var missingTiles = 0
 
     public enum PositionKind: Sendable, Hashable, CaseIterable {
@@ -124,12 +124,11 @@ public struct NavigatorState: Sendable, Hashable {
     }
 }
 
-/// Counts the road tiles around a place that are not on board; the count is kept until the vehicle enters another tile. Of other roads
-/// another counter knows.
+/// Counts the road tiles around a place that are not loaded; the count is kept until the vehicle enters another tile.
 struct MissingTileCounter {
     private var last: (tile: RoadTileID, count: Int)?
 
-    /// Returns the number of tiles of each layer at a place and beside it that are not loaded.
+    /// Returns the number of tiles, over all layers, that contain or adjoin a place and are not loaded.
     mutating func count(around place: Coordinate?, in graph: RoadGraph) -> Int {
         guard let place, place.isValid else { return 0 }
         let here = RoadTileID(layer: .local, containing: place)
@@ -150,13 +149,13 @@ struct MissingTileCounter {
     }
 }
 
-/// Why positions are made without fixes.
+/// The reason why positions are generated without fixes.
 public enum SimulationReason: Sendable, Hashable, CaseIterable {
-    /// A user asked for a drive without a vehicle.
+    /// A user requested a drive without a vehicle.
     case manual
-    /// No fix that counts for too long.
+    /// No usable fix came for too long.
     case poorGNSS
-    /// The same in a tunnel of the map.
+    /// No usable fix came for too long, in a tunnel of the map.
     case tunnel
 
     init(_ reason: ReckoningReason) {
@@ -167,31 +166,31 @@ public enum SimulationReason: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Positions are made without fixes, or are no longer.
+/// The start or end of positions generated without fixes.
 public struct SimulationEvent: Sendable, Hashable {
-    /// The step. `willBegin` and `began` come together, as do `willEnd` and `ended`: a consumer that prepares itself sees the first one first.
+    /// The phase. `willBegin` and `began` come together, as do `willEnd` and `ended`, so that a consumer can prepare on the first.
     public enum Phase: UInt8, Sendable, CaseIterable {
         case willBegin, began, willEnd, ended
     }
 
     public var phase: Phase
     public var reason: SimulationReason
-    /// The vehicle's estimated position; nil when it is lost.
+    /// The vehicle's estimated position; nil when unknown.
     public var position: VehiclePosition?
-    /// Why it ends; nil as it begins.
+    /// The reason for the end; nil at the beginning.
     public var end: End?
 
-    /// Why positions are not made any more.
+    /// The reason why the simulation ended.
     public enum End: Sendable, Hashable, CaseIterable {
-        /// Fixes tell the position again.
+        /// Fixes give the position again.
         case fixes
         /// The position became too uncertain to predict.
         case gaveUp
-        /// The position starts over: the clock was set, the vehicle was carried off, or another drive begins.
+        /// Positioning restarted: the clock was set, the vehicle was moved while not tracked, or another drive begins.
         case startedOver
-        /// The simulated drive arrived.
+        /// The simulated drive reached its destination.
         case arrived
-        /// The trip was stopped, or another one took its place.
+        /// The trip was stopped or replaced.
         case stopped
 
         init(_ end: PredictionEnd) {
@@ -204,15 +203,15 @@ public struct SimulationEvent: Sendable, Hashable {
     }
 }
 
-/// The vehicle's relation to its route: a fact, not a decision.
+/// The vehicle's relation to its route: an observation, not a decision.
 public enum DeviationState: Sendable, Hashable, CaseIterable {
     case onRoute
-    /// The position speaks against the route, not for long enough to be sure.
+    /// The position contradicts the route, but not for long enough to be sure.
     case uncertain
-    /// On the route, but not where it would be by following it.
+    /// On the route, but not at the place that following it would give.
     case offStep
     case offRoute
-    /// On the road of the route in the other direction.
+    /// On the route's road in the opposite direction.
     case wrongWay
 }
 
@@ -221,11 +220,11 @@ public struct Deviation: Sendable, Hashable {
     public var state: DeviationState
     /// Metres between the position and the route.
     public var distance: Double
-    /// Probability that the vehicle is on no part of the route that it can have reached, by the matcher, 0 ... 1.
+    /// The matcher's probability that the vehicle is on no reachable part of the route, 0 ... 1.
     public var probability: Double
     /// Angle between the course and the route, radians 0 ... π; nil without a course.
     public var courseDifference: Double?
-    /// Since when the state holds.
+    /// The moment at which the state began.
     public var since: Timestamp
 }
 
@@ -233,13 +232,13 @@ public struct Deviation: Sendable, Hashable {
 public struct RouteProgress: Sendable, Equatable {
     /// Metres from the route's start.
     public var offset: Double
-    /// The leg, from 0.
+    /// The current leg, from 0.
     public var leg: Int
     public var legCount: Int
     /// The step in the leg, from 0.
     public var step: Int
     public var stepCount: Int
-    /// The last passed point of the route's line.
+    /// The index of the last passed point of the route's line.
     public var point: Int
     /// Metres to the destination.
     public var distanceRemaining: Double
@@ -255,27 +254,27 @@ public struct RouteProgress: Sendable, Equatable {
     public var stepDurationRemaining: Double
     /// The vehicle's relation to the route.
     public var deviation: Deviation
-    /// Seconds that traffic adds on the rest; nil when no traffic is known there.
+    /// Seconds of traffic delay on the rest of the route; nil when no traffic is known there.
     public var trafficDelayRemaining: Double?
-    /// The edge here: of the route, and off the route the one that the vehicle is on; nil off the roads.
+    /// The current edge: the route's, or when off-route the vehicle's; nil off the roads.
     public var edge: EdgeKey?
-    /// The road here: of the route, and off the route the one that the vehicle is on; nil off the roads.
+    /// The current road: the route's, or when off-route the vehicle's; nil off the roads.
     public var attributes: RoadAttributes?
     public var nextManeuver: Maneuver?
-    /// The lanes before the junction that is approached on the route, from left to right; empty where none are known.
+    /// The lanes before the next junction on the route, from left to right; empty when none are known.
     public var lanes: [Lane] = []
     /// Metres to that junction; nil without lanes.
     public var lanesDistance: Double?
     public var visualInstruction: InstructionID?
     public var spokenInstruction: InstructionID?
     public var position: VehiclePosition
-    /// Whether the vehicle is shown on its route.
+    /// Whether the vehicle is displayed on its route.
     public var isSnapped: Bool
-    /// The point on the route; off the route the position on the road, or as it was measured.
+    /// The point on the route; when off-route, the position on the road or as measured.
     public var snapped: Coordinate
-    /// Direction of the road there, radians clockwise from north; nil where it is not known.
+    /// Direction of the road there, radians clockwise from north; nil when unknown.
     public var snappedBearing: Double?
-    /// Stops and pass-through points ahead.
+    /// The number of stops and pass-through points ahead.
     public var waypointsRemaining: Int
 }
 
@@ -286,7 +285,7 @@ public struct ArrivalEvent: Sendable, Equatable {
     }
 
     public var phase: Phase
-    /// The leg that ends at the waypoint; for a started leg the leg itself.
+    /// The leg that ends at the waypoint; for a started leg, the leg itself.
     public var leg: Int
     /// The waypoint's index in the route.
     public var waypoint: Int

@@ -2,30 +2,30 @@ public import NavGeo
 public import NavMatching
 public import NavPositioning
 
-/// Something that happened: the only thing that changes a ``Navigator``.
+/// An input to a ``Navigator``; nothing else changes it.
 public struct NavigatorEvent: Sendable {
     public enum Kind: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
         /// The vehicle measured its own motion.
         case odometry(Odometry)
-        /// The moment of ``Navigator/due`` has come.
+        /// The time of ``Navigator/due`` was reached.
         case timer
-        /// A user asked for something; `call` is that of the answer, 0 when nobody waits for one.
+        /// A user's command; `call` identifies the reply, 0 when nobody waits for one.
         indirect case command(NavigatorCommand, call: UInt64)
-        /// The answer to a command is no longer needed: the caller went away or its deadline passed.
+        /// The reply to a command is no longer needed: the caller disconnected or its deadline passed.
         case callEnded(UInt64)
         indirect case routeAnswer(requestID: UInt64, RouteAnswer)
-        /// A question was decided, or nobody decided it in time.
+        /// A policy question was answered, or its deadline passed.
         indirect case policyAnswer(requestID: UInt64, PolicyAnswer)
-        /// Tiles were loaded or left, or the traffic is another.
+        /// Tiles were loaded or evicted, or the traffic changed.
         indirect case mapChanged(MapSnapshot)
-        /// Thresholds were changed by a user; they hold from now on.
+        /// A user changed thresholds, which apply from now on.
         indirect case configured(NavigatorConfig)
     }
 
     public var stamp: Timestamp
-    /// The sequence of the message that brought it, 0 for none.
+    /// The sequence of the message that brought the event; 0 for none.
     public var causeSequence: UInt64
     public var kind: Kind
 

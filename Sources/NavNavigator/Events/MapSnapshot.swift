@@ -2,24 +2,24 @@ public import NavGeo
 public import NavMap
 public import NavRouting
 
-/// The map as the core sees it: an immutable snapshot of the loaded tiles.
+/// An immutable snapshot of the loaded tiles.
 public struct MapSnapshot: Sendable {
     public let graph: RoadGraph
     public let turns: TurnGraph
-    /// The vehicle's costs without traffic: where it can be. A road that is said to be closed may be driven all the same.
+    /// The vehicle's costs without traffic, for map matching: the vehicle may be on a road that is reported closed.
     public let metric: Metric
 
-    /// Finds routes with these costs: over a contraction hierarchy when the tiles came with ranks.
+    /// Finds routes with these costs; uses a contraction hierarchy when the tiles carry ranks.
     public let router: Router
-    /// Number of the snapshot, counted from 1 by whoever makes them.
+    /// The snapshot's number, counted from 1 by its maker.
     public var number: UInt64 = 1
 
     /// A snapshot for a vehicle; expands, prices and contracts the graph.
     ///
     /// - Parameters:
-    ///   - traffic: What is known of the traffic; nil for nothing.
-    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
-    ///   - forEach: Who does the parts of what can be shared out; the calling thread unless given.
+    ///   - traffic: The known traffic; nil for none.
+    ///   - now: Speeds that expired before this moment are left out; nil leaves none out.
+    ///   - forEach: Runs the parts of the work that can be parallel; on the calling thread unless given.
     public init(
         graph: RoadGraph, model: CostModel = CostModel(), traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
@@ -30,7 +30,7 @@ public struct MapSnapshot: Sendable {
         metric = router.freeFlow
     }
 
-    /// The same roads with another router, such as one of ``Router/live(_:at:forEach:)``: new traffic.
+    /// A snapshot of the same roads with another router, such as ``Router/live(_:at:forEach:)`` for new traffic.
     public init(_ base: MapSnapshot, router: Router) {
         graph = base.graph
         turns = base.turns

@@ -1,17 +1,16 @@
 import NavGeo
 
 extension Timestamp {
-    /// Moves by nanoseconds; a sum out of range stays at its end.
+    /// Moves the stamp by nanoseconds, clamped to its range.
     mutating func move(by nanoseconds: Int64) {
         let (sum, isOverflow) = self.nanoseconds.addingReportingOverflow(nanoseconds)
         self = Timestamp(nanoseconds: isOverflow ? (nanoseconds > 0 ? .max : .min) : sum)
     }
 }
 
-/// The one place that knows every moment which the navigator keeps. Positioning has a clock of its own.
+/// Adjusts every moment that the navigator keeps when the clock is set. Positioning has its own clock.
 extension Navigator {
-    /// Goes on by the clock of the fixes, which was set to `stamp`: what was to last goes on for the time that it had left, and what has lasted
-    /// has lasted as long.
+    /// Continues on the fix clock, which was set to `stamp`: each deadline keeps its remaining time and each elapsed time keeps its length.
     func setClock(to stamp: Timestamp) {
         guard let now else { return }
         let (shift, isOverflow) = stamp.nanoseconds.subtractingReportingOverflow(now.nanoseconds)

@@ -2,9 +2,9 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// The requests of one kind that wait for an answer, each with its number and its deadline.
+/// The pending requests of one kind, each with its number and deadline.
 ///
-/// An answer after the deadline, a second one, or one to a request that was never made finds nothing here.
+/// A late or second answer, or one to an unknown request, finds no request here.
 struct PendingRequests<Purpose> {
     struct Request {
         let id: UInt64
@@ -12,39 +12,39 @@ struct PendingRequests<Purpose> {
         fileprivate(set) var stamp: Timestamp
         /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
-        /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, or from the lack of one.
+        /// Sequence of the message that led to the request, 0 for none: the cause of what follows from the answer or from its absence.
         let cause: UInt64
 
         var deadline: Timestamp { stamp.advanced(bySeconds: patience) }
     }
 
-    /// In the order in which they were made.
+    /// The requests, in the order in which they were made.
     private(set) var all: [Request] = []
     private var lastID: UInt64 = 0
 
-    /// When the first deadline passes; nil for never.
+    /// The earliest deadline; nil when no request is pending.
     var due: Timestamp? { all.map(\.deadline).min() }
 
-    /// Returns a number that no request had before.
+    /// Returns an unused number.
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
     }
 
-    /// Adds a request under a number of ``nextID()``.
+    /// Adds a request under a number from ``nextID()``.
     mutating func add(_ id: UInt64, _ purpose: Purpose, at stamp: Timestamp, patience: Double, cause: UInt64) {
         all.append(Request(id: id, purpose: purpose, stamp: stamp, patience: patience, cause: cause))
     }
 
-    /// Returns a request, which goes on waiting.
+    /// Returns a request without ending it.
     subscript(id: UInt64) -> Request? { all.first { $0.id == id } }
 
     func contains(_ isMeant: (Purpose) -> Bool) -> Bool { all.contains { isMeant($0.purpose) } }
 
-    /// Ends a request; nil when there is none.
+    /// Ends and returns a request; nil when it is not pending.
     mutating func take(_ id: UInt64) -> Request? { take { $0.id == id }.first }
 
-    /// Ends the requests whose deadlines have passed.
+    /// Ends and returns the requests whose deadlines have passed.
     mutating func takeOverdue(at stamp: Timestamp) -> [Request] { take { $0.deadline <= stamp } }
 
     mutating func take(for isMeant: (Purpose) -> Bool) -> [Request] { take { isMeant($0.purpose) } }
@@ -55,24 +55,24 @@ struct PendingRequests<Purpose> {
         return all.filter(isTaken)
     }
 
-    /// Waits for the answers to requests of some purposes so many seconds from when they were made.
+    /// Sets the deadline of the requests of some purposes to `seconds` after they were made.
     mutating func wait(_ seconds: Double, for isMeant: (Purpose) -> Bool) {
         for index in all.indices where isMeant(all[index].purpose) { all[index].patience = seconds }
     }
 
-    /// Goes on by a clock that was set.
+    /// Moves all deadlines when the clock is set.
     mutating func moveClock(by nanoseconds: Int64) {
         for index in all.indices { all[index].stamp.move(by: nanoseconds) }
     }
 }
 
 enum PendingRoute {
-    /// The trip that is to start, or another way for the trip under way: see ``RouteSearch/pending``.
+    /// The route for the start of a trip or for a reroute: see ``RouteSearch/pending``.
     case search
     case alternatives
-    /// A faster route, from where the vehicle was.
+    /// A faster route, from the vehicle's position at the request.
     case fasterRoute(from: VehiclePosition)
-    /// Routes that are to be shown or answered without setting out.
+    /// Routes to show or return without starting guidance.
     case calculation(Calculation)
 
     var isSearch: Bool { if case .search = self { true } else { false } }
@@ -81,12 +81,12 @@ enum PendingRoute {
     var calculation: Calculation? { if case .calculation(let calculation) = self { calculation } else { nil } }
 }
 
-/// Requests for routes: made, cancelled, answered, and failed once their deadline has passed.
+/// Route requests: made, cancelled, answered, and failed once their deadline has passed.
 extension Navigator {
     /// The longest wait for the routes of a calculation, seconds.
     private static let calculationPatience = 30.0
 
-    /// Has routes found under a number of ``PendingRequests/nextID()``.
+    /// Requests a route under a number from ``PendingRequests/nextID()``.
     func request(_ query: RouteQuery, for purpose: PendingRoute, cause: UInt64, _ event: NavigatorEvent) {
         routes.add(
             query.requestID, purpose, at: event.stamp,
@@ -94,7 +94,7 @@ extension Navigator {
         perform(.requestRoute(query))
     }
 
-    /// Gives up requests; returns the calculations among them.
+    /// Cancels requests and returns the calculations among them.
     @discardableResult
     func cancelRequests(for isMeant: (PendingRoute) -> Bool) -> [Calculation] {
         routes.take(for: isMeant).compactMap { request in
@@ -108,18 +108,18 @@ extension Navigator {
         guard let request = routes.take(id) else { return }
         var answer = answer
         if case .found(var found) = answer, found.main.provider == .online, found.main.route.trafficDelay != nil {
-            // A provider does not say how old its traffic is: it is that of the answer.
+            // A provider does not report its traffic's age, so the stamp of the answer stands for it.
             found.main.route.trafficStamp = event.stamp
             answer = .found(found)
         }
         end(request, answer, event)
     }
 
-    /// Fails the requests whose answers have not come in time.
+    /// Fails the requests whose deadlines have passed.
     func failOverdueRequests(_ event: NavigatorEvent) {
         for request in routes.takeOverdue(at: event.stamp) {
             perform(.cancelRoute(requestID: request.id))
-            // The deadline passes by chance during this event: the cause is what led to the request.
+            // This event is not the cause of the failure; the message that led to the request is.
             var event = event
             event.causeSequence = request.cause
             let failure = RouteFailure(code: .deadlineExceeded, message: "no route within \(request.patience) s")

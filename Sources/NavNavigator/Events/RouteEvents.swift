@@ -8,25 +8,25 @@ public struct RerouteEvent: Sendable, Equatable {
         case fetching(attempt: Int)
         case fetched
         case applied(oldRouteID: UInt64)
-        /// `nextAttempt` is nil when it will not be tried again.
+        /// `nextAttempt` is nil when there is no further attempt.
         case failed(RouteFailure, nextAttempt: Timestamp?)
         case rejected(Rejection)
     }
 
-    /// Why a found route was not taken.
+    /// The reason why a found route was rejected.
     public enum Rejection: Sendable, Hashable, CaseIterable {
         case backOnRoute
         /// Another route or command came first.
         case superseded
-        /// The vehicle has gone elsewhere meanwhile.
+        /// The vehicle has moved elsewhere in the meantime.
         case stale
         /// The owner's policy refused it.
         case policy
-        /// Its first maneuver is too near for what plans the motion.
+        /// Its first maneuver is too near for the motion planner.
         case tooNear
     }
 
-    /// Why a route is looked for.
+    /// The reason for a search for a route.
     public enum Reason: Sendable, Hashable, CaseIterable {
         case offRoute, wrongWay, manual
         /// Part of the route ahead is closed or no longer exists.
@@ -42,43 +42,43 @@ public struct RerouteEvent: Sendable, Equatable {
     /// The number of the attempt to find the route, from 1; nil before the first.
     public var attempt: Int?
     public var position: VehiclePosition?
-    /// Within this distance of the vehicle maneuvers are avoided, metres; 0 for nowhere.
+    /// The distance from the vehicle within which maneuvers are avoided, metres; 0 for none.
     public var maneuverAvoidance = 0.0
-    /// The provider of the route; nil as long as that is open.
+    /// The provider of the route; nil until it is known.
     public var provider: RouteProvider?
 
-    /// Whether it was not the vehicle's leaving the route that led to it.
+    /// Whether the search did not start because the vehicle left the route.
     public var isProactive: Bool { reason == .fasterRoute }
 }
 
-/// An alternative to the route in force, seen from where the vehicle is.
+/// An alternative to the route in force, as seen from the vehicle.
 public struct OfferedAlternative: Sendable, Equatable {
-    /// The alternative with its guidance; it starts where the vehicle was when it was found.
+    /// The alternative with its guidance; it starts at the vehicle's position when it was found.
     public var plan: AlternativePlan
     /// Metres from the start of the route in force to the fork.
     public var forkOffset: Double
-    /// The place where it joins the route in force again; nil when that is only at the destination.
+    /// The place where it rejoins the route in force; nil when it rejoins only at the destination.
     public var join: Coordinate?
     /// The point of the route in force at the fork.
     public var forkPoint: Int
-    /// Metres from here to the fork, 0 once it is passed.
+    /// Metres from the vehicle to the fork; 0 once it is passed.
     public var distanceToFork: Double
-    /// Seconds from here to the fork.
+    /// Seconds from the vehicle to the fork.
     public var durationToFork: Double
-    /// Seconds that it takes longer than the route in force, in the freshest traffic; negative when it is faster.
+    /// Seconds that it takes longer than the route in force, with the latest traffic; negative when it is faster.
     public var durationDelta: Double
 
-    /// Its number: the same for the same way at every update.
+    /// Its number, the same for the same route at every update.
     public var id: UInt64 { plan.alternative.id }
-    /// Metres from here to the destination along it.
+    /// Metres from the vehicle to the destination along it.
     public var distance: Double { distanceToFork + plan.alternative.lengthFromFork }
-    /// Seconds from here to the destination along it.
+    /// Seconds from the vehicle to the destination along it.
     public var duration: Double { durationToFork + plan.alternative.durationFromFork }
 }
 
-/// The alternatives to the route in force, all of them, with what changed.
+/// The complete list of alternatives to the route in force, with what changed.
 public struct AlternativesUpdate: Sendable, Equatable {
-    /// Why an alternative is none any more.
+    /// The reason why an alternative was removed.
     public enum Removal: Sendable, Hashable, CaseIterable {
         case forkPassed, taken, routeChanged, replaced, notAccepted, invalidated, stopped
     }
@@ -88,16 +88,16 @@ public struct AlternativesUpdate: Sendable, Equatable {
         public var reason: Removal
     }
 
-    /// All of them, the most useful first.
+    /// All current alternatives, the most useful first.
     public var alternatives: [OfferedAlternative]
-    /// The numbers of those that were not there before.
+    /// The numbers of the new alternatives.
     public var added: [UInt64] = []
     public var removed: [Removed] = []
-    /// Why there are none; nil when the search succeeded.
+    /// The reason why there are none; nil when the search succeeded.
     public var failure: RouteFailure?
 }
 
-/// A step of going on along an alternative.
+/// A phase of switching to an alternative.
 public struct AlternativeSwitch: Sendable, Equatable {
     public enum Phase: Sendable, Equatable {
         /// Before the route in force changes.
@@ -108,79 +108,79 @@ public struct AlternativeSwitch: Sendable, Equatable {
 
     public var phase: Phase
     public var id: UInt64
-    /// Whether the vehicle turned onto it; else it was asked for.
+    /// Whether the vehicle turned onto it, rather than a user requesting it.
     public var isByDriving: Bool
     public var position: VehiclePosition?
 }
 
 public struct FasterRouteGain: Sendable, Hashable {
     public var seconds: Double
-    /// As a share of the time that is left on the route in force, 0 ... 1.
+    /// The gain as a share of the time left on the route in force, 0 ... 1.
     public var share: Double
-    /// The provider whose durations of both routes it compares.
+    /// The provider whose durations are compared for both routes.
     public var pricing: RouteProvider
 }
 
-/// A step of taking a faster route.
+/// A phase in the handling of a faster route.
 public struct FasterRouteEvent: Sendable, Equatable {
     public enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it.
         case refused
         /// The approval did not come in time.
         case notApproved
-        /// The vehicle came too near to where the routes part, or has left its route.
+        /// The vehicle came too near to the fork, or left its route.
         case tooLate
         /// Another route or command came first.
         case superseded
     }
 
     public enum Phase: Sendable, Equatable {
-        /// `acceptUntil` is when it is decided without a user; nil when it is decided at once.
+        /// `acceptUntil` is the user's deadline to decide; nil when the decision is immediate.
         case detected(acceptUntil: Timestamp?)
         case applied(oldRouteID: UInt64)
         case rejected(Rejection)
     }
 
     public var phase: Phase
-    /// The faster route's number, the same when it comes into force.
+    /// The faster route's number, which it keeps when it comes into force.
     public var id: UInt64
     public var plan: RoutePlan
     public var gain: FasterRouteGain
 }
 
-/// The durations of the route in force were brought up to date.
+/// A refresh of the durations of the route in force.
 public struct RefreshEvent: Sendable, Equatable {
     public enum Phase: Sendable, Equatable {
         case refreshing
-        /// `changedEdges` pieces of the route take another time.
+        /// `changedEdges` edges of the route have new durations.
         case refreshed(changedEdges: Int)
         case failed(RouteFailure)
-        /// Part of the route ahead is closed or gone: another one is advisable.
+        /// Part of the route ahead is closed or gone; a reroute is advisable.
         case invalidated
     }
 
     public var phase: Phase
-    /// Seconds by which the arrival is later than was said before; negative when it is earlier.
+    /// Seconds by which the arrival is later than last reported; negative when it is earlier.
     public var delta: Double
     public var plan: RoutePlan
-    /// The vehicle's progress along it, with the new durations; nil before it was seen on it.
+    /// The progress along the route with the new durations; nil before the vehicle was seen on it.
     public var progress: RouteProgress?
 }
 
 public struct PreviewedRoute: Sendable, Equatable {
-    /// Its number, the same for the same way at every update; 0 for the best one.
+    /// Its number, the same for the same route at every update; 0 for the best one.
     public var id: UInt64
     public var plan: RoutePlan
-    /// The roads that tell it from the others.
+    /// The roads that distinguish it from the others.
     public var via: [String]
 }
 
 /// Up to three routes to choose from before the start.
 public struct RoutePreview: Sendable, Equatable {
-    /// The best first; none once the choice is over.
+    /// The routes, the best first; empty once the choice is over.
     public var routes: [PreviewedRoute]
-    /// The index of the chosen one.
+    /// The index of the chosen route.
     public var active: Int
-    /// Why there are none, or fewer than asked for.
+    /// The reason why there are none, or fewer than requested.
     public var failure: RouteFailure?
 }

@@ -8,15 +8,15 @@ public struct RoutePlan: Sendable, Equatable {
     public var route: Route
     public let guidance: RouteGuidance
     public var provider: RouteProvider
-    /// Seconds that finding it took; nil when nobody measured it.
+    /// Seconds that the search took; nil when not measured.
     public var computeDuration: Double?
-    /// The number of refreshes of its durations while it was in force.
+    /// The number of times that its durations were refreshed while it was in force.
     public internal(set) var refreshCount = 0
-    /// Metres from the route's start to the vehicle; 0 before it has set out.
+    /// Metres from the route's start to the vehicle; 0 before departure.
     public internal(set) var offset = 0.0
-    /// The preferences it was requested with; nil where they are not known.
+    /// The preferences that it was requested with; nil when unknown.
     public internal(set) var preferences: RoutePreferences?
-    /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
+    /// The number of the route that the driver chose for the trip, which reroutes prefer; 0 without a trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
     public init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {
@@ -25,10 +25,10 @@ public struct RoutePlan: Sendable, Equatable {
         self.provider = provider
     }
 
-    /// Takes note of what was asked for.
+    /// Records the preferences that it was requested with.
     public mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
 
-    /// Seconds that each step of ``guidance`` takes by the route's durations as they are now; those of a leg add up to the leg's.
+    /// The duration of each step of ``guidance`` in seconds, by the route's present durations; those of a leg sum to the leg's.
     public var stepDurations: [Double] {
         guidance.steps.indices.map { index in
             let step = guidance.steps[index]
@@ -47,38 +47,38 @@ public struct RoutePlan: Sendable, Equatable {
 public enum RouteProvider: Sendable, Hashable, CaseIterable {
     case onBoard
     case online
-    /// A user or another node, which gave the route.
+    /// Given by a user or another node.
     case external
 }
 
 public enum RoutePurpose: Sendable, Hashable, CaseIterable {
-    /// To be shown, before the start.
+    /// To show before the start.
     case calculate
     case start
-    /// To go on from where the vehicle is.
+    /// To continue from the vehicle's position.
     case reroute
     case fasterRoute
-    /// To show others than the one that is being driven.
+    /// To show others than the one being driven.
     case alternatives
 }
 
 public struct RouteQuery: Sendable, Equatable {
-    /// Comes back with the answer.
+    /// The id that the answer repeats.
     public var requestID: UInt64
     public var purpose: RoutePurpose
     public var request: RouteRequest
-    /// The vehicle; nil for the node's.
+    /// The vehicle profile; nil for the node's own.
     public var vehicle: VehicleProfile?
-    /// Whether a provider on the network may be asked.
+    /// Whether an online provider may be asked.
     public var allowsOnline: Bool
     public var usesTraffic: Bool
     /// The language and units of its guidance.
     public var wording: Wording
-    /// The most alternatives to the best route.
+    /// The largest number of alternatives to the best route.
     public var alternatives: Int
-    /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.
+    /// The route being driven, which the alternatives must differ from; nil for the best route found.
     public var current: Route?
-    /// By when the answer is wanted.
+    /// The deadline for the answer.
     public var deadline: Timestamp
 }
 
@@ -95,13 +95,13 @@ public struct AlternativePlan: Sendable, Equatable {
 }
 
 public struct FoundRoutes: Sendable, Equatable {
-    /// The best route, or what is left of the one that is being driven.
+    /// The best route, or the rest of the one being driven.
     public var main: RoutePlan
-    /// Whether ``main`` is what is left of the route that is being driven.
+    /// Whether ``main`` is the rest of the route being driven.
     public var mainIsCurrent: Bool
-    /// The roads that tell ``main`` from the others.
+    /// The roads that distinguish ``main`` from the others.
     public var via: [String]
-    /// Others, the most useful first.
+    /// The other routes, the most useful first.
     public var alternatives: [AlternativePlan]
 
     public init(
@@ -120,27 +120,27 @@ public enum RouteAnswer: Sendable, Equatable {
     case failed(RouteFailure)
 }
 
-/// Why there is no route, or why a command was not carried out.
+/// The reason why there is no route, or why a command failed.
 public struct RouteFailure: Sendable, Equatable, Error {
     public enum Code: Sendable, Hashable, CaseIterable {
         case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
             `internal`
         /// The vehicle's position is not known.
         case noPosition
-        /// The command makes no sense at present, such as starting a leg where the vehicle is not held.
+        /// The command is not valid in the present state, such as starting a leg where the vehicle is not held.
         case wrongState
-        /// A thing that the command names does not exist, or not any more.
+        /// An object named by the command does not exist, or no longer exists.
         case notFound
         case deniedByPolicy
     }
 
     public var code: Code
-    /// A description of what happened, for people.
+    /// A human-readable description.
     public var message: String
-    /// Tiles without which the question cannot be settled.
+    /// Tiles that are needed to decide the request.
     public var missingTiles: [RoadTileID]
-    /// Metres from the place that is too far from a road to the next one from which the route can be driven; nil where none is near, and
-    /// for codes but ``Code/noRoute`` and ``Code/noRoadNearby``.
+    /// Metres from the place that is too far from a road to the nearest road that the route can start on; nil when none is near, and for
+    /// codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
     public var nearestRoad: Double?
 
     public init(code: Code, message: String, missingTiles: [RoadTileID] = [], nearestRoad: Double? = nil) {

@@ -16,8 +16,8 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     case shouldAdvanceLeg = "should_advance_leg"
     case reviseInstruction = "revise_instruction"
 
-    /// Whether its decisions are published also when nobody was asked. Those of single fixes and instructions are not: they are many, and
-    /// what is published of these tells as much.
+    /// Whether its decisions are published even when nobody was asked. Those on single fixes and instructions are not: they are many, and
+    /// other publications say as much.
     var isAlwaysTold: Bool {
         switch self {
         case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute,
@@ -28,21 +28,21 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A decision that is to be taken, with what it is about.
+/// A decision to take, with its subject.
 public enum PolicyQuestion: Sendable, Equatable {
     case shouldReroute(RerouteEvent.Reason, DeviationState)
-    /// With which preferences, and through which waypoints, is the new route asked for?
+    /// The preferences and the waypoints for the new route.
     case rerouteOptions(RerouteEvent.Reason, RoutePreferences, [Waypoint])
-    /// May a new route come into force whose first maneuver is so near, seconds away?
+    /// Whether a new route comes into force although its first maneuver is only `maneuverIn` seconds away.
     case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)
-    /// May the alternative be taken that the vehicle turned onto?
+    /// Whether to take the alternative that the vehicle turned onto.
     case shouldTakeAlternative(OfferedAlternative)
     case acceptFasterRoute(RoutePlan, FasterRouteGain)
-    /// Is a fix that does not qualify to be left out?
+    /// Whether to discard a fix that does not qualify.
     case shouldDiscardFix(Fix, FixRejection)
-    /// Does leaving the route so near to the waypoint lead to no new one?
+    /// Whether a deviation this close to the waypoint leads to no reroute.
     case shouldPreventReroutesWhenArriving(waypoint: Int, RouteWaypoint)
-    /// Does the next leg begin at the waypoint?
+    /// Whether the next leg begins at the waypoint.
     case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
     case reviseInstruction(Instruction, distance: Double, duration: Double)
 
@@ -61,17 +61,17 @@ public enum PolicyQuestion: Sendable, Equatable {
     }
 }
 
-/// A question to the owner's policy, with the answer that it has without one.
+/// A question to the owner's policy, with its default answer.
 public struct PolicyRequest: Sendable, Equatable {
-    /// Comes back with the answer.
+    /// The id that the answer repeats.
     public var requestID: UInt64
     public var question: PolicyQuestion
-    /// The answer if none comes.
+    /// The default answer, used when none comes.
     public var standard: Bool
-    /// By when the answer counts.
+    /// The deadline for the answer.
     public var deadline: Timestamp
     public var stamp: Timestamp
-    /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, and from the lack of one.
+    /// Sequence of the message that led to the question, 0 for none: the cause of what follows from the answer or from its absence.
     public internal(set) var causeSequence: UInt64 = 0
 }
 
@@ -79,11 +79,11 @@ public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     case standard
     /// The owner's node.
     case client
-    /// The default: the owner's node was silent past the deadline.
+    /// The default, because the owner's node did not answer by the deadline.
     case timeout
-    /// The default: the owner's node was not reachable, or its answer was not valid.
+    /// The default, because the owner's node was unreachable or its answer invalid.
     case unavailable
-    /// The owner's node, in a drive that was recorded.
+    /// The owner's node, during the recorded drive.
     case recorded
 }
 
@@ -98,29 +98,28 @@ public struct RevisedInstruction: Sendable, Hashable {
         }
     }
 
-    /// The replacing content. It counts only for an instruction of its kind.
+    /// The replacing content, which applies only to an instruction of the same kind.
     public enum Content: Sendable, Hashable {
-        /// All that is shown; without a main line that of the instruction.
+        /// Everything that is shown; a nil `primary` keeps the instruction's main line.
         case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
-        /// Text, nil for that of the instruction, and Speech Synthesis Markup Language, nil for that of the instruction or, with other text,
-        /// for none.
+        /// Text and Speech Synthesis Markup Language; nil keeps the instruction's, except that a new text without SSML has none.
         case spoken(text: String?, ssml: String?)
     }
 
     /// The replacing content; nil for none.
     public var content: Content?
-    /// The language of the texts as a BCP 47 tag; nil for that of the instruction.
+    /// The language of the texts as a BCP 47 tag; nil for the instruction's own.
     public var language: String?
     public var isSuppressed: Bool
 
-    /// Another content, or none at all.
+    /// A revision with new content, or with none.
     public init(_ content: Content? = nil, language: String? = nil, isSuppressed: Bool = false) {
         self.content = content
         self.language = language
         self.isSuppressed = isSuppressed
     }
 
-    /// The instruction as it is told; a content of the other kind changes nothing.
+    /// Returns the revised instruction; content of the other kind changes nothing.
     func applied(to instruction: Instruction) -> Instruction {
         switch (instruction, content) {
         case (.visual(var visual), .visual(let primary, let secondary, let sub, let lanes)):
@@ -151,22 +150,21 @@ public struct RevisedInstruction: Sendable, Hashable {
 
 /// An answer to a ``PolicyRequest``.
 public struct PolicyAnswer: Sendable, Equatable {
-    /// The content that goes with a yes.
+    /// The content that accompanies a yes.
     public enum Content: Sendable, Equatable {
-        /// Wishes for the new route and the waypoints that it is to lead through; none for those that it has.
+        /// The preferences and waypoints for the new route; nil and empty for the trip's own.
         case reroute(RoutePreferences?, [Waypoint])
         case instruction(RevisedInstruction)
     }
 
-    /// Yes or no; nil leaves it to the standard answer.
+    /// Yes or no; nil for the default answer.
     public var verdict: Bool?
     public var decider: PolicyDecider
     public var reason: String
-    /// Seconds for which a no is not questioned again; nil for the configured time.
+    /// The time for which a refusal stands, seconds; nil for the configured time.
     public var hold: Double?
     public var content: Content?
-    /// Seconds from the question to the answer as the asker measured them; nil for the difference of the stamps, which are
-    /// those of fixes.
+    /// Seconds from the question to the answer as measured by the asker; nil to use the stamps, which are those of fixes.
     public var latency: Double?
 
     public init(
@@ -194,16 +192,16 @@ public struct PolicyDecision: Sendable, Equatable {
 
 /// The configuration of policy requests: their kinds and deadlines.
 public struct PolicyConfig: Sendable, Hashable {
-    /// The kinds that the owner's node is asked.
+    /// The kinds of questions that the owner's node is asked.
     public var asked: Set<PolicyKind> = []
     /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that a decision is never a fix late.
     public var deadline = 0.2
     /// The same for the approval of a faster route, seconds. 10: a person may be behind it.
     public var approvalDeadline = 10.0
-    /// Seconds beyond the deadline after which a question is decided here. The core's time goes with the fixes, whose stamps tell
-    /// little of how long an answer has really had; where the one who asks watches the clock, it says first that the time is over.
+    /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the fixes, whose stamps say
+    /// little about how long an answer really took; an asker that watches the clock reports the timeout first.
     public var grace = 0.0
-    /// The time that a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
+    /// The default time for which a refusal stands, seconds. 10: judgement; about once a block in a town.
     public var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.

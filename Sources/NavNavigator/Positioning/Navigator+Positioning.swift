@@ -3,11 +3,11 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Positions put to use: told, followed along the trip, and where routes start.
+/// Uses of positions: publishing them, following the trip, and starting routes.
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    /// Hands an input to positioning, and goes on from the effects; false for a fix that was rejected.
+    /// Passes an input to positioning and handles the effects; returns false for a rejected fix.
     @discardableResult
     func position(_ input: Positioning.Event, _ event: NavigatorEvent) -> Bool {
         if simulation != nil {
@@ -20,7 +20,7 @@ extension Navigator {
         return true
     }
 
-    /// Publishes what positioning found out, in order, and goes on from positions.
+    /// Publishes the results of positioning, in order, and follows positions.
     func take(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {
@@ -51,7 +51,7 @@ extension Navigator {
         }
     }
 
-    /// Goes on from a position of a fix or of a prediction.
+    /// Continues with a position from a fix or a prediction.
     func follow(_ position: VehiclePosition, _ event: NavigatorEvent) {
         lastPosition = position
         now = event.stamp
@@ -62,11 +62,11 @@ extension Navigator {
         followTrip(position, event)
     }
 
-    /// Returns the origin of a route from here: on the matched road when there is one, in the direction that the vehicle points in.
+    /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.
     ///
-    /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
-    /// where there is no road. Only a direction that is not known leaves the choice to the search. Against a one-way road the route starts
-    /// in the road's own direction: with the vehicle's it would start on another carriageway beside it.
+    /// For a slow or stationary vehicle the direction comes from the matcher's belief, or from the course when there is no road. An unknown
+    /// direction leaves the choice to the search. Against a one-way road the route starts in the road's own direction: with the vehicle's
+    /// it would start on a parallel carriageway.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability

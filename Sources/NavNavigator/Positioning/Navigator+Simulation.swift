@@ -3,22 +3,21 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// A drive along the route without a vehicle: makes the fixes that one would have.
+/// A drive along the route without a vehicle, which generates the fixes of one.
 struct DriveAlong {
     var speedFactor: Double
     /// Metres from the route's start.
     private(set) var offset: Double
     var due: Timestamp
     var last: Timestamp
-    /// Matches the fixes it makes.
+    /// Matches the generated fixes.
     var positioning: Positioning
-    /// The position of the vehicle itself, which its fixes go on telling; nil when it is not known.
+    /// The real vehicle's position, which its fixes keep updating; nil when unknown.
     var vehicle: VehiclePosition?
-    /// The start of a prediction of the vehicle's own position that was not published yet; nil without one.
+    /// The start of an unpublished prediction of the real vehicle's position; nil without one.
     var untoldPrediction: Positioning.Effect?
 
-    /// Seconds between two fixes. At a multiple of the route's speed they come as much sooner, so that instructions are as near to their
-    /// places.
+    /// Seconds between two fixes. It shrinks as the speed factor grows, so that instructions stay equally close to their places.
     private var interval: Double { 1 / max(speedFactor, 1) }
     /// Standard deviation of the fixes per axis, metres.
     private static let sigma = 1.0
@@ -36,7 +35,7 @@ struct DriveAlong {
         self.positioning = positioning.simulation(speedFactor: speedFactor)
     }
 
-    /// The fix that is due; nil while the vehicle is held at a stop.
+    /// Returns the fix that is due; nil while the vehicle is held at a stop.
     mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
         if trip.isHeld {
             last = stamp
@@ -44,7 +43,7 @@ struct DriveAlong {
             return nil
         }
         let seconds = min(max(stamp.seconds(since: last), 0), 2 * interval)
-        // Another route begins where the vehicle is.
+        // A new route begins where the vehicle is.
         if offset > trip.plan.route.length || offset < trip.offset - 50 { offset = trip.offset }
         let reached = trip.times.offset(seconds * speedFactor, after: offset)
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
@@ -58,16 +57,16 @@ struct DriveAlong {
     }
 }
 
-/// Manual simulation: begins and ends with its events. The vehicle's own position is followed meanwhile and not told.
+/// Manual simulation, with its begin and end events. Meanwhile the real vehicle's position is followed but not published.
 extension Navigator {
-    /// The position of the real vehicle, also during a simulated drive; nil when it is unknown.
+    /// The real vehicle's position, also during a simulated drive; nil when unknown.
     var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
 
     func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
         simulation = DriveAlong(
             drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
-        // Simulations do not lie in one another: one for want of fixes ends, and begins again when this one ends.
+        // Simulations do not nest: a prediction for want of fixes ends now, and begins again when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)
             simulation?.untoldPrediction = lastPosition.map { .predictionBegan(reason, $0) }
@@ -93,7 +92,7 @@ extension Navigator {
         if let began = simulation.untoldPrediction { take([began], event) }
     }
 
-    /// Takes note of where the vehicle itself is during a simulated drive.
+    /// Follows the real vehicle during a simulated drive.
     func followVehicle(_ effects: [Positioning.Effect], _ event: NavigatorEvent) {
         for effect in effects {
             switch effect {

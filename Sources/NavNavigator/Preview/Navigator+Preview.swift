@@ -1,7 +1,7 @@
 import NavGeo
 import NavRouting
 
-/// Choosing before the start: up to three routes, the freshest traffic on each, and the choice that starts guidance.
+/// The choice of a route before the start: up to three routes with the latest traffic.
 extension Navigator {
     func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
         let here = vehiclePosition.map { origin($0, keepsCourse: true) }
@@ -25,7 +25,7 @@ extension Navigator {
             for: .calculation(calculation), cause: event.causeSequence, event)
     }
 
-    /// The most calculations at a time: more are refused, so that no caller can fill the memory.
+    /// The most calculations at a time: more are refused, so that callers cannot fill the memory.
     private static let mostCalculations = 8
 
     private func cancelPreview(_ reason: String) {
@@ -62,7 +62,7 @@ extension Navigator {
         publish(.preview(routes), event)
     }
 
-    /// Found routes as they are shown: numbered, and the best first.
+    /// Returns found routes as a preview: numbered, the best first.
     private func routes(_ found: FoundRoutes, _ preferences: RoutePreferences) -> [PreviewedRoute] {
         var routes =
             [PreviewedRoute(id: session.nextRoute(), plan: found.main, via: found.via)]
@@ -73,7 +73,7 @@ extension Navigator {
         return routes
     }
 
-    /// The place of the route that is chosen; nil when there is none, and then the call is refused.
+    /// Returns the index of the chosen route; when there is none, refuses the call and returns nil.
     private func place(_ choice: PreviewChoice, _ call: UInt64) -> Int? {
         let routes = preview.shown?.preview.routes ?? []
         switch choice {
@@ -121,7 +121,7 @@ extension Navigator {
         publish(.preview(RoutePreview(routes: [], active: 0)), event)
     }
 
-    /// Brings what the shown routes take up to date, so that their delays are always of the freshest traffic.
+    /// Refreshes the durations of the previewed routes, so that their delays reflect the latest traffic.
     func refreshPreview(_ event: NavigatorEvent) {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false

@@ -4,15 +4,15 @@ import NavRouting
 /// A request for routes without setting out.
 struct Calculation: Equatable {
     var order: RouteOrder
-    /// Whether they are shown until one is chosen.
+    /// Whether the routes are shown until one is chosen.
     var isPreview: Bool
-    /// The call that waits for them; 0 for none.
+    /// The call that waits for the routes; 0 for none.
     var call: UInt64
     /// The position of the vehicle; nil when the order names the origin.
     var origin: VehiclePosition?
 }
 
-/// Routes that are shown until guidance starts or they are stopped; nothing else ends it.
+/// The routes shown until guidance starts or the preview is stopped; nothing else ends it.
 struct PreviewState {
     struct Shown: Equatable {
         var preview: RoutePreview

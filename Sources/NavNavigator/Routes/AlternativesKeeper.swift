@@ -4,44 +4,45 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// The alternatives to the route in force: which there are, when others are looked for, and whether the vehicle turns onto one.
+/// The alternatives to the route in force: the present ones, the time of the next search, and whether the vehicle turns onto one.
 ///
-/// As long as one lies ahead nothing is asked: the list changes when a fork is passed, when traffic changes what an alternative takes, or
-/// when the route changes. A vehicle that stands passes no fork and moves nowhere, so nothing flaps.
+/// While one lies ahead, none are searched for: the list changes only when a fork is passed, traffic changes an alternative's duration, or
+/// the route changes. A stationary vehicle passes no fork, so the list does not flap.
 struct AlternativesKeeper {
-    /// An alternative with where it leaves the route in force.
+    /// An alternative with its fork from the route in force.
     struct Kept {
         var plan: AlternativePlan
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double
-        /// The starts of the edges behind the fork that are not on the route in force, metres from the alternative's start.
+        /// The starts of the edges past the fork that are not on the route in force, metres from the alternative's start.
         var own: [EdgeKey: Double]
-        /// The place where it joins the route in force again; nil when that is only at the destination.
+        /// The place where it rejoins the route in force; nil when it rejoins only at the destination.
         var join: Coordinate?
-        /// Fixes in a row on these edges.
+        /// Consecutive fixes on these edges.
         var fixes = 0
-        /// Until when the owner is not asked whether it is taken; nil as long as nobody was.
+        /// The end of the time in which the owner is not asked about it; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
     }
 
-    /// The distance behind its fork within which driving along an alternative takes it, metres.
+    /// The distance past its fork within which driving along an alternative switches to it, metres.
     private static let takingReach = 500.0
-    /// The distance behind a fork from which the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
+    /// The distance past a fork at which the vehicle has certainly continued on its route, metres: roads that part at a small angle are
+    /// told apart late.
     private static let passingReach = 100.0
-    /// The delay from which an alternative counts as slower than the route, seconds: what is shown must not flap.
+    /// The delay from which an alternative counts as slower than the route, seconds; prevents flapping of the display.
     private static let hysteresis = 5.0
 
     var config: NavigatorConfig
     var kept: [Kept] = []
-    /// When to look for others again; nil for now.
+    /// The time of the next search; nil for now.
     var next: Timestamp?
     private var lastLook: Coordinate?
     private var hasFailed = false
 
     init(_ config: NavigatorConfig) { self.config = config }
 
-    // MARK: Looking
+    // MARK: Searching
 
     func isDue(at stamp: Timestamp, _ position: VehiclePosition) -> Bool {
         guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty else {
@@ -58,7 +59,7 @@ struct AlternativesKeeper {
         lastLook = position.coordinate
     }
 
-    /// Takes found alternatives to a trip in; those whose fork is less than some metres ahead come too late.
+    /// Accepts found alternatives to a trip; drops those whose fork is less than `leastToFork` metres ahead.
     mutating func take(_ found: FoundRoutes, for trip: Trip, leastToFork: Double, at stamp: Timestamp)
         -> AlternativesUpdate?
     {
@@ -100,7 +101,7 @@ struct AlternativesKeeper {
         return AlternativesUpdate(alternatives: offered(to: trip), added: added, removed: removed)
     }
 
-    /// Returns the place where an alternative joins the route in force again behind its fork.
+    /// Returns the place where an alternative rejoins the route in force past its fork.
     private static func join(of alternative: AlternativeRoute, with onRoute: Set<EdgeKey>) -> Coordinate? {
         let behind = alternative.route.edges.drop { $0.routeOffset < alternative.fork.routeOffset - 0.5 }
         let apart = behind.drop { onRoute.contains($0.key) }
@@ -108,7 +109,7 @@ struct AlternativesKeeper {
         return alternative.route.line.coordinate(at: edge.routeOffset)
     }
 
-    /// Notes that none could be looked for; what there is stays. The update tells of it once.
+    /// Records a failed search; present alternatives stay. Returns the update on the first failure only.
     mutating func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
         guard !hasFailed else { return nil }
         hasFailed = true
@@ -117,19 +118,19 @@ struct AlternativesKeeper {
 
     // MARK: Keeping
 
-    /// Drops those whose fork lies behind, once the vehicle has surely gone on along its route there.
+    /// Drops alternatives whose fork is behind, once the vehicle has certainly continued on its route there.
     mutating func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
         let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
         guard !passed.isEmpty else { return nil }
         kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }
-        // The next ones are looked for behind the fork, though not more often than may be.
+        // The next search is made past the fork, but no more often than allowed.
         if kept.isEmpty { bringForward(at: stamp) }
         return update(passed.filter(\.isShown), .forkPassed, trip)
     }
 
-    /// Drops all; an update if there were any.
+    /// Drops all alternatives; returns an update if there were any.
     mutating func clear(_ reason: AlternativesUpdate.Removal, at stamp: Timestamp, except taken: UInt64? = nil)
         -> AlternativesUpdate?
     {
@@ -204,12 +205,12 @@ struct AlternativesKeeper {
         }
     }
 
-    /// Seconds that it takes longer than the route in force.
+    /// Returns the seconds that an alternative takes longer than the route in force.
     private func delta(_ kept: Kept, _ trip: Trip) -> Double {
         kept.plan.alternative.durationFromFork - trip.routerTimes.remaining(from: kept.forkOffset)
     }
 
-    /// Those that are shown, as seen from where the vehicle is.
+    /// Returns the shown alternatives, as seen from the vehicle.
     func offered(to trip: Trip) -> [OfferedAlternative] {
         kept.filter(\.isShown).map { offered($0, trip) }
     }
@@ -232,7 +233,7 @@ struct AlternativesKeeper {
         kept.first { $0.isShown && $0.plan.alternative.id == id }.map { offered($0, trip) }
     }
 
-    /// Notes where the vehicle is; the alternative that it has turned onto, if it has.
+    /// Records the vehicle's position; returns the alternative that it has turned onto, if any.
     mutating func follow(_ position: VehiclePosition, on trip: Trip) -> OfferedAlternative? {
         guard position.isSeen else { return nil }
         for index in kept.indices {
@@ -250,7 +251,7 @@ struct AlternativesKeeper {
         return taken.map { offered($0, trip) }
     }
 
-    /// Metres from an alternative's start to where the vehicle is on it.
+    /// Returns the vehicle's position along an alternative, metres from its start.
     func offset(of offered: OfferedAlternative, _ position: VehiclePosition?) -> Double {
         let alternative = offered.plan.alternative
         if let road = position?.road, let kept = kept.first(where: { $0.plan.alternative.id == offered.id }),
@@ -261,7 +262,7 @@ struct AlternativesKeeper {
         return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
     }
 
-    /// Notes that the owner is not to be asked about an alternative until a moment.
+    /// Records that the owner is not asked about an alternative until a moment.
     mutating func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }

@@ -2,12 +2,12 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.
+/// Alternatives to the route in force: searching, keeping, and switching to one by a call or by driving onto it.
 extension Navigator {
     func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
-            // Not again while the question is open.
+            // Do not ask again while the question is open.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
@@ -25,7 +25,7 @@ extension Navigator {
             for: .alternatives, cause: event.causeSequence, event)
     }
 
-    /// Whether taking an alternative may be asked about: it is not while a route is proposed that may come into force.
+    /// Whether the policy may be asked about an alternative: not while a proposed route may come into force.
     private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
 
     func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
@@ -42,10 +42,10 @@ extension Navigator {
         if let update { publish(.alternatives(update), event) }
     }
 
-    // MARK: Taking one
+    // MARK: Switching to one
 
     func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent) {
-        // One that cannot be taken is not tried again.
+        // An alternative that cannot be driven is not tried again.
         let pause = decision.verdict ? Self.longestHold : hold(decision)
         alternatives.refuse(offered.id, until: event.stamp.advanced(bySeconds: pause))
         guard decision.verdict, let trip, alternatives.offered(offered.id, to: trip) != nil else { return }
@@ -72,7 +72,7 @@ extension Navigator {
                 AlternativeSwitch(
                     phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition))
         }
-        // One route at a time: what was looked for because the vehicle left its route is not needed any more.
+        // One route at a time: the search that began when the vehicle left its route is no longer needed.
         cancelSearch(event)
         publish(step(.willTake), event)
         let plan = offered.plan.plan
@@ -87,7 +87,7 @@ extension Navigator {
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 
-    /// Why an alternative that was found a while ago cannot be driven now; nil when it can.
+    /// Returns why an alternative found a while ago cannot be driven now; nil when it can.
     private func obstacle(on plan: RoutePlan) -> RouteFailure? {
         guard let closed = plan.route.edges.first(where: { pricing.isClosed($0.key) }) else { return nil }
         return RouteFailure(code: .noRoute, message: "way \(closed.wayID) on it is closed or no longer on board")

@@ -2,7 +2,7 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.
+/// Faster routes: searched for periodically until shortly before the end, detected, approved and applied.
 extension Navigator {
     func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
@@ -23,13 +23,13 @@ extension Navigator {
             for: .fasterRoute(from: position), cause: event.causeSequence, event)
     }
 
-    /// Whether the two routes part too soon, or have parted.
+    /// Whether the fork is too near or already passed.
     private func isTooLate(_ offer: FasterRouteWatch.Offer, _ trip: Trip) -> Bool {
         let state = trip.deviation.state
         return state == .offRoute || state == .wrongWay || offer.forkOffset - trip.offset < leastToFork
     }
 
-    /// Metres to a fork below which it is too near to be offered.
+    /// The least distance to a fork for the route to be offered, metres.
     var leastToFork: Double {
         max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
@@ -38,7 +38,7 @@ extension Navigator {
         guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
-        // Both are measured by the same traffic.
+        // Both routes are timed with the same traffic.
         if found.main.provider != .onBoard, found.main.provider == trip.plan.provider {
             refreshRoute(by: found.main.route, event)
         } else if !refresh.isFresh(at: event.stamp) {
@@ -83,7 +83,7 @@ extension Navigator {
         tell(.applied(oldRouteID: old.routeID), offer, event)
     }
 
-    /// A user decides, whoever else was asked.
+    /// Applies a user's decision, whoever else was asked.
     func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {
@@ -94,7 +94,7 @@ extension Navigator {
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 
-    /// Refuses what a user has not approved in time.
+    /// Refuses the offer that a user has not approved in time.
     func refuseOverdueFasterRoute(_ event: NavigatorEvent) {
         guard let until = faster.offer?.until, until <= event.stamp else { return }
         decideFasterRoute(false, .timeout, event)

@@ -1,7 +1,7 @@
 import NavGeo
 import NavRouting
 
-/// When the route's durations are brought up to date.
+/// The schedule of refreshes of the route's durations.
 struct RefreshSchedule {
     var config: RefreshConfig
     var last: Timestamp?
@@ -9,7 +9,7 @@ struct RefreshSchedule {
 
     init(_ config: RefreshConfig) { self.config = config }
 
-    /// Starts counting with a route that comes into force: its durations are of the moment.
+    /// Restarts the schedule when a route comes into force: its durations are current.
     mutating func restart(at stamp: Timestamp) {
         last = stamp
         isNew = false
@@ -22,21 +22,21 @@ struct RefreshSchedule {
         return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)
     }
 
-    /// Whether the durations are of this moment, or as new as they may be asked for.
+    /// Whether the durations are current, or as new as the minimum interval allows.
     func isFresh(at stamp: Timestamp) -> Bool {
         guard !isNew, let last else { return false }
         return stamp.seconds(since: last) < config.minimumInterval
     }
 }
 
-/// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.
+/// Refreshes of the route's durations with the latest traffic. The geometry, the cursor and past instructions stay as they are.
 extension Navigator {
-    /// The pricing of roads for the vehicle of the trip.
+    /// The pricing of roads for the trip's vehicle.
     var pricing: RoutePricing {
         RoutePricing(map.router, for: session.preferences.vehicle, usesTraffic: session.preferences.usesTraffic)
     }
 
-    /// Takes other traffic, or other tiles, in.
+    /// Handles a change of traffic or tiles.
     func noteTraffic(_ event: NavigatorEvent) {
         refreshPreview(event)
         guard let trip, !trip.isComplete else { return }
@@ -61,9 +61,9 @@ extension Navigator {
         }
     }
 
-    /// Brings the durations of the route and of its alternatives up to date.
+    /// Refreshes the durations of the route and of its alternatives.
     ///
-    /// - Parameter answer: a route of the provider of the one in force, which has its newest durations where the two are the same.
+    /// - Parameter answer: A route of the same provider as the one in force, which has its newest durations where the two coincide.
     @discardableResult
     func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
         guard let trip else {

@@ -3,14 +3,14 @@ import NavGuidance
 import NavPositioning
 import NavRouting
 
-/// Other ways for the trip under way, from the thought to the route in force: should, will, fetching, fetched, applied.
+/// Reroutes, from the first consideration to the route in force: considered, decided, requested, found, applied.
 extension Navigator {
     /// Whether a position is good enough to start a trip from.
     func canStart(at position: VehiclePosition) -> Bool {
         (position.sigma ?? 0) <= config.positioning.fixes.startMaximumAccuracy
     }
 
-    // MARK: Whether
+    // MARK: Deciding
 
     func considerReroute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
@@ -51,7 +51,7 @@ extension Navigator {
         announce(draft, event)
     }
 
-    /// A user asked for another way, or to leave out a waypoint.
+    /// Handles a user's request for a reroute, or for skipping a waypoint.
     func rerouteByHand(
         _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
@@ -66,7 +66,7 @@ extension Navigator {
         announce(draft, event)
     }
 
-    /// Answers a call that its command was not carried out.
+    /// Answers a call that its command failed.
     func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
         reply(.failed(RouteFailure(code: code, message: message)), to: call)
     }
@@ -80,7 +80,7 @@ extension Navigator {
         ask(.rerouteOptions(draft.reason, draft.preferences, draft.waypoints), standard: true, event)
     }
 
-    // MARK: Asking for it
+    // MARK: Requesting
 
     func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
@@ -112,7 +112,7 @@ extension Navigator {
             cause: draft.cause, event)
     }
 
-    /// Within how many metres a new route avoids maneuvers.
+    /// Returns the distance within which a new route avoids maneuvers, metres.
     private func maneuverAvoidance(at position: VehiclePosition, refusals: Int) -> Double {
         let distance =
             config.rerouteManeuverAvoidanceDistance ?? config.rerouteManeuverAvoidance * (position.speed ?? 0)
@@ -166,7 +166,7 @@ extension Navigator {
         if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
     }
 
-    /// Takes another route for the trip, unless the vehicle has found back by itself or is elsewhere.
+    /// Replaces the trip's route, unless the vehicle has returned to its route or is elsewhere.
     private func take(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
@@ -177,7 +177,7 @@ extension Navigator {
             return tell(.rejected(rejection), draft, event, plan.provider)
         }
         let seconds = secondsToManeuver(of: plan)
-        // What a user has asked for is not asked for again when it is refused here: it would be lost.
+        // A reroute requested by a user is not requested again after a refusal here, so it would be lost.
         let isByHand = draft.reason == .manual || draft.reason == .waypoint
         guard config.rerouteMinimumCommitTime > 0, !isByHand, seconds < config.rerouteMinimumCommitTime
         else { return apply(plan, request, draft, event) }
@@ -187,7 +187,7 @@ extension Navigator {
             standard: search.refusals >= config.rerouteGreatestRefusals, event)
     }
 
-    /// Why a found route is of no use any more.
+    /// Returns why a found route is no longer useful; nil when it still is.
     private func objection(to plan: RoutePlan, _ draft: RouteSearch.Draft) -> RerouteEvent.Rejection? {
         guard let trip else { return .superseded }
         let isOnRoute = trip.deviation.state == .onRoute || trip.deviation.state == .offStep
@@ -196,7 +196,7 @@ extension Navigator {
         case .manual, .fasterRoute, .waypoint: break
         }
         guard let lastPosition, lastPosition.stamp > draft.origin.stamp else { return nil }
-        // Meanwhile the vehicle has driven on: along the new route, or elsewhere.
+        // The vehicle has moved since the request: along the new route, or elsewhere.
         let driven = Geodesy.distance(lastPosition.coordinate, draft.origin.coordinate)
         let reach = min(driven * 2 + config.cursorForwardReach, plan.route.length)
         guard let place = plan.route.line.project(lastPosition.coordinate, within: 0...max(reach, 0)) else {
@@ -207,7 +207,7 @@ extension Navigator {
         return place.distance > slack + snap ? .stale : nil
     }
 
-    /// Seconds at the present speed to the first maneuver of a route; infinite for a vehicle that stands.
+    /// Returns the seconds at the present speed to a route's first maneuver; infinite for a stationary vehicle.
     private func secondsToManeuver(of plan: RoutePlan) -> Double {
         guard let speed = lastPosition?.speed, speed > config.deviationMinimumSpeed,
             let steps = plan.guidance.legs.first, steps.count >= 2
@@ -241,9 +241,9 @@ extension Navigator {
         tell(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
     }
 
-    // MARK: The end of it
+    // MARK: Ending
 
-    /// Gives up what is asked for; nobody is waiting for it any more.
+    /// Cancels the current search, which is no longer needed.
     func cancelSearch(_ event: NavigatorEvent) {
         let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
         search.finish()
@@ -270,7 +270,7 @@ extension Navigator {
 }
 
 extension RouteFailure {
-    /// Why a plan cannot be driven along; nil when it can.
+    /// Creates the failure for a plan that cannot be driven; nil when it can.
     init?(defectOf plan: RoutePlan) {
         guard let defect = plan.defect else { return nil }
         self.init(code: .internal, message: "the route cannot be used: \(defect)")

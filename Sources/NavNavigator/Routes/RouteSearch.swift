@@ -2,30 +2,30 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// When a route is asked for, at the start of a trip and after leaving the route: never two at once, never in a loop.
+/// The state of requesting a route, at the start of a trip or for a reroute: never two at once, never in a loop.
 ///
-/// A cooldown and a minimum movement keep reroutes apart; failures back off exponentially up to a longest pause. It decides when, not
-/// whether: that the vehicle is off its route is told from outside.
+/// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a longest pause. It decides when to request,
+/// not whether: the deviation is reported to it.
 struct RouteSearch {
     struct TripOrder: Equatable {
         var order: RouteOrder
         var simulation: SimulatedDrive?
-        /// The call that waits for it; 0 for none.
+        /// The call that waits for the trip; 0 for none.
         var call: UInt64
-        /// The trip of the process before that goes on; nil for another one.
+        /// The trip of the previous process that is resumed; nil for a new one.
         var resumed: TripSnapshot?
     }
 
-    /// A reroute from the thought on that there should be one.
+    /// A reroute, from the moment it is considered.
     struct Draft: Equatable {
         var id: UInt64
-        /// Sequence of the message that led to the thought, 0 for none.
+        /// Sequence of the message that led to it, 0 for none.
         var cause: UInt64
         var reason: RerouteEvent.Reason
         var preferences: RoutePreferences
         var waypoints: [Waypoint]
         var origin: VehiclePosition
-        /// Whether it was told that there will be a reroute: then its end is told, too.
+        /// Whether the coming reroute was announced; its end is then announced too.
         var isAnnounced = false
         /// The number of the attempt, from 1; nil before the first.
         var attempt: Int?
@@ -33,7 +33,7 @@ struct RouteSearch {
 
     enum Purpose: Equatable {
         case start(TripOrder)
-        /// Another way for the trip that is under way.
+        /// A reroute of the current trip.
         case reroute(Draft)
 
         var isReroute: Bool {
@@ -45,12 +45,12 @@ struct RouteSearch {
     struct Request: Equatable {
         var id: UInt64
         var purpose: Purpose
-        /// Counted from 1 with the first after a success.
+        /// Counted from 1, starting after a success.
         var attempt: Int
         var origin: VehiclePosition?
     }
 
-    /// What a request failed for, where an event tells that it is there.
+    /// The missing thing that made a request fail and whose arrival an event reports.
     private enum Lack {
         case tiles
         /// A road under the vehicle.
@@ -59,28 +59,28 @@ struct RouteSearch {
 
     private enum State {
         case idle
-        /// A trip is wanted; a position from which it can start is missing.
+        /// A trip is requested but no position is good enough to start from.
         case awaitingPosition(TripOrder)
-        /// Whether and how a reroute is made is being decided.
+        /// The policy decides whether and how to reroute.
         case drafting(Draft)
-        /// The owner's policy wants no reroute until then.
+        /// The owner's policy refuses reroutes until then.
         case denied(until: Timestamp)
         case waiting(Request)
-        /// A route was found; whether it comes into force is being decided.
+        /// A route was found; the policy decides whether it comes into force.
         case proposing(Request)
-        /// The last request failed; the next may be made at `until`, or once what it lacked is there.
+        /// The last request failed; the next may be made at `until`, or once the missing thing arrives.
         case pausing(Purpose, until: Timestamp, lacking: Lack?)
-        /// The request makes no sense from where the vehicle is: nothing is asked until it is back on its route.
+        /// A request from the vehicle's position is useless: none is made until it is back on its route.
         case abandoned
     }
 
     var config: NavigatorConfig
     private var state = State.idle
     private(set) var failures = 0
-    /// Routes in a row that were refused because their first maneuver was too near.
+    /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
-    /// Reroutes since the vehicle was last seen on a route: far from any road none leads anywhere.
+    /// Reroutes since the vehicle was last seen on a route: far from any road they lead nowhere.
     private var inVain = 0
 
     init(_ config: NavigatorConfig) { self.config = config }
@@ -92,19 +92,19 @@ struct RouteSearch {
         return nil
     }
 
-    /// The reroute that is being decided on.
+    /// The reroute that is being decided.
     var draft: Draft? {
         if case .drafting(let draft) = state { return draft }
         return nil
     }
 
-    /// The request whose route is being decided on.
+    /// The request whose route is being decided.
     var proposal: Request? {
         if case .proposing(let request) = state { return request }
         return nil
     }
 
-    /// The trip that is wanted and has not begun.
+    /// The requested trip that has not begun.
     var wanted: TripOrder? {
         switch state {
         case .awaitingPosition(let order), .pausing(.start(let order), _, _): order
@@ -114,7 +114,7 @@ struct RouteSearch {
         }
     }
 
-    /// Whether another way for the trip is being found.
+    /// Whether a reroute is in progress.
     var isRerouting: Bool {
         switch state {
         case .drafting(let draft): draft.isAnnounced
@@ -124,7 +124,7 @@ struct RouteSearch {
         }
     }
 
-    /// The trip that is to be requested now that there is a position.
+    /// Returns the trip that can be requested now that there is a position.
     func startDue(at stamp: Timestamp, _ position: VehiclePosition, isPrecise: Bool) -> TripOrder? {
         switch state {
         case .awaitingPosition(let order): isPrecise ? order : nil
@@ -152,17 +152,17 @@ struct RouteSearch {
         }
     }
 
-    /// Time or way between two reroutes, doubled with each one whose route the vehicle was not seen on.
+    /// Returns the time or distance between two reroutes, doubled with each one whose route the vehicle was not seen on.
     private func spaced(_ least: Double) -> Double {
         var spacing = least
         for _ in 1..<min(max(inVain, 1), RouteSearch.greatestDoublings) { spacing *= 2 }
         return spacing
     }
 
-    /// The most doublings of the spacing: from 5 s and 50 m to 80 s and 800 m.
+    /// Limits the doubling of the spacing: from 5 s and 50 m to 80 s and 800 m.
     private static let greatestDoublings = 5
 
-    /// Whether a user may ask for another way now: not while a route is on its way or a trip is yet to start.
+    /// Whether a user may request a reroute now: not while a route is being fetched or a trip has yet to start.
     var acceptsManualReroute: Bool {
         switch state {
         case .idle, .denied, .abandoned, .pausing(.reroute, _, _): true
@@ -171,7 +171,7 @@ struct RouteSearch {
         }
     }
 
-    /// Whether nothing is wanted and nothing on its way.
+    /// Whether nothing is requested and nothing is pending.
     var isIdle: Bool {
         if case .idle = state { return true }
         return false
@@ -179,13 +179,13 @@ struct RouteSearch {
 
     // MARK: Changes
 
-    /// Notes that a trip is wanted and cannot be requested yet.
+    /// Records a trip that cannot be requested yet.
     mutating func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
 
-    /// Notes that a reroute is being decided on.
+    /// Records that a reroute is being decided.
     mutating func consider(_ draft: Draft) { state = .drafting(draft) }
 
-    /// Notes that the owner's policy wants no reroute for some seconds.
+    /// Records that the owner's policy refuses reroutes for some seconds.
     mutating func deny(for seconds: Double, at stamp: Timestamp) {
         state = .denied(until: stamp.advanced(bySeconds: seconds))
     }
@@ -200,25 +200,25 @@ struct RouteSearch {
         return request
     }
 
-    /// Notes that the route that was found is being decided on.
+    /// Records that a found route is being decided.
     mutating func propose(_ request: Request) { state = .proposing(request) }
 
-    /// Notes that a route came into force, or that none is wanted any more.
+    /// Records that a route came into force, or that none is needed any longer.
     mutating func finish() {
         state = .idle
         failures = 0
         refusals = 0
     }
 
-    /// Notes that a found route was refused: the next one is asked for after some seconds.
+    /// Records that a found route was refused: the next one is requested after some seconds.
     mutating func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
         refusals += 1
         state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacking: nil)
     }
 
-    /// Notes a failure; the moment from which on it is tried again, nil when it is not.
+    /// Records a failure; returns the moment of the next attempt, nil when there is none.
     ///
-    /// A reroute that a user requested is not repeated, nor one that cannot succeed.
+    /// Neither a user's request for a reroute nor a request that cannot succeed is repeated.
     mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
         switch request.purpose {
         case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:
@@ -239,7 +239,7 @@ struct RouteSearch {
         var lack: Lack?
         if !failure.missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
-            // Far from any road no time helps, only a road.
+            // Far from any road, only a road helps, not a later attempt.
             lack = .road
             pause = max(pause, config.rerouteBackoffLongest)
         }
@@ -248,10 +248,10 @@ struct RouteSearch {
         return next
     }
 
-    /// Notes that the vehicle was seen on the route in force.
+    /// Records that the vehicle was seen on the route in force.
     mutating func noteSeenOnRoute() { inVain = 0 }
 
-    /// Notes that the vehicle follows its route: what failed while it did not is forgotten.
+    /// Records that the vehicle follows its route, and forgets earlier failures.
     mutating func noteOnRoute() {
         switch state {
         case .pausing(.reroute, _, _), .abandoned, .denied: finish()
@@ -260,14 +260,14 @@ struct RouteSearch {
         }
     }
 
-    /// Notes that tiles arrived: a request that lacked them need not wait any longer.
+    /// Records that tiles arrived: a request that lacked them need not wait any longer.
     mutating func noteTiles(at stamp: Timestamp) {
         if case .pausing(let purpose, _, lacking: .tiles) = state {
             state = .pausing(purpose, until: stamp, lacking: nil)
         }
     }
 
-    /// Goes on by a clock that was set.
+    /// Moves all moments when the clock is set.
     mutating func moveClock(by nanoseconds: Int64) {
         lastReroute?.stamp.move(by: nanoseconds)
         switch state {

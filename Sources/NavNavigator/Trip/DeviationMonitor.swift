@@ -3,11 +3,11 @@ import NavGeo
 import NavMatching
 import NavPositioning
 
-/// Decides from fix to fix how the vehicle stands to its route.
+/// Judges at each fix whether the vehicle follows its route.
 ///
-/// The matcher's edge speaks first (connectivity), then distance and course; a single fix never decides. A distance counts in full only when
-/// speed and course bear it out: a reflected signal moves the position for many fixes, but not the velocity, which comes from the carrier's
-/// frequency. It reports a fact; what is done about it is decided above.
+/// The matched edge counts first (connectivity), then distance and course; a single fix never decides. A distance counts in full only when
+/// speed and course confirm it: a reflected signal moves the position for many fixes, but not the velocity, which is measured from the
+/// carrier frequency. The monitor only reports; the navigator decides what to do.
 struct DeviationMonitor {
     var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
@@ -15,19 +15,19 @@ struct DeviationMonitor {
     private var against = Evidence()
     /// The evidence for driving along the route in the wrong direction.
     private var backwards = Evidence()
-    /// Fixes in a row that found the vehicle further ahead than it can have driven.
+    /// Consecutive fixes that place the vehicle further ahead than it can have driven.
     private var ahead = Evidence()
-    /// The way to the side of the route by speed and course.
+    /// The lateral movement away from the route, by speed and course.
     private var excursion = Excursion()
-    /// Fixes in a row that did not speak against the route.
+    /// Consecutive fixes that do not count against the route.
     private var agreeing = 0
 
-    /// Fixes in a row that say the same.
+    /// Consecutive fixes that say the same.
     private struct Evidence {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double)?
         private var last: Timestamp?
-        /// Whether the movement bore one of them out.
+        /// Whether the vehicle's movement confirmed one of them.
         var isBorneOut = false
 
         mutating func add(_ stamp: Timestamp, offset: Double) {
@@ -36,31 +36,31 @@ struct DeviationMonitor {
             fixes += 1
         }
 
-        /// Seconds since the last of them; nil when there are none.
+        /// Returns the seconds since the last of them; nil when there are none.
         func age(at stamp: Timestamp) -> Double? { last.map { stamp.seconds(since: $0) } }
 
         func seconds(at stamp: Timestamp) -> Double { first.map { stamp.seconds(since: $0.stamp) } ?? 0 }
     }
 
-    /// The way to the right of the route, by the receiver's speed and course alone.
+    /// The lateral movement to the right of the route, by the receiver's speed and course alone.
     private struct Excursion {
         private var sum = 0.0
         private var last: (stamp: Timestamp, rate: Double)?
 
-        /// Longest time over which a speed is carried on, seconds.
+        /// Longest time for which a speed is extrapolated, seconds.
         private static let validity = 2.5
-        /// The time constants for forgetting errors of the map's direction and the receiver's, seconds: on the route, where what was counted before was
-        /// wrong, and away from it.
+        /// Time constants of forgetting errors in the bearings of map and receiver, seconds; shorter on the route, where a non-zero sum
+        /// must be an error.
         private static let memory = (on: 5.0, away: 30.0)
 
-        /// Metres, positive to the right; nil when there are no speeds and courses to tell.
+        /// Metres, positive to the right; nil without speeds and courses.
         var metres: Double? { last == nil ? nil : sum }
 
         mutating func add(_ position: VehiclePosition, bearing: Double, isOnRoute: Bool) {
             guard let speed = position.fix.speed, let course = position.fix.course, speed >= 0, speed < 150,
                 course.isFinite
             else {
-                // A receiver that stands has no course, and goes nowhere.
+                // A stationary receiver has no course and does not move.
                 if let speed = position.fix.speed, speed < 1, last != nil {
                     last = (position.stamp, 0)
                 } else {
@@ -126,11 +126,11 @@ struct DeviationMonitor {
             courseDifference: difference, since: since)
     }
 
-    /// Whether a predicted position may as well be off the route: where roads parted and nothing told which one was taken.
+    /// Whether a predicted position may equally be off the route: roads parted and nothing showed which one was taken.
     private func isDoubtful(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         switch placement.kind {
         case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
-        // One prediction bears out the other: only fixes show that a part of the route was left out.
+        // Predictions cannot confirm each other: only fixes show that a part of the route was skipped.
         case .ahead: true
         case .opposite, .nearby: speaksAgainst(placement, position, difference)
         }
@@ -139,7 +139,7 @@ struct DeviationMonitor {
     /// Probability of being off the route from which a predicted position on it is doubtful.
     private static let doubt = 0.25
 
-    /// The time that the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
+    /// The time for which the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0
 
     mutating func restart(at stamp: Timestamp) {
@@ -148,8 +148,8 @@ struct DeviationMonitor {
         since = stamp
     }
 
-    /// Whether a position that is near the route leaves open what the ones before it said: on another road, as far as is known, but too near to
-    /// tell. It neither counts nor takes back what was counted just before.
+    /// Whether a position near the route neither adds to the recent evidence against it nor cancels it: it is probably on another road, but
+    /// too near to tell.
     private func isUndecided(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
         guard placement.strayProbability >= config.deviationEdgeProbability, let age = against.age(at: stamp) else {
             return false
@@ -157,10 +157,10 @@ struct DeviationMonitor {
         return age <= DeviationMonitor.openDuration
     }
 
-    /// The time that evidence against the route waits for more, seconds.
+    /// The time for which evidence against the route stays open, seconds.
     private static let openDuration = 2.5
 
-    /// Whether a position that is on no edge of the route is more than noise.
+    /// Whether a position on no edge of the route is more than noise.
     private func speaksAgainst(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool
     {
         let turnsAway = turnsAway(placement, position, difference)
@@ -181,7 +181,7 @@ struct DeviationMonitor {
         return placement.distance > tolerance || turnsAway && placement.distance > tolerance / 2
     }
 
-    /// Whether the movement fits a vehicle that has left the route.
+    /// Whether the movement is that of a vehicle that has left the route.
     private func isExplained(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let metres = excursion.metres else { return true }
         return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
@@ -189,8 +189,8 @@ struct DeviationMonitor {
             || turnsAway(placement, position, difference) || goesElsewhere(placement, position)
     }
 
-    /// Whether the vehicle goes where the route does not, anywhere near: back, or away to a side as far as changing lanes does not. How far it is
-    /// from the route does not matter then: a reflection may well put it back on it.
+    /// Whether the vehicle moves in a direction that the route has nowhere nearby: back, or to the side by more than a lane change. Its
+    /// distance from the route is then ignored: a reflection may place it on the route.
     private func goesElsewhere(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let separation = placement.leastSeparation, position.fix.course != nil,
             let speed = position.fix.speed, speed.isFinite
@@ -200,14 +200,13 @@ struct DeviationMonitor {
             && abs(excursion.metres ?? 0) >= config.deviationExcursion
     }
 
-    /// Whether the vehicle's course is the route's, at a speed where it can be told.
+    /// Whether the vehicle's course matches the route's, at a speed where the course is reliable.
     private func followsCourse(_ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let difference, position.fix.course != nil else { return false }
         return difference <= config.deviationCourse && isFast(position)
     }
 
-    /// Whether the vehicle goes in another direction than the route: by its course, which is good at speed, or when slow also by the road that
-    /// it is on.
+    /// Whether the vehicle's direction differs from the route's: by its course at speed, and when slow also by the road that it is on.
     private func turnsAway(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let difference, difference > config.deviationCourse else { return false }
         if isFast(position) { return true }
@@ -219,7 +218,7 @@ struct DeviationMonitor {
         (position.speed ?? config.deviationCourseMinimumSpeed) >= config.deviationCourseMinimumSpeed
     }
 
-    /// A position on the route's edge is surer than one that is merely near: that may be a car park, too.
+    /// Records agreement with the route; a position on its edge is more certain than one merely near it, as in a car park.
     private mutating func agree(_ stamp: Timestamp, isOnEdge: Bool) {
         against = Evidence()
         backwards = Evidence()
@@ -257,7 +256,7 @@ struct DeviationMonitor {
         }
     }
 
-    /// Whether the vehicle has been driving back for long enough, in fixes and in time or way, to be sure at any rate of fixes.
+    /// Whether the vehicle has driven back long enough to be sure at any fix rate: by number of fixes, and by time or distance.
     private func isWrongWay(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
         guard let first = backwards.first, backwards.fixes >= config.wrongWayFixes else { return false }
         return first.offset - placement.offset >= config.wrongWayDistance

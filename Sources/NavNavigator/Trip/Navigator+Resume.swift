@@ -3,9 +3,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Trips that outlive the process: what is to be kept of one, and how it goes on.
+/// Trips that outlive the process: keeping and resuming them.
 extension Navigator {
-    /// Has the trip kept when what is to be kept of it has changed.
+    /// Keeps the trip when its kept parts have changed.
     func keepTripIfChanged() {
         let mark = tripMark
         guard mark != keptMark else { return }
@@ -13,7 +13,7 @@ extension Navigator {
         perform(.keepTrip(mark.map { _ in snapshot }))
     }
 
-    /// Nil where nothing is to be kept: without a trip, behind its end, and while it is only simulated.
+    /// The mark of the trip to keep; nil without a trip, after its end, and during a simulated drive.
     private var tripMark: TripMark? {
         if let trip, session.id != 0 {
             guard !trip.isComplete, simulation == nil else { return nil }
@@ -35,7 +35,7 @@ extension Navigator {
             plan: trip.plan, order: RouteOrder(waypoints: trip.remainingWaypoints, preferences: session.preferences))
     }
 
-    /// Goes on with a trip of the process before, from the first position that is good enough.
+    /// Resumes a trip of the previous process, from the first position that is good enough.
     func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
         guard !trip.order.waypoints.isEmpty else { return }
         cancelSearch(event)
@@ -45,7 +45,7 @@ extension Navigator {
         requestStart(wanted, from: lastPosition, event)
     }
 
-    /// Starts a trip that was asked for: along the route that it had where that still fits, else along one that is to be found.
+    /// Starts a requested trip: along its previous route if that still fits, else along a new one.
     func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.leg),
@@ -53,7 +53,7 @@ extension Navigator {
         else { return requestStart(wanted, from: position, event) }
         search = RouteSearch(config)
         session.resume(kept, alongSameRoute: true)
-        // The traffic that the process before knew is not that of now.
+        // The previous process's traffic is outdated.
         if plan.provider == .onBoard, let priced = pricing.priced(plan.route) { plan.route = priced }
         put(plan, origin: position, start: 0, isApproaching: false, event)
         trip?.resume(kept, at: place)
@@ -65,25 +65,25 @@ extension Navigator {
 }
 
 extension Trip {
-    /// The place where a vehicle goes on along a route.
+    /// The place on a route at which a trip resumes.
     struct ResumePlace {
         /// Metres from the route's start.
         var offset: Double
-        /// Metres by which it is beyond the stop at the end of the leg, which it came by while nobody looked; nil when it is before it.
+        /// Metres past the stop at the leg's end, which the vehicle passed while the process was down; nil when it is before the stop.
         var beyondStop: Double?
     }
 
-    /// The distance beyond a stop within which a vehicle may be seen again that came by it while nobody looked, metres: some seconds. Who is further away
-    /// may not have been there.
+    /// The distance past a stop within which the vehicle is taken to have passed it while the process was down, metres: some seconds.
+    /// Further away it may not have been there.
     private static let longestPassage = 300.0
 
-    /// Returns the place on the rest of a route of a vehicle that was on it before; nil when it is elsewhere.
+    /// Returns the place of the vehicle on the rest of its previous route; nil when it is elsewhere.
     static func place(
         of position: VehiclePosition, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
     ) -> ResumePlace? {
         let leg = route.legs[kept.leg]
         let end = leg.routeOffset + leg.length
-        // At a stop it waits for the next leg wherever it is.
+        // At a stop the trip waits for the next leg, wherever the vehicle is.
         if kept.isAtStop { return ResumePlace(offset: end) }
         func offset(within range: ClosedRange<Double>) -> Double? {
             guard let road = position.road else { return nil }
@@ -110,7 +110,7 @@ extension Trip {
         return ResumePlace(offset: near.offset)
     }
 
-    /// Takes up the stage that a trip was in before.
+    /// Restores the stage of a resumed trip.
     func resume(_ kept: TripSnapshot, at place: ResumePlace) {
         stage =
             kept.isAtStop

@@ -7,17 +7,17 @@ import NavRouting
 
 /// The placement of a position on the part of the route that the vehicle can have reached.
 struct RoutePlacement {
-    /// The way in which the place on the route was found.
+    /// The kind of match between the position and the route.
     enum Kind {
         /// The vehicle is on an edge of the route within reach, in its direction.
         case onEdge
-        /// The same, behind where it was thought to be by then.
+        /// The same, but behind the predicted place.
         case takenBack
-        /// The vehicle is on an edge of the route, but further ahead than it can have driven along it.
+        /// The vehicle is on an edge of the route, but further ahead than it can have driven.
         case ahead
         /// The vehicle is on the road of an edge within reach, in the other direction.
         case opposite
-        /// The nearest point within reach; on which road the vehicle is says nothing for the route.
+        /// The nearest point within reach; the vehicle's road gives no evidence for the route.
         case nearby
     }
 
@@ -28,47 +28,47 @@ struct RoutePlacement {
     var distance: Double
     /// Direction of the route there, radians clockwise from north.
     var bearing: Double
-    /// Probability that the vehicle is on none of the route's edges within reach, 0 ... 1.
+    /// Probability that the vehicle is on no edge of the route within reach, 0 ... 1.
     var strayProbability = 0.0
-    /// The smallest angle between the vehicle's course and the route, over the parts of it from which noise may have moved the place, radians;
-    /// nil on the route's edges, and when there is no course.
+    /// The smallest angle between the vehicle's course and the parts of the route within the position's noise, radians; nil on the route's
+    /// edges, and without a course.
     var leastSeparation: Double?
 
-    /// Whether the vehicle is where it is by following the route.
+    /// Whether the place results from following the route.
     var isFollowing: Bool { kind == .onEdge || kind == .takenBack }
 }
 
-/// Follows the vehicle along its route, forwards only.
+/// The vehicle's place along its route, which only moves forwards.
 ///
-/// The cursor looks at the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an overlap
-/// further ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is taken for a
-/// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
+/// The cursor searches only the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an
+/// overlap further ahead cannot draw it forwards. An edge out of reach but later on the same leg is reported as a jump, which the monitor
+/// may accept. The cursor does not decide whether the vehicle follows the route.
 ///
-/// Backwards it goes only to take back a prediction that ran ahead of the vehicle, and never behind where it was last seen. What was only
-/// expected of the vehicle moves the cursor and passes no waypoint.
+/// It moves back only to undo a prediction that ran ahead of the vehicle, and never behind where the vehicle was last seen. A prediction
+/// moves the cursor but passes no waypoint.
 struct RouteCursor {
     private var route: Route
     var config: NavigatorConfig
-    /// The first passage of each edge, and for each passage the next of the same edge.
+    /// The first passage of each edge, and the next passage of the same edge for each passage.
     private var firstPassage: [EdgeKey: Int] = [:]
     private var nextPassage: ContiguousArray<Int?> = []
     /// Metres from the route's start.
     private(set) var offset = 0.0
-    /// The offset at which the vehicle was last seen and not only thought to be.
+    /// The offset at which the vehicle was last seen, not predicted.
     private var seen = 0.0
-    /// The offset up to which fixes or odometry tell that the vehicle has come: what is not further is not passed.
+    /// The offset that fixes or odometry confirm; a waypoint beyond it is not passed.
     private(set) var confirmed = 0.0
     /// Metres that the vehicle can have driven since the cursor last moved.
     private var driven = 0.0
-    /// Whether the cursor followed at the last position, so that the next one is expected just ahead.
+    /// Whether the cursor followed the last position, so that the next one is expected just ahead.
     private var isFollowing = true
-    /// Whether the vehicle came by the leg's stop since the cursor last moved.
+    /// Whether the vehicle passed the leg's stop since the cursor last moved.
     private(set) var hasPassedStop = false
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
     /// The vehicle's last measured place.
     private var lastDecisive: Coordinate?
 
-    /// A cursor at the route's start; `origin` is where and when the vehicle was when the route was asked for.
+    /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
     init(_ route: Route, config: NavigatorConfig, origin: VehiclePosition?) {
         self.route = route
         self.config = config
@@ -77,7 +77,7 @@ struct RouteCursor {
         index()
     }
 
-    /// Goes on along the same way, whose edges have other names.
+    /// Continues on the same route after its edges got other ids.
     mutating func adopt(_ renamed: Route) {
         route = renamed
         index()
@@ -93,16 +93,16 @@ struct RouteCursor {
         nextPassage = next
     }
 
-    /// Places a position; the cursor stays where it is until ``advance(to:limit:)``.
+    /// Places a position; the cursor stays where it is until ``advance(to:limit:by:)``.
     mutating func place(_ position: VehiclePosition, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
         -> RoutePlacement
     {
         let moved = move(to: position, stop: stop)
         let legEnd = leg.routeOffset + leg.length
-        // A fix may take a prediction back.
+        // A fix may undo a prediction.
         let lower = max((position.isSeen ? seen : offset) - config.cursorBackwardReach, 0)
         let slack = slack(of: position)
-        // Behind the leg's end only who came by the stop can be, so that one beside the way is not skipped.
+        // The search goes past the leg's end only once the stop was passed, so that a stop beside the road is not skipped.
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
         let upper = max(min(offset + driven + config.cursorForwardReach, end), lower)
         var window = lower...upper
@@ -121,7 +121,7 @@ struct RouteCursor {
         let isAgainst = position.road?.isAgainst ?? false
         placement.strayProbability = isAgainst ? 1 : strayProbability(position.match, on: graph, within: window)
         if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
-            // A place on no road is more uncertain than the receiver says.
+            // An off-road position is more uncertain than the receiver says.
             let reach = position.road == nil ? 2 * slack : slack
             placement.leastSeparation = position.course.map {
                 separation(of: $0, at: position.coordinate, reach: reach, within: window)
@@ -151,8 +151,8 @@ struct RouteCursor {
         return placement(.ahead, at: hit, position)
     }
 
-    /// Whether a position fits the part of the route that is due: where the route crosses itself both parts are near, and only driving on
-    /// tells which one it is.
+    /// Whether a position fits the part of the route within reach: where the route crosses itself both parts are near, and only driving on
+    /// shows which one it is.
     private func isAt(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard placement.distance <= config.deviationEdgeDistance else { return false }
         guard let course = position.course, (position.speed ?? 0) >= config.deviationCourseMinimumSpeed else {
@@ -161,7 +161,7 @@ struct RouteCursor {
         return Angle.separation(course, placement.bearing) <= config.deviationCourse
     }
 
-    /// The share of the matcher's belief that is on no edge of a part of the route.
+    /// Returns the matcher's probability of all edges outside a part of the route.
     private func strayProbability(
         _ match: MatchedPosition, on graph: RoadGraph, within window: ClosedRange<Double>
     ) -> Double {
@@ -175,7 +175,7 @@ struct RouteCursor {
         return min(max(probability, 0), 1)
     }
 
-    /// Whether the vehicle, which is on no road for now, may have come to a later part of the route.
+    /// Whether the vehicle, which is off the roads for now, may have reached a later part of the route.
     private func mayBeAhead(_ position: VehiclePosition, on graph: RoadGraph, of upper: Double) -> Bool {
         guard position.road == nil else { return false }
         let later = upper...max(route.length, upper)
@@ -185,8 +185,9 @@ struct RouteCursor {
         }
     }
 
-    /// The smallest angle between a course and the route around a place: at a corner, where the place is uncertain, and where the route comes
-    /// back a little later, more than one direction of it fits. π where the route is nowhere near.
+    /// Returns the smallest angle between a course and the route around a place; π when the route is nowhere near.
+    ///
+    /// At a corner, at an uncertain place, and where the route soon returns, more than one of its directions fits.
     private func separation(
         of course: Double, at place: Coordinate, reach: Double, within window: ClosedRange<Double>
     ) -> Double {
@@ -208,15 +209,15 @@ struct RouteCursor {
         return least
     }
 
-    /// Pieces of the line that are looked at around a place; bounds the work.
+    /// The most segments of the line that are searched around a place; bounds the work.
     private static let mostPieces = 200
 
-    /// A candidate less probable than this changes no decision.
+    /// A candidate with a lower probability changes no decision.
     private static let negligible = 0.001
 
-    /// Moves on to a placement, not beyond `limit`.
+    /// Moves the cursor to a placement, but not beyond `limit`.
     ///
-    /// A position of a fix takes back what was predicted before it.
+    /// A fix undoes the predictions before it.
     mutating func advance(to placement: RoutePlacement, limit: Double, by position: VehiclePosition) {
         let isSeen = position.isSeen
         let least = isSeen || placement.kind == .takenBack ? seen : offset
@@ -230,7 +231,7 @@ struct RouteCursor {
         isFollowing = placement.kind != .nearby
     }
 
-    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where a fix has it is taken back, once.
+    /// Records that the vehicle was not seen on the route; a given offset undoes, once, a prediction beyond it.
     mutating func stay(atMost offset: Double? = nil) {
         isFollowing = false
         guard let offset else { return }
@@ -238,7 +239,7 @@ struct RouteCursor {
         seen = self.offset
     }
 
-    /// Moves on to where the next leg starts.
+    /// Moves the cursor to the start of the next leg.
     mutating func skip(to offset: Double) {
         self.offset = max(self.offset, offset)
         seen = self.offset
@@ -246,28 +247,28 @@ struct RouteCursor {
         hasPassedStop = false
     }
 
-    /// Notes that the vehicle came by the leg's stop and drove on by some metres.
+    /// Records that the vehicle passed the leg's stop and drove on by some metres.
     mutating func passStop(by metres: Double) {
         hasPassedStop = true
         driven = metres
     }
 
-    /// Whether a position of a fix is so far behind where the vehicle was predicted that this was wrong.
+    /// Whether a fix is so far behind the predicted place that the prediction was wrong.
     func isTakenBack(by placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         position.isSeen && offset > seen && placement.offset < offset - slack(of: position)
     }
 
-    /// Returns the distance that noise may move a position along the route, metres.
+    /// Returns the distance by which noise may move a position along the route, metres.
     func slack(of position: VehiclePosition) -> Double { config.cursorSlack + 2 * (position.sigma ?? 0) }
 
-    /// Metres driven since the last position: by the speed or by the distance, whichever is more.
+    /// Returns the metres driven since the last position: by speed or by distance, whichever is more.
     private mutating func move(to position: VehiclePosition, stop: Coordinate) -> Double {
         defer { last = (position.stamp, position.coordinate) }
         guard let last else { return 0 }
         let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
         let straight = Geodesy.distance(last.coordinate, position.coordinate)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
-        // Through a gap the road may have wound.
+        // During a gap the road may have wound.
         let reach =
             seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
         driven = min(driven + reach, route.length)
@@ -301,8 +302,8 @@ struct RouteCursor {
             bearing: route.line.bearing(at: projection.offset) ?? 0)
     }
 
-    /// The passage of an edge that fits best: one that includes the place before one that only ends near it, then the one nearest to where
-    /// the vehicle is expected.
+    /// Returns the best-fitting passage of an edge: one that includes the place rather than one that only ends near it, then the one
+    /// nearest to the expected offset.
     private func passage(
         of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double
     ) -> Double? {
@@ -314,7 +315,7 @@ struct RouteCursor {
             let along = min(max(edgeOffset - edge.startOffset, 0), max(edge.length, 0))
             let offset = edge.routeOffset + along
             guard window.contains(offset) else { continue }
-            // A metre does not make one passage fit better than another.
+            // A difference of up to a metre does not make one passage fit better.
             let outside = max(abs(edgeOffset - edge.startOffset - along), 1)
             let miss = abs(offset - expected)
             if let best, (best.outside, best.miss) <= (outside, miss) { continue }

@@ -2,9 +2,9 @@ import NavGuidance
 import NavRouting
 
 extension RoutePlan {
-    /// Why no vehicle can be guided along it; nil when one can.
+    /// The reason why the plan cannot be used for guidance; nil when it can.
     ///
-    /// The core's own router makes no such plans; a plan that came from outside may be of any kind.
+    /// The on-board router makes no such plans, but a plan from outside may be of any kind.
     var defect: String? {
         if route.edges.isEmpty || route.coordinates.isEmpty { return "the route is empty" }
         if !route.length.isFinite || route.length < 0 { return "the route's line has no length" }

@@ -5,7 +5,7 @@ struct RouteTimes {
     private let edges: [RouteEdge]
     /// Seconds from the route's start to the start of each edge, the turn onto it included; the whole duration at the end.
     private let before: ContiguousArray<Double>
-    /// Seconds that traffic adds from the start of each edge to the destination; nil where no traffic is known on the way.
+    /// Seconds of traffic delay from the start of each edge to the destination; nil when no traffic is known on the way.
     private let delays: ContiguousArray<Double?>
 
     init(_ route: Route) {
@@ -30,7 +30,7 @@ struct RouteTimes {
         self.delays = delays
     }
 
-    /// Seconds that traffic adds from a distance on a leg to the destination; nil where no traffic is known on the way.
+    /// Returns the seconds of traffic delay from a place on a leg to the destination; nil when no traffic is known on the way.
     func delay(from offset: Double, in leg: RouteLeg) -> Double? {
         let index = edge(at: offset, in: leg.edges)
         guard index < delays.count, let delay = delays[index] else { return nil }
@@ -39,7 +39,7 @@ struct RouteTimes {
         return max(delay - (edge.duration - edge.freeFlowDuration) * driven, 0)
     }
 
-    /// The edge of a leg at a distance from the route's start, as an index in the route's edges; of edges that meet there, the last.
+    /// Returns the index of a leg's edge at a distance from the route's start; of edges that meet there, the last.
     func edge(at offset: Double, in leg: RouteLeg) -> Int { edge(at: offset, in: leg.edges) }
 
     private func edge(at offset: Double, in range: Range<Int>) -> Int {
@@ -52,23 +52,23 @@ struct RouteTimes {
         return low
     }
 
-    /// Seconds from one distance to a later one on a leg. A turn counts as soon as its edge begins.
+    /// Returns the seconds from one place to a later one on a leg. A turn counts as soon as its edge begins.
     func duration(from start: Double, to end: Double, in leg: RouteLeg) -> Double {
         max(time(at: end, in: leg.edges) - time(at: start, in: leg.edges), 0)
     }
 
-    /// Seconds from a distance to the leg's end.
+    /// Returns the seconds from a place to the leg's end.
     func duration(from start: Double, toEndOf leg: RouteLeg) -> Double {
         max(endTime(of: leg) - time(at: start, in: leg.edges), 0)
     }
 
-    /// Seconds from a distance from the route's start to the destination.
+    /// Returns the seconds from a place, in metres from the route's start, to the destination.
     func remaining(from offset: Double) -> Double {
         guard !edges.isEmpty else { return 0 }
         return max(before[edges.count] - time(at: offset, in: 0..<edges.count), 0)
     }
 
-    /// Metres from the route's start that are reached some seconds after another distance; the route's end when it is over before.
+    /// Returns the place reached some seconds after another one, metres from the route's start; the route's end when it comes sooner.
     func offset(_ seconds: Double, after offset: Double) -> Double {
         guard let last = edges.last else { return 0 }
         let target = time(at: offset, in: 0..<edges.count) + max(seconds, 0)
@@ -81,13 +81,13 @@ struct RouteTimes {
         let edge = edges[low]
         guard edge.duration > 0 else { return max(edge.routeOffset, offset) }
         let share = (target - before[low]) / edge.duration
-        // The next edge's own beginning: a sum that is rounded down would be before a wait, again and again.
+        // Use the next edge's exact start: a sum rounded down would stay before a wait again and again.
         if share >= 1, low + 1 < edges.count { return max(edges[low + 1].routeOffset, offset) }
         let reached = edge.routeOffset + edge.length * min(share, 1)
         return min(max(reached, offset), last.routeOffset + last.length)
     }
 
-    /// Seconds from the leg's end to the destination.
+    /// Returns the seconds from the leg's end to the destination.
     func duration(after leg: RouteLeg) -> Double { max(before[edges.count] - endTime(of: leg), 0) }
 
     private func endTime(of leg: RouteLeg) -> Double {

@@ -3,21 +3,21 @@ import NavMap
 import NavMatching
 import NavRouting
 
-/// The state that lasts from the start of a trip to its end, however often its route changes.
+/// The state that lasts from the start of a trip to its end, across reroutes.
 struct Session {
-    /// The trip; 0 when there is none.
+    /// The id of the trip; 0 when there is none.
     private(set) var id: UInt64 = 0
-    /// The last trip's.
+    /// The id of the last trip.
     private var lastID: UInt64 = 0
-    /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
+    /// The number of the last route, of this trip or an earlier one: route numbers are unique within a run.
     private(set) var routes: UInt64 = 0
     private(set) var preferences = RoutePreferences()
-    /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
+    /// The edges of the route that the driver chose, which reroutes prefer for the whole trip.
     private(set) var chosenRoute: [EdgeKey] = []
     private(set) var chosenRouteID: UInt64 = 0
 
     mutating func begin(_ preferences: RoutePreferences, at stamp: Timestamp) {
-        // Two trips that start at one moment are still two.
+        // Two trips that start at the same moment get different ids.
         id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
         lastID = id
         self.preferences = preferences
@@ -25,7 +25,7 @@ struct Session {
         chosenRouteID = 0
     }
 
-    /// Goes on with a trip of the process before; `alongSameRoute` when its route comes into force again under its number.
+    /// Resumes a trip of the previous process; `alongSameRoute` when its route comes into force again under its number.
     mutating func resume(_ kept: TripSnapshot, alongSameRoute: Bool) {
         id = kept.sessionID
         lastID = max(lastID, id)
@@ -37,19 +37,19 @@ struct Session {
 
     mutating func end() { id = 0 }
 
-    /// The number of another route. A faster route has one as soon as it is offered, and takes it along when it is refused.
+    /// Returns the number for another route. A faster route gets one when it is offered, and a refused one is not reused.
     mutating func nextRoute() -> UInt64 {
         routes += 1
         return routes
     }
 
-    /// Notes that the driver wants to go along a route.
+    /// Records that the driver chose a route.
     mutating func choose(_ route: Route, id: UInt64) {
         chosenRoute = route.edges.map(\.key)
         chosenRouteID = id
     }
 
-    /// Gives the edges of the chosen route the names that they have in another map; those that are gone are left out.
+    /// Translates the chosen route's edges to another map version, leaving out those that are gone.
     mutating func adopt(from old: RoadGraph, to new: RoadGraph) {
         guard old.mapVersion != new.mapVersion, !chosenRoute.isEmpty else { return }
         let translation = EdgeTranslation(from: old, to: new)

@@ -2,16 +2,16 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Arriving at stops, and going on from them.
+/// Arriving at stops, and continuing from them.
 extension Trip {
-    /// Whether the vehicle is so near to the stop, along the route and in a straight line, that another route would only lead back to it.
+    /// Whether the vehicle is so near to the stop, along the route and in a straight line, that a reroute would only lead back to it.
     func isNearStop(_ position: VehiclePosition) -> Bool {
         guard case .driving = stage else { return false }
         return legEnd - offset < config.arrivalSuppressReroute
             && Geodesy.distance(stop.snapped, position.coordinate) < config.arrivalSuppressReroute
     }
 
-    /// Whether leaving the route leads to no new one here.
+    /// Whether a deviation leads to no reroute here.
     func suppressesReroute(at position: VehiclePosition) -> Bool {
         switch stage {
         case .atStop, .complete: true
@@ -19,7 +19,7 @@ extension Trip {
         }
     }
 
-    /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
+    /// Returns the phases of arrival that a position causes. The navigator decides whether the next leg begins at a stop.
     func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
@@ -33,21 +33,21 @@ extension Trip {
         var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
         stage = .driving(leg: leg, isApproaching: true)
         guard isReached else { return events }
-        // Beside the route's end the way along it is none that anybody drives.
+        // Beside the route's end nobody drives along the rest of it, so the shorter distance counts.
         let metres = min(remaining, distanceToStop(position))
         events.append(event(.arrived, metres, remaining > 0 ? duration * metres / remaining : 0))
         stage = leg == route.legs.count - 1 ? .complete : .atStop(leg: leg, isHeld: false)
         return events
     }
 
-    /// Stays at the stop until the next leg is started by hand; nil when the vehicle is at none.
+    /// Holds at the stop until the next leg is started by a command; returns nil when the vehicle is at no stop.
     func hold() -> ArrivalEvent? {
         guard case .atStop(let leg, isHeld: false) = stage else { return nil }
         stage = .atStop(leg: leg, isHeld: true)
         return event(.held, max(legEnd - offset, 0), times.duration(from: offset, toEndOf: currentLeg))
     }
 
-    /// Starts the next leg where the vehicle is at a stop; nil when it is at none.
+    /// Starts the next leg from a stop; returns nil when the vehicle is at no stop.
     func advanceLeg() -> ArrivalEvent? {
         guard case .atStop(let leg, _) = stage else { return nil }
         stage = .driving(leg: leg + 1, isApproaching: false)
@@ -77,33 +77,34 @@ extension Trip {
         let distance = distanceToStop(position)
         switch deviation.state {
         case .onRoute, .offStep, .uncertain:
-            // To have come by is enough between two fixes, but not where the vehicle has to stand there.
+            // Passing the stop between two fixes is enough, unless the vehicle has to stop there.
             let isNear = !hasToStop || distance <= config.arrivalRadius + cursor.slack(of: position)
             if isAtStop, isNear, remaining <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
-        // A vehicle that parks beside the destination has arrived, whichever road the destination was matched to.
+        // A vehicle parked beside the destination has arrived, whichever road the destination was matched to.
         let parked = standsSince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
-        // The place may be near across a corner that the route still leads round.
+        // The stop may be near across a corner that the route still goes round.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
         return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius && (parked || !isOnItsWay)
     }
 
-    /// Metres in a straight line to the stop, or to where it lies on the road.
+    /// Returns the metres in a straight line to the stop, or to its place on the road, whichever is less.
     private func distanceToStop(_ position: VehiclePosition) -> Double {
         min(
             Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
             Geodesy.distance(position.coordinate, stop.snapped))
     }
 
-    /// The time that a parked vehicle stands, seconds, and its distance from the place, metres: a car and the receiver's error.
+    /// The time after which a stationary vehicle is parked, seconds, and its distance from the stop, metres: a car's length and the
+    /// receiver's error.
     private static let (parkingTime, parkingReach) = (3.0, 10.0)
 
-    /// Whether a vehicle that drives by a stop has not been there.
+    /// Whether driving past a stop does not count as reaching it.
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
-    /// Whether the vehicle points along the route's end, where that matters.
+    /// Whether the vehicle points along the route's end, if that is required.
     private func pointsTheWay(_ position: VehiclePosition) -> Bool {
         guard let greatest = config.arrivalCourse, let course = position.course,
             let way = route.line.bearing(at: legEnd)

@@ -1,24 +1,24 @@
 public import NavMap
 import NavRouting
 
-/// A trip as it is kept outside of the core, so that it outlives the process.
+/// The parts of a trip that are kept so that it outlives the process.
 ///
-/// It says what was decided: where to, which legs are done, which route. Where the vehicle is, the next fix says.
+/// It holds decisions: the destination, the completed legs, the route. The next fix gives the vehicle's position.
 public struct TripSnapshot: Sendable, Equatable {
-    /// The trip; 0 while it waits for its first position.
+    /// The id of the trip; 0 while it waits for its first position.
     public var sessionID: UInt64
     public var routeID: UInt64
-    /// The number of the route that the driver chose, and its edges on the map of the route in force.
+    /// The number of the route that the driver chose, and its edges in the map of the route in force.
     public var chosenRouteID: UInt64
     /// See ``chosenRouteID``.
     public var chosenRoute: [EdgeKey]
-    /// The leg that is driven, or at whose end the vehicle is, from 0.
+    /// The current leg, or the one at whose end the vehicle is; from 0.
     public var leg: Int
-    /// Whether the vehicle is at the end of the leg; `isHeld` when the next one waits for a command.
+    /// Whether the vehicle is at the leg's end; `isHeld` when a command has to start the next leg.
     public var isAtStop: Bool
     /// See ``isAtStop``.
     public var isHeld: Bool
-    /// The route in force; nil when there is none, or it fits the map no more.
+    /// The route in force; nil when there is none, or it no longer fits the map.
     public var plan: RoutePlan?
     /// The waypoints still ahead, and the preferences for their route.
     public var order: RouteOrder
@@ -39,11 +39,11 @@ public struct TripSnapshot: Sendable, Equatable {
     }
 }
 
-/// A digest of the kept parts of a trip, to compare after each event.
+/// A digest of a trip's kept parts, compared after each event.
 enum TripMark: Equatable {
     case driven(
         sessionID: UInt64, routeID: UInt64, leg: Int, isAtStop: Bool, isHeld: Bool, waypointsAhead: Int,
         mapVersion: String)
-    /// It waits for its first position, or for its first route.
+    /// The trip waits for its first position, or for its first route.
     indirect case ordered(sessionID: UInt64, RouteOrder)
 }

@@ -1,39 +1,43 @@
 import Glibc
 
-/// The relation of a driver's speed to that of roads: learned where nothing hinders them, used where nobody sees them.
+/// The relation of a driver's speed to the roads' speeds, learned in free driving and used where no speed is measured.
 ///
-/// Some drive by the road, so that their speed is a share of its speed; some keep to one speed on all roads. Both are a line in logarithms:
-/// `log v = mean + slope · (log road − mean road)`, with a slope of 1 and of 0. It is the line of least squares over the last minutes, drawn
-/// to a slope of 1 and to the road's own speed as long as there is little to go by (ridge regression).
+/// Some drivers keep a share of each road's speed, others keep one speed on all roads. Both are a line in logarithms:
+/// `log v = mean + slope · (log road − mean road)`, with a slope of 1 and of 0.
+///
+/// The line is a least-squares fit over the last minutes. With little data it is pulled towards a slope of 1 and
+/// towards the road's own speed (ridge regression).
 struct DriverPace: Sendable {
-    /// Seconds that count, with those of the assumption.
+    /// Seconds of observation, including those of the prior.
     private var weight = 0.0
     private var meanRoad = 0.0
     private var meanSpeed = 0.0
-    /// Sums of squares and products around the means, weighed by seconds.
+    /// Sums of squares and products around the means, weighted by seconds.
     private var squares = 0.0
     private var products = 0.0
-    /// Mean square of what the line missed, and the seconds that it is of.
+    /// Mean square of the residuals, and the seconds that it covers.
     private var residual = (square: DriverPace.usualDeviation * DriverPace.usualDeviation, seconds: 20.0)
 
-    /// Over how long drivers stay the same, seconds.
+    /// The time over which a driver's habits are taken to be constant, seconds.
     private static let memory = 300.0
-    /// A driver's usual speed as a share of the road's, and the seconds of driving that this assumption is worth.
+    /// A driver's usual speed as a share of the road's, and the seconds of driving that this prior is worth.
     private static let (usualShare, assumption) = (0.97, 20.0)
-    /// Standard deviation of a driver's speed around their own line, as a share, before anything is known: drivers who are not hindered keep
-    /// it within 5 to 15 %.
+    /// Standard deviation of a driver's speed around their own line, as a share, before any data.
+    ///
+    /// Unhindered drivers stay within 5 to 15 %.
     private static let usualDeviation = 0.1
-    /// Standard deviation of the slope around 1, before anything is known.
+    /// Standard deviation of the slope around 1, before any data.
     private static let slopeSigma = 0.25
-    /// Seconds of driving that are one observation: speeds stay alike as long.
+    /// Seconds of driving that count as one observation, because speeds stay similar that long.
     private static let independence = 45.0
-    /// The weight of a speed above the line over one below it: the line is that of expectiles (Newey and Powell, 1987), nearer to what
-    /// the driver does where nothing hinders.
+    /// The weight of a speed above the line relative to one below it.
+    ///
+    /// The line is one of expectiles (Newey and Powell, 1987), closer to the driver's unhindered speed.
     private static let freeWeight = 2.0
-    /// The least deviation that is ever said.
+    /// The lower bound of the reported deviation.
     private static let leastDeviation = 0.03
 
-    /// Takes in a speed that nothing hinders, on a road with a speed of its own; both m/s and above 0.
+    /// Adds an unhindered speed on a road with a given speed; both m/s and above 0.
     mutating func learn(_ speed: Double, road: Double, seconds: Double) {
         guard speed > 0, road > 0, seconds > 0 else { return }
         let seconds = min(seconds, 10)
@@ -44,7 +48,7 @@ struct DriverPace: Sendable {
             meanSpeed = here + log(DriverPace.usualShare)
         }
         let miss = now - line(at: here)
-        // Many things slow a driver down unseen, and none makes one faster.
+        // Many unseen things slow a driver down, and none makes one faster.
         let counted = seconds * (miss > 0 ? DriverPace.freeWeight : 1)
         let decay = exp(-seconds / DriverPace.memory)
         residual.seconds = residual.seconds * decay + seconds
@@ -57,21 +61,22 @@ struct DriverPace: Sendable {
         products = products * decay + counted * across * (now - meanSpeed)
     }
 
-    /// The speed that this driver has on a road, m/s.
+    /// Returns this driver's speed on a road, m/s.
     func speed(onRoad road: Double) -> Double { weight > 0 ? exp(line(at: log(road))) : road * DriverPace.usualShare }
 
-    /// Returns the variances of their speed as shares: of what changes with time, and of what is not known of the driver.
+    /// Returns the variances of the driver's speed as shares: the part that changes over time, and the uncertainty
+    /// about the driver.
     func variance(onRoad road: Double) -> (passing: Double, lasting: Double) {
         let noise = max(residual.square, DriverPace.leastDeviation * DriverPace.leastDeviation)
         guard weight > 0 else { return (noise, DriverPace.usualDeviation * DriverPace.usualDeviation) }
         let across = log(road) - meanRoad
-        // Variances of the line's level and of its slope.
+        // Variances of the line's level and slope.
         let level = noise * DriverPace.independence / (weight + DriverPace.independence)
         let slope = noise * DriverPace.independence / (squares + ridge)
         return (noise, level + slope * across * across)
     }
 
-    /// Their usual speed as a share of the road's, where most is known.
+    /// The driver's usual speed as a share of the road's, where the data is densest.
     var share: Double { weight > 0 ? exp(meanSpeed - meanRoad) : DriverPace.usualShare }
 
     private var ridge: Double {

@@ -1,10 +1,12 @@
-/// Finds a receiver's speed that is off by a share, one unit taken for a similar one.
+/// A detector of a receiver speed that is off by a constant factor, such as one unit taken for a similar one.
 ///
-/// A leg is too short to show it: what positions err at its ends is as much. Straight legs are summed up to a long way, of which that is little.
-/// The same of the wheels need not be found: the filter learns their scale (see ``MotionConfig/scaleSigma``); a receiver's speed has none, and the
-/// position would go ahead of what it measures, or fall behind, for as long as both are believed.
+/// One leg is too short to show it, because position errors at its ends are as large. Straight legs are therefore
+/// summed to a long distance, of which those errors are a small share.
+///
+/// Wheel speeds need no such test: the filter estimates their scale (see ``MotionConfig/scaleSigma``). A receiver's
+/// speed has no scale state, so a wrong one would keep the position ahead of or behind the measured ones.
 struct LongWay: Sendable {
-    /// Whether the speed is off.
+    /// The evidence that the speed is off.
     private(set) var evidence = SignalEvidence()
 
     private var distance = 0.0
@@ -12,24 +14,30 @@ struct LongWay: Sendable {
     private var ofReceiver = 0.0
     private var ofWheels: Double? = 0
 
-    /// The length, metres.
+    /// The length to sum, metres.
     private static let length = 1_000.0
-    /// By what share it contradicts a speed, and agrees with it. What is off by less the filter can bear: its position errs by some metres.
+    /// The shares by which the length must differ to contradict a speed, and may differ to confirm it.
+    ///
+    /// The filter tolerates smaller errors: the position is off by some metres.
     private static let (contradiction, agreement) = (0.1, 0.06)
-    /// The number of long ways that make a speed wrong.
+    /// The number of contradicting sums that make a speed wrong.
     private static let count = 2
-    /// Length of a leg that counts, by the speed, in standard deviations of its ends: what positions err across it makes it longer by less than a
-    /// hundredth. Were it the length by the positions, those that err would choose.
+    /// The least length of a leg by the speed, in standard deviations of its ends, so that cross-track errors lengthen
+    /// it by less than a hundredth.
+    ///
+    /// The length by positions would select legs by their errors.
     private static let deviations = 8.0
-    /// Most of a long way that one leg is.
+    /// The largest share of the total length that one leg may have.
     private static let greatestShare = 0.5
 
-    /// Takes the next straight leg, of which nothing is wrong by itself: what a reflection makes of one leg says nothing of the speed.
+    /// Adds a straight leg that is not contradicted by itself: an error that a reflection causes in one leg says
+    /// nothing about the speed.
     ///
     /// - Parameters:
-    ///   - distance: between its ends, metres.
-    ///   - spread: its standard deviation by what positions err, metres.
-    ///   - ofReceiver: what the receiver's speed makes of it, metres; nil when not known. So the wheels'.
+    ///   - distance: The distance between its ends, metres.
+    ///   - spread: The standard deviation of that distance by position errors, metres.
+    ///   - ofReceiver: The leg's length by the receiver's speed, metres; nil when unknown. `ofWheels` is the same by
+    ///     wheel speed.
     mutating func add(_ distance: Double, spread: Double, ofReceiver: Double?, ofWheels: Double?) {
         guard let ofReceiver, ofReceiver >= LongWay.deviations * spread,
             distance <= LongWay.greatestShare * LongWay.length
@@ -43,9 +51,9 @@ struct LongWay: Sendable {
 
     private mutating func judge() {
         let difference = ofReceiver - distance
-        // Most of what positions err lasts from one leg to the next.
+        // Most of a position's error lasts from one leg to the next.
         let margin = variance.squareRoot() + 5
-        // Two that are wrong alike are right.
+        // Two independent speeds that agree are right.
         let isShared = ofWheels.map { abs($0 - ofReceiver) <= LongWay.agreement * ofReceiver } ?? false
         if isShared || abs(difference) <= margin + LongWay.agreement * distance {
             evidence.add(0, limit: LongWay.count)

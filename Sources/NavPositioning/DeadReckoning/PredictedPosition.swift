@@ -1,37 +1,39 @@
 public import NavMatching
 
 public enum PredictionMethod: UInt8, Sendable, CaseIterable {
-    /// By the vehicle's odometry.
+    /// The vehicle's odometry.
     case odometry
-    /// Along the route with the speed that is usual there.
+    /// The route, at the speed usual there.
     case alongRoute
-    /// Along the most probable road in the same way.
+    /// The most probable road, at the speed usual there.
     case alongRoad
-    /// Straight on, away from all roads.
+    /// A straight line, away from all roads.
     case straightOn
 }
 
 public enum PositionEvidence: UInt8, Sendable, CaseIterable {
     /// A fix, or the vehicle's own odometry since the last one.
     case measured
-    /// A fix; the position is still being led over to it and is near.
+    /// A fix that the position is still being blended towards and is already near.
     case blended
-    /// Nothing that was measured since the last fix: how vehicles usually drive. It may move what is shown and decides nothing.
+    /// Usual driving behaviour only, with no measurement since the last fix.
+    ///
+    /// It may move the displayed position but decides nothing.
     case expected
 }
 
 /// A position without a fix of its own.
 public struct PredictedPosition: Sendable, Hashable {
     public var estimate: MotionEstimate
-    /// The place on the road graph; nil away from all roads.
+    /// The place on the road graph; nil off the roads.
     public var road: MatchedPosition.RoadPosition?
     public var method: PredictionMethod
     public var evidence: PositionEvidence
-    /// Probability that it is on this road.
+    /// Probability that the vehicle is on this road.
     public var probability: Double
-    /// Seconds since the last fix that counted.
+    /// Seconds since the last accepted fix.
     public var age: Double
-    /// The roads that it may be on, the most probable first: where roads parted there is more than one.
+    /// The possible roads, the most probable first; more than one after a fork.
     public var candidates: [MatchedPosition.Candidate]
 }
 
@@ -46,9 +48,9 @@ extension MatchedPosition {
             speed: max(estimate.speed, 0), isTeleport: false, isHeld: false)
     }
 
-    /// Puts the filter's uncertainty along the road in the place of the fix's, next to what other candidates lie away.
+    /// Replaces the fix's uncertainty along the road by the filter's, and keeps the spread of the other candidates.
     ///
-    /// The matcher takes each fix for itself; the filter knows what lasts in a receiver's error.
+    /// The matcher treats each fix alone; the filter also models the lasting part of a receiver's error.
     public mutating func calibrate(_ estimate: MotionEstimate, stated sigma: Double) {
         guard let road else { return }
         let along = estimate.covariance.sigma(along: road.bearing)

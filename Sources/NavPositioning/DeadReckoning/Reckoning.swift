@@ -4,36 +4,39 @@ public import NavMap
 public import NavMatching
 public import NavRouting
 
-/// When positions are predicted for want of fixes.
+/// The limits of dead reckoning.
 public struct ReckoningConfig: Sendable, Hashable {
-    /// The longest time without a fix that counts, seconds. 2.5: Mapbox.
+    /// The longest time without an accepted fix before positions are predicted, seconds. 2.5: Mapbox.
     public var startAfter = 2.5
     /// The same in a tunnel of the map, seconds. 1: Mapbox.
     public var tunnelStartAfter = 1.0
-    /// The fixes in a row that count and end it. 3: MapLibre.
+    /// The number of accepted fixes in a row that end a prediction. 3: MapLibre.
     public var exitGoodFixes = 3
-    /// Longest time between two predictions, seconds; they come as often as the fixes did.
+    /// The longest interval between predictions, seconds; otherwise they come as often as the fixes did.
     public var interval = 1.0
-    /// The longest time of prediction, seconds; then the position is lost. The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
+    /// The longest prediction, seconds; after it the position is lost.
+    ///
+    /// The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
     public var maximumTime = 1_500.0
-    /// Standard deviation along the road beyond which a prediction says nothing any more, metres.
+    /// Standard deviation per axis beyond which a prediction is given up, metres.
     public var maximumSigma = 500.0
 
     public init() {}
 }
 
-/// Why positions are predicted.
+/// A reason for predicting positions.
 public enum ReckoningReason: UInt8, Sendable, CaseIterable {
-    /// No fix that counts for too long.
+    /// No fix has been accepted for too long.
     case poorGNSS
-    /// The same in a tunnel of the map.
+    /// The same inside a mapped tunnel.
     case tunnel
 }
 
-/// Carries the position on where fixes fail: decides when, moves it along the roads, and leads it back to the fixes without a jump.
+/// Dead reckoning where fixes fail: it decides when to predict, moves the position along the roads, and blends it back
+/// to the fixes without a jump.
 ///
-/// A struct that is asked: it holds the phase and the place, reads the ``PositionTracker`` and puts it where the road goes. Nothing is
-/// published and nothing is timed here.
+/// It holds the phase and the place, reads the ``PositionTracker`` and moves it along the road. It neither publishes
+/// positions nor sets timers.
 public struct Reckoning: Sendable {
     public var config: ReckoningConfig
 
@@ -42,13 +45,13 @@ public struct Reckoning: Sendable {
         case predicting(ReckoningReason, good: Int)
     }
 
-    /// The vehicle's state at the last fix that counted.
+    /// The vehicle's state at the last accepted fix.
     private struct Origin: Sendable {
         var stamp: Timestamp
         var road: MatchedPosition.RoadPosition?
         var confidence: Double
         var travelled: Double
-        /// The other places where the vehicle may have been.
+        /// The other possible places of the vehicle.
         var candidates: [MatchedPosition.Candidate] = []
     }
 
@@ -58,52 +61,54 @@ public struct Reckoning: Sendable {
     /// Time of the last prediction.
     private var newest: Timestamp?
     private var travelled = 0.0
-    /// Metres of the prediction that no odometry measured.
+    /// Predicted metres that no odometry measured.
     private var expected = 0.0
-    /// A vehicle that drives as usual, beside the real one.
+    /// A model vehicle with usual driving behaviour that runs alongside the real one.
     private var model = SpeedModel()
-    /// Usual time between fixes, seconds, and the one before the last fix.
+    /// Usual time between fixes, seconds; `lastWait` is the interval before the last fix.
     private var period = 1.0
     private var lastWait = 1.0
-    /// The usual lead of the odometry over a fix when that comes, seconds: so much later is it missed, by the odometry's time.
+    /// The usual lead of the odometry over an arriving fix, seconds.
+    ///
+    /// A fix counts as missing that much later, by the odometry's time.
     private var lag = 0.0
     private var isGivenUp = false
 
-    /// The longest time that fixes are believed to take to arrive, seconds: of what is older the odometry is not kept.
+    /// The longest latency of fixes that is compensated, seconds; older odometry is no longer buffered.
     private static let longestLag = 10.0
     /// Probability of a road from which the driver's pace is learned on it.
     private static let learningProbability = 0.7
-    /// Probability of a road from which the position follows it.
+    /// Probability of a road from which a prediction follows it.
     private static let roadProbability = 0.4
-    /// Metres between the predicted and the measured place that are led over; more is another road.
+    /// The largest distance between the predicted and the measured place that is blended, metres; beyond is another road.
     static let blendReach = 400.0
-    /// Metres by which a place may be wrong and still rests on what was measured: the usual radius of an arrival.
+    /// The error, metres, up to which a place still counts as measured: the usual arrival radius.
     public static let evidenceReach = 20.0
-    /// Seconds between fixes beyond which each one that counts ends a prediction: three of them would take too long.
+    /// The interval between fixes, seconds, beyond which a single accepted fix ends a prediction, as three would take too long.
     private static let sparsePeriod = 5.0
 
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
 
-    /// Why positions are predicted at present; nil while fixes are followed.
+    /// The reason for the current prediction; nil while fixes are followed.
     public var reason: ReckoningReason? {
         if case .predicting(let reason, _) = phase { return reason }
         return nil
     }
 
-    /// When to ask ``predict(at:_:_:_:)`` next, if nothing else comes before; nil when it would say nothing.
+    /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
     public var due: Timestamp? {
         guard let origin, !isGivenUp else { return nil }
         switch phase {
         case .following: return origin.stamp.advanced(bySeconds: patience(origin))
         case .predicting(_, let good):
-            // While fixes come again, they say when.
+            // While fixes are returning, they set the pace.
             let wait = max(min(period, config.interval), 0.05)
             return newest?.advanced(bySeconds: good > 0 ? max(2.5 * period, wait) : wait)
         }
     }
 
     private func patience(_ origin: Origin) -> Double {
-        // Fixes that come every five seconds are not missed after two and a half.
+        // Fixes that come every five seconds are not missing after two and a half.
         let patience = isInTunnel ? config.tunnelStartAfter : config.startAfter
         return max(patience, 1.5 * min(period, 20)) + lag
     }
@@ -112,9 +117,10 @@ public struct Reckoning: Sendable {
 
     // MARK: Fixes
 
-    /// Takes note of a fix that counts and of what the matcher made of it. Whether it ends the prediction.
+    /// Updates the state with an accepted fix and its match; returns whether it ends the prediction.
     ///
-    /// - Parameter match: the matcher's answer; while positions are predicted it is led over to step by step, see ``blended(_:_:_:)``.
+    /// - Parameter match: The matcher's result. While positions are predicted, ``lead(to:_:_:_:)`` blends towards it
+    ///   step by step.
     public mutating func note(
         _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior? = nil
     ) -> Bool {
@@ -122,7 +128,7 @@ public struct Reckoning: Sendable {
         lag = origin == nil ? late : lag + (late - lag) * 0.2
         if let origin, fix.stamp > origin.stamp {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
-            // Of two waits the shorter: one is long where fixes fail, and both where they come seldom.
+            // The shorter of two intervals: one interval is long where fixes fail, both are long where fixes are rare.
             period += (min(seconds, lastWait) - period) * 0.2
             lastWait = seconds
             if reason == nil {
@@ -132,12 +138,12 @@ public struct Reckoning: Sendable {
             }
         }
         let previous = origin
-        // Predictions go with the traffic.
+        // Predictions follow the direction of traffic.
         let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
         origin = Origin(
             stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph),
             travelled: tracker.estimate?.travelled ?? 0, candidates: match.candidates)
-        // One fix beside the road or between two does not take the road away.
+        // A single fix beside the road or between two roads does not discard the road.
         if match.road?.isAgainst != true,
             origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
             previous.road != nil,
@@ -155,7 +161,7 @@ public struct Reckoning: Sendable {
             walker = nil
             newest = nil
             expected = 0
-            // The speed of the vehicle meanwhile is unknown.
+            // The vehicle's speed during the prediction is unknown.
             model.interrupt()
             return true
         }
@@ -163,8 +169,11 @@ public struct Reckoning: Sendable {
         return false
     }
 
-    /// Returns the position to publish at a fix that counts, while positions are predicted: led from the predicted place to the matched one
-    /// by as much as is left to go at each fix; nil when the fixes are to be believed at once.
+    /// Returns the position to publish at an accepted fix during a prediction, blended from the predicted place towards
+    /// the matched one.
+    ///
+    /// Each fix closes an equal part of the remaining gap. Nil when the gap is too large to blend, so that the fix
+    /// takes over at once.
     public mutating func lead(
         to match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior?
     ) -> PredictedPosition? {
@@ -204,9 +213,9 @@ public struct Reckoning: Sendable {
             candidates: walker.candidates(graph))
     }
 
-    /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
+    /// Records a rejected fix, which restarts the count of accepted fixes in a row.
     public mutating func noteBad() {
-        // The receiver is heard, and what it says does not count: that is no long wait.
+        // The receiver is still heard, so this is not a long interval.
         lastWait = min(lastWait, 1)
         if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
     }
@@ -215,9 +224,9 @@ public struct Reckoning: Sendable {
         self = Reckoning(config: config)
     }
 
-    /// Takes note of other roads.
+    /// Switches to another graph.
     ///
-    /// - Parameter translate: the same edge in the new graph; nil when it is not there.
+    /// - Parameter translate: Returns the same edge in the new graph; nil when it is missing there.
     public mutating func adopt(_ translate: (MatchedPosition.RoadPosition) -> EdgeIndex?) {
         if let road = origin?.road {
             if let edge = translate(road) { origin?.road?.edge = edge } else { origin?.road = nil }
@@ -226,7 +235,7 @@ public struct Reckoning: Sendable {
         walker = nil
     }
 
-    /// Lets the usual vehicle go on beside the real one.
+    /// Moves the model vehicle alongside the real one.
     private mutating func follow(
         _ match: MatchedPosition, speed: Double?, seconds: Double, memory: Double, _ ahead: RoadAhead
     ) {
@@ -236,7 +245,7 @@ public struct Reckoning: Sendable {
             isCertain: match.confidence > Reckoning.learningProbability, memory: memory, ahead)
     }
 
-    /// Whether a road that is likely is in a tunnel here or before fixes can be missed.
+    /// Whether a likely road is in a tunnel here, or before a fix could be missed.
     private func isTunnelNear(_ origin: Origin, speed: Double, _ metric: Metric) -> Bool {
         guard let road = origin.road else { return false }
         let ahead = RoadAhead(metric: metric, prior: nil)
@@ -252,7 +261,8 @@ public struct Reckoning: Sendable {
         return ahead.isTunnel(place.edge) || ahead.isTunnel(ahead.place(reach, from: place).edge)
     }
 
-    /// The places from which to go on, the likeliest first: those of the matcher, less likely where nobody drives as fast as the vehicle did.
+    /// Returns the places to start from, the likeliest first: the matcher's candidates, downweighted where the
+    /// vehicle's speed is unusually high for the road.
     private func ways(
         from road: MatchedPosition.RoadPosition, _ origin: Origin, speed: Double, _ ahead: RoadAhead
     ) -> ContiguousArray<RoadReckoner.Branch> {
@@ -267,7 +277,7 @@ public struct Reckoning: Sendable {
         for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
         add(
             RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
-        // What the matcher holds for unlikely may be the only road on which one drives so fast: the speed is weighed
+        // A candidate that the matcher holds unlikely may be the only road with such speeds, so the speed is weighed
         // before any is left out.
         for candidate in origin.candidates
         where candidate.probability > Reckoning.leastProbability
@@ -290,27 +300,26 @@ public struct Reckoning: Sendable {
         return ways
     }
 
-    /// Places that a prediction begins from at once.
+    /// The maximum number of places that a prediction starts from.
     private static let maximumWays = 4
-    /// Probability from which another road than the matched one is gone on from, and from which it is asked how fast one
-    /// drives there.
+    /// Probability from which a road other than the matched one is followed, and from which its speed is weighed.
     private static let (otherProbability, leastProbability) = (0.05, 0.01)
-    /// The most that vehicles usually drive of a road's speed, as a share, and the standard deviation of what is more.
+    /// The speed, as a multiple of a road's speed, that vehicles rarely exceed, and the standard deviation of the excess.
     private static let (usualExcess, excessSigma) = (1.5, 0.4)
 
     // MARK: Predictions
 
-    /// The step at a moment without a fix that counts.
+    /// The result of ``predict(at:_:_:_:)``.
     public enum Step: Sendable {
-        /// Nothing: fixes are not yet missed, or a prediction is not due, or it would say nothing.
+        /// No prediction: no fix is missing yet, or none is due, or the position is unknown.
         case nothing
-        /// A position; `begins` when it is the first.
+        /// A predicted position; `begins` marks the first one.
         case predicted(PredictedPosition, begins: Bool)
-        /// It has lasted too long: the position is lost.
+        /// The prediction has become too long or too uncertain: the position is lost.
         case lost
     }
 
-    /// Predicts the position at a moment, when it is due.
+    /// Predicts the position at a moment if that is due.
     public mutating func predict(
         at stamp: Timestamp, _ tracker: inout PositionTracker, _ metric: Metric, _ prior: RoutePrior?
     ) -> Step {
@@ -352,7 +361,8 @@ public struct Reckoning: Sendable {
             let (speed, speedSigma) = likelySpeed(tracker, at: RoadPlace(edge: road.edge, offset: road.offset), ahead)
             let ways = ways(from: road, origin, speed: speed, ahead)
             var model = model
-            // On another road than the one that was matched the usual vehicle drives as fast as this one, where it may.
+            // If another road than the matched one is likelier, the model vehicle starts there at the real one's speed,
+            // up to what the road allows.
             if ways[0].place.edge != road.edge {
                 model.take(min(speed, ahead.speed(at: ways[0].place, model.pace).expected))
             }
@@ -394,13 +404,14 @@ public struct Reckoning: Sendable {
             probability: walker.probability, age: age, candidates: walker.candidates(graph))
     }
 
-    /// Returns the evidence of a prediction. Odometry that came too late does not tell where the vehicle was before it.
+    /// Returns the evidence of a prediction; odometry that returns too late cannot make up for the stretch before it.
     private func evidence(_ hasOdometry: Bool) -> PositionEvidence {
         hasOdometry && expected <= Reckoning.evidenceReach ? .measured : .expected
     }
 
-    /// Returns the vehicle's last speed, m/s, with its standard deviation: as it was measured; where nobody measured it,
-    /// with what the road lets expect.
+    /// Returns the vehicle's last speed, m/s, and its standard deviation.
+    ///
+    /// An unmeasured speed is combined with the one expected on the road.
     private func likelySpeed(
         _ tracker: PositionTracker, at place: RoadPlace, _ ahead: RoadAhead
     ) -> (speed: Double, sigma: Double) {
@@ -411,6 +422,6 @@ public struct Reckoning: Sendable {
             speed, sigma: estimate.speedSigma, ceiling: ahead.speed(at: place, model.pace).expected)
     }
 
-    /// Standard deviation up to which a speed is one that was measured, m/s.
+    /// Standard deviation up to which a speed counts as measured, m/s.
     private static let measuredSigma = 1.0
 }

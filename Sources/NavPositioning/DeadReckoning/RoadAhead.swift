@@ -7,7 +7,7 @@ import NavRouting
 /// A place on the turn graph.
 struct RoadPlace: Sendable {
     var edge: EdgeIndex
-    /// The state on the edge, with what turn restrictions need of the past.
+    /// The state on the edge, including the history that turn restrictions depend on.
     var state: TurnState
     /// Metres from the edge's start.
     var offset: Double
@@ -25,7 +25,7 @@ struct RoadPlace: Sendable {
     }
 }
 
-/// A way on at the end of an edge.
+/// An exit from the end of an edge.
 struct RoadExit {
     var state: TurnState
     var edge: EdgeIndex
@@ -33,37 +33,37 @@ struct RoadExit {
     var isRoute: Bool
 }
 
-/// The roads as one who drives on sees them: where they lead, and how fast they are driven.
+/// The roads ahead of a driver: where they lead and how fast they are driven.
 struct RoadAhead {
     let metric: Metric
     let prior: RoutePrior?
 
-    /// Angle by which a way that turns off is less likely by a factor of e, radians: of ten vehicles at a crossing two turn off.
+    /// The turning angle that makes an exit less likely by a factor of e, radians: at a crossing, two of ten vehicles turn off.
     private static let turnScale = 0.8
-    /// The factor for a road of another class or a ramp.
+    /// The factor for an exit to another road class, or onto or off a ramp.
     private static let otherClass = 0.4
-    /// The factor for the route: of ten drivers who are guided nine follow where two ways are alike.
+    /// The factor for the route: of ten guided drivers, nine follow it where two exits are alike.
     private static let routeFactor = 9.0
 
     /// Comfortable acceleration, m/s² (ISO 15622 allows 2).
     static let acceleration = 1.3
-    /// Comfortable deceleration, m/s² (ITE, Traffic Engineering Handbook: 3 is the most that is comfortable).
+    /// Comfortable deceleration, m/s² (ITE, Traffic Engineering Handbook: at most 3 is comfortable).
     private static let deceleration = 1.8
-    /// Acceleration across the direction of travel that drivers take in bends, m/s² (comfortable: 2 to 2.5).
+    /// Lateral acceleration that drivers accept in bends, m/s² (comfortable: 2 to 2.5).
     private static let lateralAcceleration = 2.2
     /// Slowest speed in a bend, m/s.
     private static let cornerSpeed = 2.5
-    /// Bend at a point of a line that is the drawing's and not the road's, radians.
+    /// The bend at a point below which it is an artefact of the drawing, radians.
     private static let straightness = 0.05
-    /// Half the length over which a bend at one point is driven, metres: a drawn corner is a round one on the road.
+    /// Half the length over which a bend at one point is driven, metres: a drawn corner is rounded on the road.
     private static let cornerReach = 5.0...30.0
-    /// Points of the lines ahead that are looked at; bounds the work.
+    /// The maximum number of points examined ahead; bounds the work.
     private static let maximumPoints = 200
     private static let maximumEdges = 40
 
-    // MARK: Ways on
+    // MARK: Exits
 
-    /// The ways on from the end of an edge, not back along it.
+    /// Calls `body` with each exit from the end of an edge, without U-turns.
     func exits(of place: RoadPlace, _ body: (RoadExit) -> Void) {
         let turns = metric.turns
         let graph = turns.graph
@@ -87,7 +87,7 @@ struct RoadAhead {
         }
     }
 
-    /// The way on that is most likely: the route's, else the straightest that is a road like this one.
+    /// Returns the most likely exit: the route's, otherwise the straightest onto a similar road.
     func mainExit(of place: RoadPlace) -> RoadExit? {
         var best: RoadExit?
         exits(of: place) { exit in
@@ -97,7 +97,7 @@ struct RoadAhead {
         return best
     }
 
-    /// The place some metres on along the most likely ways.
+    /// Returns the place some metres ahead along the most likely exits.
     func place(_ metres: Double, from start: RoadPlace) -> RoadPlace {
         var place = start
         place.offset += max(metres, 0)
@@ -113,22 +113,24 @@ struct RoadAhead {
 
     // MARK: Speeds
 
-    /// Speed of traffic that flows freely on an edge, m/s.
+    /// Returns the free-flow speed on an edge, m/s.
     func freeSpeed(of edge: EdgeIndex) -> Double {
         let length = Double(metric.turns.graph.edgeLengths[edge.index])
         let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
         return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
     }
 
-    /// The speed with which a driver passes a place, m/s: theirs on that road, and no more than lets them brake for the bends and the slower
-    /// roads ahead. And what the bends alone let a usual driver do.
+    /// Returns the speed at which a driver passes a place, m/s: the driver's pace on that road, limited so that they
+    /// can brake for bends and slower roads ahead.
+    ///
+    /// Also returns the limit by bends alone for a usual driver.
     func speed(at start: RoadPlace, _ pace: DriverPace) -> (expected: Double, inBends: Double) {
         let graph = metric.turns.graph
         let share = min(max(pace.share, 0.75), 1.2)
         var place = start
         var lowest = pace.speed(onRoad: freeSpeed(of: place.edge))
         var inBends = Double.infinity
-        /// Metres from here to the point in question.
+        /// Metres from the start to the examined point.
         var ahead = -place.offset
         var points = 0
         var before: (bearing: Double, length: Double)?
@@ -138,7 +140,7 @@ struct RoadAhead {
             for index in 1..<max(shape.count, 1) {
                 let next = shape[index].coordinate
                 let length = Geodesy.distance(point, next)
-                // Pieces behind the vehicle are dropped; the direction of the last one is still needed.
+                // Segments behind the vehicle are skipped, but the direction of the last one is needed.
                 if ahead + length >= 0 {
                     let bearing = Geodesy.bearing(from: point, to: next)
                     if let before, ahead >= 0 {
@@ -152,7 +154,7 @@ struct RoadAhead {
                 ahead += length
                 point = next
             }
-            // Further on nothing makes anyone brake here.
+            // Nothing further ahead can force braking here.
             guard ahead < lowest * lowest / (2 * RoadAhead.deceleration), points < RoadAhead.maximumPoints,
                 let exit = mainExit(of: place)
             else { break }
@@ -163,12 +165,12 @@ struct RoadAhead {
         return (max(lowest, RoadAhead.cornerSpeed * share), inBends)
     }
 
-    /// The speed from which a driver can brake to another one, m/s.
+    /// Returns the speed from which a driver can brake to a target speed within a distance, m/s.
     private static func speed(before metres: Double, of target: Double) -> Double {
         (target * target + 2 * deceleration * metres).squareRoot()
     }
 
-    /// The speed in the bend between two pieces of a line: that of the circle which touches both.
+    /// Returns the speed in the bend between two segments, on the circle that touches both.
     private static func speed(
         inBend first: (bearing: Double, length: Double), _ second: (bearing: Double, length: Double)
     ) -> Double {

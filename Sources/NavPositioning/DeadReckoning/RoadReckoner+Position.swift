@@ -5,12 +5,12 @@ import NavMatching
 import NavRouting
 
 extension RoadReckoner {
-    /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
+    /// Standard deviation across the road, metres: half a carriageway of two lanes.
     private static let crossSigma = 2.5
-    /// Nodes of the quadrature with three of them, in standard deviations, and their weight.
+    /// The outer nodes of the three-point quadrature, in standard deviations, and their weight.
     private static let (nodeReach, nodeWeight) = (3.0.squareRoot(), 1.0 / 6)
 
-    /// The ways that are still possible, the likeliest first.
+    /// Returns the remaining branches as candidates, the likeliest first.
     func candidates(_ graph: RoadGraph) -> [MatchedPosition.Candidate] {
         let candidates = branches.map {
             MatchedPosition.Candidate(
@@ -20,8 +20,10 @@ extension RoadReckoner {
         return candidates.sorted { $0.probability > $1.probability }
     }
 
-    /// Returns the published place, with its uncertainty along and across the road; and the part of that along the road
-    /// lies ahead of the place and behind it, metres: where the road bends, the rest is beside.
+    /// Returns the published place with its uncertainty along and across the road.
+    ///
+    /// Also returns the part of the former that lies straight ahead and behind, metres; where the road bends, the rest
+    /// is lateral.
     func position(_ ahead: RoadAhead) -> (road: MatchedPosition.RoadPosition, straightSigma: Double) {
         let graph = ahead.metric.turns.graph
         let here = self.place
@@ -32,8 +34,8 @@ extension RoadReckoner {
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
         var along = place.alongSigma * place.alongSigma
         var cross = place.crossSigma * place.crossSigma
-        // A vehicle round a bend from here is beside the road here: the mean square over a normal distribution along the
-        // road, by the quadrature of Gauss and Hermite.
+        // Round a bend, an error along the road is lateral here: its mean square over a normal distribution along the
+        // road, by Gauss-Hermite quadrature.
         let reach = RoadReckoner.nodeReach * place.alongSigma
         var bend = 0.0
         for far in [ahead.place(reach, from: here), self.place(before: reach, graph)] {
@@ -42,7 +44,7 @@ extension RoadReckoner {
             bend += RoadReckoner.nodeWeight * beside * beside
         }
         cross += bend
-        // The other ways lie elsewhere, each with its probability.
+        // The other branches lie elsewhere, each weighted by its probability.
         for branch in branches.dropFirst() {
             let point = frame.point(graph.position(at: branch.place.offset, of: branch.place.edge).coordinate)
             let (far, beside) = (point.east * sine + point.north * cosine, point.east * cosine - point.north * sine)

@@ -4,98 +4,101 @@ import NavMap
 import NavMatching
 import NavRouting
 
-/// Moves a place along the roads: by a distance, along the route where there is one, else as straight on as the roads go.
+/// Dead reckoning along the roads: moves a place by a distance, along the route if there is one, otherwise as straight
+/// as the roads allow.
 ///
-/// The distance is the odometer's while the wheels are heard. Without them it is that of a vehicle which drives as the roads and this driver's
-/// pace let expect; what the real one had of that speed when it was last seen fades. The deviation is an Ornstein-Uhlenbeck process, and its
-/// integral is the uncertainty along the road.
+/// The distance comes from the odometer while wheel speed is available. Without it, the distance is that of a model
+/// vehicle with the driver's pace on these roads. The real vehicle's deviation from that speed when last measured fades
+/// over time. The deviation is an Ornstein-Uhlenbeck process, and its integral is the uncertainty along the road.
 ///
-/// Where roads part it goes on along all that are likely, each with its probability. What the vehicle's own turning tells, where it is measured,
-/// decides between them; without that they stay what they are.
+/// At a fork it follows every likely branch with its probability. The vehicle's measured turning decides between them;
+/// without it the probabilities stay as they are.
 struct RoadReckoner: Sendable {
-    /// One of the ways that the vehicle may have taken.
+    /// One of the paths that the vehicle may have taken.
     struct Branch: Sendable {
         var place: RoadPlace
         /// Probability that the vehicle is on it.
         var probability: Double
-        /// Whether every choice so far was the route's.
+        /// Whether every exit so far was the route's.
         var followsRoute: Bool
         var isAtEnd = false
         /// Direction of the road before this edge, at its end, radians clockwise from north; nil on the first.
         var entryBearing: Double?
-        /// The edges before this one, the last first, as far as they are known and remembered.
+        /// The edges before this one, the last first, as far as they are remembered.
         var trail = SIMD4<UInt32>(repeating: Branch.unknown)
 
         static let unknown = UInt32.max
     }
 
-    /// The ways that are still possible, the one that is told first.
+    /// The remaining branches, with the published one first.
     private(set) var branches: ContiguousArray<Branch>
     /// Metres since the start.
     private(set) var distance = 0.0
-    /// Metres per second.
+    /// Speed of the published branch, m/s.
     private(set) var speed: Double
-    /// A vehicle that drives as usual.
+    /// A model vehicle with usual driving behaviour.
     private var model: SpeedModel
-    /// By what share of the model's speed the real one deviated: when it was last seen, where the two were comparable, and now. Outside of
-    /// tunnels what hindered the vehicle at last goes on to; in a tunnel it is the driver alone who counts.
+    /// The relative deviation of the real speed from the model's: when last seen, and when last comparable.
+    ///
+    /// Outside of tunnels the last hindrance is assumed to continue; in a tunnel only the driver counts.
     private let deviationSeen: (last: Double, comparable: Double)
     private var deviation: Double
-    /// The same with what it is faster for the moment, which passes sooner.
+    /// The deviation including the momentary excess, which fades sooner.
     private var excess: Double
-    /// The part of the deviation that was not known at first and that the speed's variance does not have yet, as a share of the long run's.
+    /// The share of the initial uncertainty about the deviation that the speed's variance does not yet include.
     private var unsettled: Double
 
-    /// Variance along the road, covariance with the speed's deviation, and that one's variance.
+    /// Variance along the road, covariance with the speed, and the speed's variance.
     private var alongVariance: Double
     private var alongSpeed = 0.0
     private var speedVariance: Double
-    /// Share of the distance by odometer that is not known, and metres driven by it.
+    /// Relative uncertainty of the odometer's scale; `odometerDistance` is the metres driven by the odometer.
     private var scaleSigma = 0.0
     private var odometerDistance = 0.0
-    /// Course of the vehicle less direction of the road, where there is only one: what the sensor and the map are off by, radians.
+    /// The course minus the road's direction while there is only one branch: the offset of sensor and map, radians.
     private var misalignment: Double?
-    /// Whether the vehicle's turning is measured, so that ways which are unlikely by themselves are worth following for a while.
+    /// Whether the vehicle's turning is measured, so that unlikely branches are worth following for a while.
     private var seesTurns = false
-    /// Seconds since the vehicle was lost sight of.
+    /// Seconds predicted without odometry since the start.
     private var age = 0.0
 
-    /// Share of the driven distance by which a map's lines differ from the lane.
+    /// The share of the driven distance by which mapped geometry differs from the lane.
     private static let mapShare = 0.003
     /// Noise of the odometer, metres per square root of metre.
     private static let odometerNoise = 0.05
-    /// Speed under which a vehicle that is lost sight of is taken to stand, m/s.
+    /// Speed below which a vehicle counts as stationary when its fixes end, m/s.
     private static let standingSpeed = 1.0
-    /// Standard deviation of a speed that was measured last, m/s, at least.
+    /// The minimum standard deviation of a measured speed, m/s.
     private static let initialSpeedSigma = 0.3
-    /// For how long an acceleration that was seen last may go on, seconds.
+    /// The time for which the last measured acceleration may continue, seconds.
     private static let accelerationTime = 0.5
-    /// Over how long a vehicle comes to the speed that it keeps, seconds.
+    /// The time in which a vehicle reaches its steady speed, seconds.
     private static let gatheringTime = 5.0
-    /// Over how long hindrances, bends and junctions make one speed of another outside of tunnels, seconds.
+    /// The time after which hindrances, bends and junctions make a speed independent of the earlier one outside of
+    /// tunnels, seconds.
     private static let hindranceTime = 20.0
-    /// Most that a vehicle brakes where it is only thought to, m/s².
+    /// The largest deceleration that is assumed without a measurement, m/s².
     private static let braking = 2.5
-    /// Ways that are followed at once: where nothing tells which one was taken, and where the turning does.
+    /// The maximum number of branches, without and with measured turning.
     private static let maximumBranches = (blind: 6, seeing: 12)
-    /// A way less likely than this is given up, likewise.
+    /// The probability, relative to the published branch, below which a branch is dropped, without and with measured turning.
     private static let negligible = (blind: 0.01, seeing: 0.0001)
-    /// The factor by which another way must be likelier than the published one, so that it does not change to and fro.
+    /// The factor by which another branch must be likelier than the published one to replace it, which prevents flapping.
     private static let clarity = 2.0
-    /// Standard deviation between the turning of a vehicle and the bend of the drawn road, radians.
+    /// Standard deviation between the vehicle's turning and the bend of the mapped road, radians.
     private static let bendSigma = 0.12
-    /// Metres after which that is another one.
+    /// The distance after which that error is independent, metres.
     private static let bendDistance = 20.0
     /// Metres over which the misalignment is averaged.
     private static let alignmentDistance = 50.0
-    /// Most that one observation of the turning may tell, in logarithms.
+    /// The largest log-likelihood change that one observation of the turning may cause.
     private static let mostTurnEvidence = 2.0
 
     /// - Parameters:
-    ///   - ways: the places where the vehicle may be, each with its probability; the one that is told first. At least one.
-    ///   - speed: the one that was measured last, with its standard deviation.
-    ///   - model: a vehicle that drives as usual, at this place.
-    ///   - intoTunnel: whether it is in a tunnel or before the mouth of one that it is lost sight of.
+    ///   - ways: The possible places with their probabilities, the published one first; at least one.
+    ///   - speed: The last measured speed, m/s; `speedSigma` is its standard deviation.
+    ///   - model: The model vehicle at this place.
+    ///   - intoTunnel: Whether the vehicle is in or just before a tunnel when its fixes end.
     init(
         _ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, speedSigma: Double, model: SpeedModel,
         intoTunnel: Bool
@@ -107,7 +110,7 @@ struct RoadReckoner: Sendable {
         if intoTunnel {
             deviation = deviationSeen.comparable
             unsettled = model.deviation.unknown
-            // A vehicle that is slower than it will be gathers speed from where it is.
+            // A vehicle that is slower than its steady speed accelerates from its current speed.
             let expected = max(speed, 0) / (1 + deviation)
             if expected < model.speed ?? 0 { self.model.take(expected) }
         } else {
@@ -128,9 +131,9 @@ struct RoadReckoner: Sendable {
     }
 
     var place: RoadPlace { branches[0].place }
-    /// Probability that it is on this road.
+    /// Probability of the published branch.
     var probability: Double { branches[0].probability }
-    /// Whether every choice so far was the route's.
+    /// Whether every exit of the published branch was the route's.
     var followsRoute: Bool { branches[0].followsRoute }
 
     /// Standard deviation along the road, metres.
@@ -144,7 +147,7 @@ struct RoadReckoner: Sendable {
 
     // MARK: Moving
 
-    /// Moves on by what the odometer says.
+    /// Advances by an odometer distance.
     mutating func advance(odometer metres: Double, speed: Double, scaleSigma: Double, _ ahead: RoadAhead) {
         self.scaleSigma = scaleSigma
         odometerDistance += abs(metres)
@@ -155,7 +158,7 @@ struct RoadReckoner: Sendable {
         move(max(metres, 0), ahead)
     }
 
-    /// Moves on by what the roads let expect.
+    /// Advances by the distance that the roads and the driver's pace suggest.
     mutating func advance(seconds: Double, config: MotionConfig, _ ahead: RoadAhead) {
         var rest = min(max(seconds, 0), config.maximumPrediction)
         while rest > 0 {
@@ -185,7 +188,7 @@ struct RoadReckoner: Sendable {
         }
     }
 
-    /// Lets the uncertainty of one who stood grow over a step: they start at any moment alike, gather speed, and keep it.
+    /// Grows the uncertainty of a stationary vehicle over a step; see ``Standstill``.
     private mutating func start(_ step: Double, to speed: Double) {
         let (before, after) = (Standstill.started(age - step, to: speed), Standstill.started(age, to: speed))
         alongVariance += max(after.place - before.place, 0)
@@ -193,19 +196,21 @@ struct RoadReckoner: Sendable {
         alongSpeed = 0
     }
 
-    /// Lets the speed's variance take in what was not known of the deviation at first, as the vehicle comes to the speed that it keeps.
+    /// Moves the initial uncertainty about the deviation into the speed's variance, as the vehicle reaches its steady speed.
     private mutating func settle(_ step: Double, variance: Double) {
         let settled = unsettled * (1 - exp(-step / RoadReckoner.gatheringTime))
         unsettled -= settled
         speedVariance += settled * variance * speed * speed
     }
 
-    /// Standard deviation of the speed in the long run, m/s. Who is slow for a bend drives on at what the road allows.
+    /// Returns the long-run standard deviation of the speed, m/s.
+    ///
+    /// A vehicle that is slow for a bend returns to the road's speed after it.
     private func speedSpread(_ variance: Double, free: Double, _ inTunnel: Bool) -> Double {
         (inTunnel ? speed : max(speed, model.pace.speed(onRoad: free))) * variance.squareRoot()
     }
 
-    /// Lets the uncertainty grow: the integral of an Ornstein-Uhlenbeck process.
+    /// Grows the uncertainty over a step: the integral of an Ornstein-Uhlenbeck process.
     private mutating func spread(_ step: Double, sigma: Double, _ config: MotionConfig, _ inTunnel: Bool) {
         let fading = exp(-step / (inTunnel ? config.expectedSpeedTime : RoadReckoner.hindranceTime))
         alongVariance += step * (2 * alongSpeed + step * speedVariance)
@@ -213,8 +218,7 @@ struct RoadReckoner: Sendable {
         speedVariance = fading * fading * speedVariance + sigma * sigma * (1 - fading * fading)
     }
 
-    /// Moves by some metres, backwards on this edge only, towards where fixes say that it is; with what they leave of the uncertainty. It goes
-    /// on along the way that leads there.
+    /// Shifts the place towards the fixes, backwards on this edge only, and sets the remaining uncertainty.
     mutating func shift(by metres: Double, alongSigma: Double, _ ahead: RoadAhead) {
         if metres >= 0 {
             move(metres, ahead)
@@ -225,7 +229,7 @@ struct RoadReckoner: Sendable {
         (odometerDistance, distance) = (0, 0)
     }
 
-    /// The place some metres before the one that is told, as far back as the way is remembered.
+    /// Returns the place some metres behind the published one, as far as the trail is remembered.
     func place(before metres: Double, _ graph: RoadGraph) -> RoadPlace {
         let branch = branches[0]
         var (edge, offset) = (branch.place.edge, branch.place.offset - max(metres, 0))
@@ -238,7 +242,7 @@ struct RoadReckoner: Sendable {
         return RoadPlace(edge: edge, offset: max(offset, 0))
     }
 
-    /// Goes on along the way that is nearest to a place that was seen, and gives up the others.
+    /// Keeps the branch nearest to a matched place and drops the others.
     mutating func choose(near road: MatchedPosition.RoadPosition, _ graph: RoadGraph) {
         guard branches.count > 1 else { return }
         var best: (branch: Branch, distance: Double)?
@@ -256,7 +260,7 @@ struct RoadReckoner: Sendable {
         distance += metres
         let lengths = ahead.metric.turns.graph.edgeLengths
         var index = 0
-        // Branches are added while it goes on; edges have no least length, and the bound is for maps that are wrong.
+        // Branches are appended during the loop. Edges have no minimum length, so the budget guards against broken maps.
         var budget = 10_000
         while index < branches.count {
             branches[index].place.offset += branches[index].isAtEnd ? 0 : metres
@@ -273,7 +277,7 @@ struct RoadReckoner: Sendable {
         tidy()
     }
 
-    /// Goes on from the end of an edge: one way is the branch's, the others are branches of their own.
+    /// Moves a branch past the end of its edge: it takes the main exit, and the other exits become new branches.
     private mutating func part(_ index: Int, at length: Double, moved metres: Double, _ ahead: RoadAhead) {
         let branch = branches[index]
         guard let main = ahead.mainExit(of: branch.place) else {
@@ -297,7 +301,7 @@ struct RoadReckoner: Sendable {
                 branches[index].probability = probability
                 branches[index].followsRoute = followsRoute
             } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability {
-                // It is moved by `metres` when its turn comes.
+                // The outer loop moves it by `metres` later.
                 branches.append(
                     Branch(
                         place: RoadPlace(edge: exit.edge, state: exit.state, offset: rest - metres),
@@ -306,7 +310,7 @@ struct RoadReckoner: Sendable {
         }
     }
 
-    /// Gives up what is negligible, joins ways that lead to the same place, and tells the likeliest when that is clear.
+    /// Drops negligible branches, merges branches at the same place, and switches to the likeliest when it is clearly ahead.
     private mutating func tidy() {
         guard branches.count > 1 else { return }
         var kept = 1
@@ -332,12 +336,12 @@ struct RoadReckoner: Sendable {
 
     // MARK: Turning
 
-    /// Takes in the course that the vehicle's own sensors make of its turning, after it moved by some metres.
+    /// Updates the branches with a course from the vehicle's turn sensor, after it moved by some metres.
     mutating func turn(to course: Double, sigma: Double, moved metres: Double, _ graph: RoadGraph) {
         seesTurns = true
         guard metres > 0.1 else { return }
         guard branches.count > 1 else {
-            // Bends and their drawings differ for some metres; what is left over a longer way is an error.
+            // Bends and their mapped shapes differ for some metres; a difference that lasts longer is an offset.
             let share = min(metres / RoadReckoner.alignmentDistance, 1)
             let miss = difference(branches[0], at: branches[0].place.offset, to: course, graph)
             let limited = min(max(miss, -RoadReckoner.bendSigma), RoadReckoner.bendSigma)
@@ -360,8 +364,8 @@ struct RoadReckoner: Sendable {
         tidy()
     }
 
-    /// By how much a course differs from the direction of a way, radians: the least that is found where the vehicle may be on it, because who is
-    /// thought to be past a corner may still be before it.
+    /// Returns the smallest difference between a course and a branch's direction within its position uncertainty,
+    /// radians: a vehicle believed to be past a corner may still be before it.
     private func miss(_ branch: Branch, _ course: Double, _ graph: RoadGraph) -> Double {
         let here = difference(branch, at: branch.place.offset, to: course, graph)
         let reach = alongSigma + RoadReckoner.cornerReach
@@ -373,14 +377,14 @@ struct RoadReckoner: Sendable {
         }
         var least = abs(here)
         for other in [before, next] {
-            // Between two directions of a bend all are passed through.
+            // The directions on both sides of a bend bracket the course, so the bend passes through it.
             if here * other < 0, abs(here) + abs(other) < .pi { return 0 }
             least = min(least, abs(other))
         }
         return least
     }
 
-    /// Metres by which a corner is cut or a turn begins before it.
+    /// Metres by which drivers cut a corner or begin to turn before it.
     private static let cornerReach = 5.0
 
     private func difference(_ branch: Branch, at offset: Double, to course: Double, _ graph: RoadGraph) -> Double {

@@ -1,62 +1,69 @@
 import Glibc
 
-/// A vehicle that drives as the roads and this driver's pace let expect: beside the real one while that is seen, in its place when it is not.
+/// A model vehicle with the driver's pace on these roads.
+///
+/// It runs alongside the real vehicle, and replaces it when no speed is measured.
 struct SpeedModel: Sendable {
     /// The driver's pace relative to the roads' speeds.
     private(set) var pace = DriverPace()
-    /// Its speed, m/s; nil before the first position on a road.
+    /// The model's speed, m/s; nil before the first position on a road.
     private(set) var speed: Double?
-    /// Speed of the real one at the last position, m/s.
+    /// Speed of the real vehicle at the last position, m/s.
     private var lastSpeed: Double?
-    /// Speed of the last road, m/s.
+    /// Free-flow speed of the last road, m/s.
     private var lastRoad: Double?
-    /// The real vehicle's acceleration up to then, m/s².
+    /// The real vehicle's acceleration up to the last position, m/s².
     private(set) var acceleration = 0.0
-    /// The real speed as a share of what the road would allow, with all that hinders: its mean, its variance, and the seconds they are of.
-    /// Before anything is known as in towns, where a tenth of the time is spent waiting.
+    /// The real speed as a share of what the road allows, including all hindrances: its mean, its variance and the
+    /// seconds they cover.
+    ///
+    /// The initial values are those of towns, where a tenth of the time is spent waiting.
     private var flow = (mean: 0.9, variance: 0.06, seconds: 60.0)
 
-    /// By what share the real one is faster than this one where the two are comparable: the estimate of a Kalman filter over a first-order
-    /// Gauss-Markov process, and what is left of the variance before anything was seen, 0 to 1.
+    /// The relative deviation of the real speed from the model's while the two are comparable.
+    ///
+    /// The mean is the estimate of a Kalman filter over a first-order Gauss-Markov process; `unknown` is the remaining
+    /// share of the prior variance, 0 to 1.
     private(set) var deviation = (mean: 0.0, unknown: 1.0)
 
     /// Speed from which the driver's pace is learned, m/s.
     private static let learningSpeed = 3.0
     /// Acceleration up to which a speed is steady, m/s².
     private static let steadiness = 0.4
-    /// Share of what a bend allows under which it does not matter.
+    /// The share of a bend's speed limit below which the bend does not matter.
     private static let freeOfBends = 0.8
-    /// Speed under which a vehicle stands or creeps, m/s: what for, the roads do not tell.
+    /// Speed below which a vehicle is stationary or creeping, m/s, for reasons that the roads do not show.
     private static let creeping = 2.0
-    /// Variance of the share of its speed that a road lets a vehicle have, at least: bends, junctions, crossings and other vehicles are others on
-    /// the next road than on those before.
+    /// The least variance of the share of a road's speed that vehicles reach, because the next road has other bends,
+    /// junctions, crossings and vehicles.
     private static let leastHindrance = 0.07
-    /// Over how long the flow of the traffic is averaged, seconds.
+    /// The time over which the traffic flow is averaged, seconds.
     private static let flowMemory = 300.0
-    /// Standard deviation with which a ratio of speeds in steady, free traffic tells the deviation.
+    /// Standard deviation of the deviation measured by one ratio of speeds in steady, free traffic.
     private static let ratioSigma = 0.03
-    /// For how long a ratio of speeds is off by the same, seconds, in free traffic and where something holds the model back: so many are one
-    /// observation.
+    /// The times for which errors of the ratio last, in free traffic and where something holds the model back, seconds;
+    /// that many seconds count as one observation.
     private static let (ratioTime, hindranceTime) = (5.0, 30.0)
-    /// Over how much of a change between the roads' speeds, in logarithms, a deviation fades: half of it is left on a road that is twice as fast.
+    /// The change between two roads' speeds, in logarithms, over which a deviation fades by a factor of e: half of it
+    /// is left on a road twice as fast.
     private static let roadMemory = 1.0
-    /// Seconds for which a vehicle that gathers speed may go on to: by so much of its acceleration may its speed be short of what it will be.
+    /// Seconds that an acceleration may continue: the current speed may fall short of the final one by that much acceleration.
     private static let gatheringTime = 5.0
-    /// The same of one that brakes, for what it saw: nothing says how far it will, and it does not do so for nothing.
+    /// The same for braking; it is shorter, because braking has a visible reason and an unknown end.
     private static let brakingTime = 1.0
-    /// Acceleration that is the noise of measured speeds, m/s².
+    /// Acceleration that is explained by the noise of measured speeds, m/s².
     private static let accelerationNoise = 0.2
-    /// The error of the ratio while bends, slower roads or its own acceleration hold the model back, as a multiple of the share by which they
-    /// do: the drawing of a bend tells its speed badly.
+    /// The error of the ratio while bends, slower roads or the model's acceleration hold the model back, as a multiple
+    /// of that hindrance: mapped bends predict speeds poorly.
     private static let hindranceFactor = 2.0
-    /// The range of the real speed's ratio to the model's.
+    /// The range of the ratio of the real speed to the model's.
     private static let ratios = 0.2...1.8
 
-    /// Goes on beside the real vehicle, which is at a place of the road with a speed that was measured.
+    /// Advances the model alongside the real vehicle, which is at a place with a measured speed.
     ///
     /// - Parameters:
-    ///   - isCertain: whether the place is sure enough to learn from.
-    ///   - memory: how long a driver keeps to a deviation, seconds.
+    ///   - isCertain: Whether the place is certain enough to learn from.
+    ///   - memory: The time for which a driver keeps a deviation, seconds.
     mutating func follow(
         _ place: RoadPlace, speed real: Double, seconds: Double, isCertain: Bool, memory: Double, _ ahead: RoadAhead
     ) {
@@ -68,7 +75,7 @@ struct SpeedModel: Sendable {
         let road = ahead.freeSpeed(of: place.edge)
         noteDeviation(of: real, onRoad: road, ceiling: ceiling, seconds: seconds, memory: memory)
         guard real >= SpeedModel.creeping else { return speed = max(real, 0) }
-        // Braking for a bend and accelerating behind it say nothing about the pace.
+        // Braking for a bend and accelerating after it say nothing about the pace.
         guard isCertain, real > SpeedModel.learningSpeed, let lastSpeed,
             abs(real - lastSpeed) <= SpeedModel.steadiness * seconds, real < SpeedModel.freeOfBends * inBends
         else { return }
@@ -86,8 +93,9 @@ struct SpeedModel: Sendable {
         flow.variance += (miss * miss * (1 - weight) - flow.variance) * weight
     }
 
-    /// Weighs what the ratio of the speeds tells by how comparable they are: who gathers speed behind a bend is slower than they will be, and
-    /// the model may have begun to earlier or later.
+    /// Updates the deviation by the ratio of the speeds, weighted by how comparable they are.
+    ///
+    /// A driver who accelerates after a bend is below their final speed, and the model may have started earlier or later.
     private mutating func noteDeviation(
         of real: Double, onRoad road: Double, ceiling: Double, seconds: Double, memory: Double
     ) {
@@ -111,12 +119,13 @@ struct SpeedModel: Sendable {
         deviation.unknown *= 1 - gain
     }
 
-    /// Returns the outlook of a deviation from the model's speed, as shares of that: its mean and its spread.
+    /// Returns the long-run mean and variance of the relative deviation from the model's speed.
     ///
-    /// In a tunnel nothing crosses and nothing stops, and a driver's own pace is all that matters: so much of a deviation stays as is due to
-    /// that not being known. Elsewhere vehicles are hindered as they were before.
+    /// In a tunnel only the driver's own pace matters, so the part of the deviation that stems from the uncertainty
+    /// about it is kept. Elsewhere vehicles are hindered as before.
     ///
-    /// - Parameter excess: the real speed as a share of the model's, less 1: where they were comparable for a tunnel, else the last.
+    /// - Parameter excess: The real speed relative to the model's, minus 1: when last comparable for a tunnel,
+    ///   otherwise the last.
     func outlook(from excess: Double, onRoad road: Double, inTunnel: Bool) -> (excess: Double, variance: Double) {
         let (passing, lasting) = pace.variance(onRoad: road)
         let kept = excess * lasting / (passing + lasting)
@@ -125,8 +134,8 @@ struct SpeedModel: Sendable {
         return ((1 + kept) * min(flow.mean, 1) - 1, own + max(flow.variance, SpeedModel.leastHindrance))
     }
 
-    /// The speed of a vehicle that was measured badly or not at all, and its standard deviation, m/s: what was measured
-    /// and what vehicles have of what the road allows, each by how well it is known.
+    /// Returns the speed of a vehicle with a poor measurement or none, and its standard deviation, m/s: the measurement
+    /// combined with the usual speed on the road, weighted by their uncertainties.
     func weigh(_ real: Double, sigma: Double, ceiling: Double) -> (speed: Double, sigma: Double) {
         let usual = min(flow.mean, 1) * ceiling
         let variance = max(flow.variance, SpeedModel.leastHindrance) * ceiling * ceiling
@@ -134,22 +143,22 @@ struct SpeedModel: Sendable {
         return (usual + gain * (real - usual), (gain * sigma * sigma).squareRoot())
     }
 
-    /// Goes on for some seconds, no faster than the road ahead allows.
+    /// Advances the model by some seconds, no faster than the road ahead allows.
     mutating func advance(_ seconds: Double, ceiling: Double) {
         guard let speed else { return self.speed = ceiling }
         self.speed = min(speed + RoadAhead.acceleration * max(seconds, 0), ceiling)
     }
 
-    /// The real vehicle's speed as a share of the model's.
+    /// Returns the real vehicle's speed as a multiple of the model's.
     func ratio(of real: Double) -> Double {
         guard let speed, speed > 0 else { return 1 }
         return min(max(real / speed, SpeedModel.ratios.lowerBound), SpeedModel.ratios.upperBound)
     }
 
-    /// Takes over the real vehicle's speed, m/s.
+    /// Sets the model's speed to the real vehicle's, m/s.
     mutating func take(_ real: Double) { speed = max(real, 0) }
 
-    /// Forgets the place, but not the driver.
+    /// Forgets the place, but not the driver's pace.
     mutating func interrupt() {
         (speed, lastSpeed, acceleration) = (nil, nil, 0)
         lastRoad = nil

@@ -2,9 +2,11 @@ import Glibc
 public import NavGeo
 public import NavMatching
 
-/// A table of how a filter's uncertainty fits its errors, and whether it is better than the receiver alone: filled fix by fix beside a reference.
+/// A comparison of a filter's stated uncertainty and errors with a reference, fix by fix, and with the receiver alone.
 public struct CalibrationTable: Sendable {
-    /// One direction: the shares of errors within one, two and three standard deviations. A normal distribution has 0.683, 0.954, 0.997.
+    /// The shares of errors in one direction within one, two and three standard deviations.
+    ///
+    /// A normal distribution has 0.683, 0.954, 0.997.
     public struct Shares: Sendable, Hashable {
         var within = [0, 0, 0]
         var count = 0
@@ -14,7 +16,7 @@ public struct CalibrationTable: Sendable {
             for deviations in 1...3 where abs(error) <= Double(deviations) * sigma { within[deviations - 1] += 1 }
         }
 
-        /// The share within 1, 2 or 3 standard deviations; 0 without errors.
+        /// Returns the share within 1, 2 or 3 standard deviations; 0 without errors.
         public func share(within deviations: Int) -> Double {
             guard (1...3).contains(deviations), count > 0 else { return 0 }
             return Double(within[deviations - 1]) / Double(count)
@@ -29,10 +31,10 @@ public struct CalibrationTable: Sendable {
 
     public init() {}
 
-    /// Errors noted.
+    /// The number of errors recorded.
     public var count: Int { filtered.count }
 
-    /// Notes an estimate, the fix that led to it, and the truth with the direction of travel.
+    /// Records an estimate, the fix that led to it, and the true position with the direction of travel.
     public mutating func add(
         _ estimate: MotionEstimate, raw fix: Coordinate, truth: Coordinate, course: Double
     ) {
@@ -45,7 +47,7 @@ public struct CalibrationTable: Sendable {
         raw.append(frame.point(fix).length)
     }
 
-    /// Notes a position on a road beside the truth, in the road's direction; one on no road is left out.
+    /// Records a position on a road against the true position, in the road's direction; a position off the roads is skipped.
     public mutating func add(_ match: MatchedPosition, truth: Coordinate) {
         guard let road = match.road else { return }
         let frame = LocalFrame(origin: truth)
@@ -57,8 +59,8 @@ public struct CalibrationTable: Sendable {
         raw.append(frame.point(match.raw).length)
     }
 
-    /// A quantile of the filter's errors, metres; 0 without errors.
+    /// Returns a quantile of the filter's errors, metres; 0 without errors.
     public func error(quantile: Double) -> Double { NavGeo.quantile(filtered, quantile) }
-    /// A quantile of the fixes' own errors, metres; 0 without errors.
+    /// Returns a quantile of the raw fixes' errors, metres; 0 without errors.
     public func rawError(quantile: Double) -> Double { NavGeo.quantile(raw, quantile) }
 }

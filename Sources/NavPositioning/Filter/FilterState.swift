@@ -6,15 +6,15 @@ struct FilterState: Sendable {
         static let east = 0
         /// Metres north of the frame's origin.
         static let north = 1
-        /// Metres per second in the direction of the course, negative backwards.
+        /// Speed in the direction of the course, m/s; negative backwards.
         static let speed = 2
-        /// Direction of the body, radians clockwise from north.
+        /// Direction of the vehicle's longitudinal axis, radians clockwise from north.
         static let course = 3
-        /// The bias of the measured rate of turn, rad/s.
+        /// The bias of the measured turn rate, rad/s.
         static let turnBias = 4
-        /// The share by which the odometer's speed is too great.
+        /// The relative error of the odometer's speed, positive when it is too high.
         static let scale = 5
-        /// Error of the receiver's position that lasts, metres to the east.
+        /// The lasting part of the receiver's position error, metres to the east.
         static let biasEast = 6
         static let biasNorth = 7
         static let count = 8
@@ -31,14 +31,14 @@ struct FilterState: Sendable {
         @inline(__always) set { rows[row][column] = newValue }
     }
 
-    /// Forgets what is known of a state: another variance, no correlations.
+    /// Resets what is known of a state: sets its variance and clears its correlations.
     mutating func isolate(_ axis: Int, variance: Double) {
         for other in 0..<Axis.count { self[other, axis] = 0 }
         rows[axis] = .zero
         self[axis, axis] = variance
     }
 
-    /// Adds `share` of one state to another, in mean's derivative: one term of a transition matrix, without the mean.
+    /// Adds a linear combination of the states to one state's covariance: one row of a transition matrix, without the mean.
     @inline(__always)
     mutating func couple(_ target: Int, _ terms: Vector) {
         // (I + a) P (I + a)ᵀ with one row a of terms: first the row, then the column.
@@ -49,7 +49,7 @@ struct FilterState: Sendable {
         self[target, target] = row[target] + (terms * row).sum()
     }
 
-    /// P h of a measurement's direction.
+    /// Returns the covariance times a measurement direction, P h.
     @inline(__always)
     func gain(_ direction: Vector) -> Vector {
         var product = Vector.zero
@@ -57,7 +57,9 @@ struct FilterState: Sendable {
         return product
     }
 
-    /// Takes in a scalar measurement: `innovation` is measured less expected, `variance` the measurement's own.
+    /// Updates the state with a scalar measurement.
+    ///
+    /// `innovation` is measured minus expected; `variance` is the measurement's own.
     @inline(__always)
     mutating func update(_ direction: Vector, innovation: Double, variance: Double) {
         let product = gain(direction)
@@ -69,7 +71,7 @@ struct FilterState: Sendable {
         tidy()
     }
 
-    /// Keeps rounding from making the covariance impossible.
+    /// Clamps the variances so that rounding cannot invalidate the covariance.
     @inline(__always)
     private mutating func tidy() {
         for axis in 0..<Axis.count where self[axis, axis] < 1e-12 { self[axis, axis] = 1e-12 }

@@ -4,18 +4,18 @@ import Glibc
 public struct HorizontalCovariance: Sendable, Hashable {
     public var east: Double
     public var north: Double
-    /// Covariance of both.
+    /// Covariance of east and north.
     public var eastNorth: Double
 
-    /// Standard deviation in a direction, radians clockwise from north; metres.
+    /// Returns the standard deviation in a direction, radians clockwise from north; metres.
     public func sigma(along bearing: Double) -> Double {
         let (sine, cosine) = (sin(bearing), cos(bearing))
         return max(east * sine * sine + 2 * eastNorth * sine * cosine + north * cosine * cosine, 0).squareRoot()
     }
 
-    /// Standard deviation across a direction, metres.
+    /// Returns the standard deviation across a direction, metres.
     public func sigma(across bearing: Double) -> Double { sigma(along: bearing + .pi / 2) }
 
-    /// Root of the mean variance of both axes, metres: what a fix has for its accuracy.
+    /// Square root of the mean variance of both axes, metres: the form in which fixes state their accuracy.
     public var perAxis: Double { max((east + north) / 2, 0).squareRoot() }
 }

@@ -2,82 +2,93 @@ import NavMatching
 
 /// The position filter's model of vehicles, receivers and sensors. The defaults fit a car with a consumer receiver.
 public struct MotionConfig: Sendable, Hashable {
-    /// Standard deviation per axis of the position of a receiver that says nothing, metres: Newson and Krumm (2009) measured 4.07.
+    /// Standard deviation per axis of a receiver that reports no accuracy, metres: Newson and Krumm (2009) measured 4.07.
     public var defaultSigma = 4.0
-    /// Metres per unit of HDOP, for a receiver that gives no accuracy (user range error of single-frequency receivers).
+    /// Metres per unit of HDOP for a receiver that reports no accuracy (user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0
-    /// The smallest standard deviation believed of a receiver without carrier phase, metres; the ionosphere and orbits alone leave about 1.5
-    /// (GPS Standard Positioning Service Performance Standard, 5th edition, 2020).
+    /// The smallest standard deviation trusted without carrier phase, metres.
+    ///
+    /// The ionosphere and orbits alone leave about 1.5 (GPS Standard Positioning Service Performance Standard, 5th
+    /// edition, 2020).
     public var minimumSigma = 1.5
-    /// Largest standard deviation of the lasting error, metres. What a receiver states beyond comes from reflections, which come and go
-    /// with the houses: taken for lasting, a single one would stay in the estimate for minutes.
+    /// Largest standard deviation of the lasting error, metres.
+    ///
+    /// A larger stated error comes from reflections, which come and go with the houses. Treated as lasting, a single
+    /// one would stay in the estimate for minutes.
     public var maximumLastingSigma = 4.0
-    /// The same for a receiver that says nothing of its accuracy, metres: under free sky (orbits, ionosphere).
+    /// The same for a receiver that reports no accuracy, metres: under open sky (orbits, ionosphere).
     public var unstatedLastingSigma = 1.5
-    /// Multiplies what receivers state of themselves: they are optimistic between buildings.
+    /// The factor on the accuracy that receivers state, which is optimistic between buildings.
     public var statedSigmaFactor = 1.2
 
-    /// The correlation time of a position error, seconds. Receivers at rest show autocorrelations that bend at about a minute (D. Wilson, 2000;
-    /// "Comparison of Enhanced Noise Model Performance Based on Analysis of Civilian GPS Data", Sensors 20 (2020) 6050): an
-    /// Ornstein-Uhlenbeck process, which is a first-order Gauss-Markov state of the filter. Without it the filter would take a hundred
-    /// fixes of one reflection for a hundred measurements.
+    /// The correlation time of a position error, seconds.
+    ///
+    /// Autocorrelations of receivers at rest bend at about a minute (D. Wilson, 2000; "Comparison of Enhanced Noise
+    /// Model Performance Based on Analysis of Civilian GPS Data", Sensors 20 (2020) 6050). The model is an
+    /// Ornstein-Uhlenbeck process, a first-order Gauss-Markov state of the filter. Without it the filter would take a
+    /// hundred fixes of one reflection for a hundred measurements.
     public var correlationTime = 60.0
-    /// Share of a position's variance that is correlated in time; the rest is noise of each fix.
+    /// Share of a position's variance that is correlated in time; the rest is white noise.
     public var correlatedShare = 0.85
 
-    /// Standard deviation of a receiver's speed, m/s: Doppler, 0.05 to 0.1 under free sky, more between buildings.
+    /// Standard deviation of a receiver's Doppler speed, m/s: 0.05 to 0.1 under open sky, more between buildings.
     public var speedSigma = 0.2
-    /// The same of its course at speed, radians; at lower speed it is that of the speed across the direction of travel.
+    /// The same of its course at speed, radians; at lower speed the cross-track error of the speed dominates.
     public var courseSigma = 0.02
-    /// Speed from which a receiver's course is believed, m/s.
+    /// Speed from which a receiver's course is trusted, m/s.
     public var courseSpeed = 1.0
-    /// Standard deviation of wheel speed, m/s, where the vehicle does not say (one count of a wheel sensor at 10 Hz).
+    /// Standard deviation of a wheel speed that comes without one, m/s (one count of a wheel sensor at 10 Hz).
     public var odometrySigma = 0.1
-    /// The same of the rate of turn, rad/s (automotive gyroscope, 0.3 °/s).
+    /// The same of a turn rate, rad/s (automotive gyroscope, 0.3 °/s).
     public var turnRateSigma = 0.005
-    /// Standard deviation of the odometer's scale before anything is known: tyre pressure, wear and load make up to 3 %.
+    /// Initial standard deviation of the odometer's scale: tyre pressure, wear and load account for up to 3 %.
     public var scaleSigma = 0.02
-    /// Growth of that uncertainty, per square root of second.
+    /// Random walk of that scale, per square root of second.
     public var scaleWalk = 1e-5
-    /// Standard deviation of the rate of turn's bias before anything is known, rad/s (automotive gyroscope, 0.5 °/s).
+    /// Initial standard deviation of the turn rate's bias, rad/s (automotive gyroscope, 0.5 °/s).
     public var turnBiasSigma = 0.01
-    /// Growth of that uncertainty, rad/s per square root of second.
+    /// Random walk of that bias, rad/s per square root of second.
     public var turnBiasWalk = 2e-5
 
     /// Spectral density of the unknown acceleration, m/s per square root of second: 1 to 2 m/s² that last for a second or two.
     public var accelerationDensity = 2.0
-    /// Unknown acceleration across the direction of travel, m/s²: what a driver takes in a bend. Divided by the speed it is the spectral
-    /// density of the unknown rate of turn, radians per square root of second: slow vehicles turn in their place, fast ones cannot.
+    /// Unknown lateral acceleration, m/s²: what drivers accept in a bend.
+    ///
+    /// Divided by the speed it is the spectral density of the unknown turn rate, radians per square root of second:
+    /// slow vehicles can turn on the spot, fast ones cannot.
     public var turnAcceleration = 4.0
     /// The largest such density, radians per square root of second.
     public var maximumTurnDensity = 1.0
-    /// The part of that which remains where the rate of turn is measured, radians per square root of second.
+    /// The part of that density that remains where the turn rate is measured, radians per square root of second.
     public var turnDensityMeasured = 0.003
-    /// Unmodelled movement of the position, metres per square root of second.
+    /// Unmodelled motion of the position, metres per square root of second.
     public var positionDensity = 0.3
 
-    /// Squared and normalised innovation of a position from which it moves the estimate by its direction only: 95 % of a chi-square of two
-    /// degrees of freedom. The filter then follows Huber's estimator: an outlier's influence is bounded, but never none, so that a filter
-    /// that is wrong finds back.
+    /// Normalised squared innovation of a position above which it is downweighted: 95 % of a chi-square of two degrees
+    /// of freedom.
+    ///
+    /// The filter then acts as Huber's estimator: an outlier's influence is bounded but never zero, so that a wrong
+    /// filter recovers.
     public var positionGate = 5.99
-    /// The same of speed and course: 3 standard deviations.
+    /// The same for speed and course: 3 standard deviations.
     public var scalarGate = 9.0
-    /// Over how long the innovations are averaged that tell whether a receiver is too optimistic, seconds.
+    /// The averaging time of the innovations that show whether a receiver is too optimistic, seconds.
     public var consistencyTime = 20.0
-    /// The least by which the noise of each fix is multiplied for that: many receivers smooth what they tell, and their noise is less than
-    /// their accuracy.
+    /// The smallest factor on the noise of fixes.
+    ///
+    /// Many receivers smooth their output, so the noise is below their stated accuracy.
     public var minimumInflation = 0.4
-    /// The most by which it is multiplied.
+    /// The largest factor on the noise of fixes.
     public var maximumInflation = 16.0
 
-    /// Longest time over which the filter predicts without starting anew, seconds.
+    /// The longest gap that the filter predicts over before it restarts, seconds.
     public var maximumPrediction = 1_800.0
-    /// The time that a driver keeps to a deviation from the speed that the road lets expect, seconds.
+    /// The time for which a driver keeps a deviation from the speed expected on the road, seconds.
     public var expectedSpeedTime = 60.0
 
     public init() {}
 
-    /// Returns the lasting part of a fix's error and its own noise: a standard deviation in metres and a variance in m².
+    /// Splits a fix's error into its lasting part and its noise: a standard deviation in metres and a variance in m².
     func parts(of fix: Fix) -> (lastingSigma: Double, noise: Double) {
         let sigma = sigma(of: fix)
         let isStated = fix.horizontalSigma.map { $0 > 0 } ?? false || fix.hdop.map { $0 > 0 } ?? false
@@ -86,7 +97,7 @@ public struct MotionConfig: Sendable, Hashable {
         return (lasting, sigma * sigma - lasting * lasting)
     }
 
-    /// The standard deviation per axis of a fix's position, metres.
+    /// Returns the standard deviation per axis of a fix's position, metres.
     func sigma(of fix: Fix) -> Double {
         let floor = fix.type == .rtkFixed || fix.type == .rtkFloat || fix.type == .simulated ? 0.02 : minimumSigma
         if let sigma = fix.horizontalSigma, sigma > 0, sigma.isFinite {

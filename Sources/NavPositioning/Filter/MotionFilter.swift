@@ -4,11 +4,13 @@ import NavMatching
 
 /// An extended Kalman filter over position, speed, course, the sensors' errors and the receiver's lasting error.
 ///
-/// The position moves with speed and course; a rate of turn, where it is measured, drives the course. A fix measures position *and* the
-/// receiver's lasting error together, so that many fixes of one reflection do not add up to certainty. Innovations larger than a normal
-/// distribution explains are weighted down, and a receiver whose innovations are larger than what it says of itself is believed less.
+/// Speed and course move the position; a measured turn rate moves the course. A fix measures the sum of the position
+/// and the receiver's lasting error, so that many fixes of one reflection do not add up to certainty.
 ///
-/// It follows whatever it is given: which fixes count is decided in ``FixQualifier``. It holds no buffers and allocates nothing.
+/// Innovations too large for a normal distribution are downweighted, and so is a receiver whose innovations exceed its
+/// stated accuracy.
+///
+/// It trusts its input: ``FixQualifier`` decides which fixes are accepted. It holds no buffers and allocates nothing.
 struct MotionFilter: Sendable {
     typealias Axis = FilterState.Axis
 
@@ -18,24 +20,24 @@ struct MotionFilter: Sendable {
     var frame: LocalFrame
     /// Whether the direction of travel is known.
     var isOriented = false
-    /// The factor of the noise of positions, found from innovations.
+    /// The factor on the noise of positions, estimated from innovations.
     var inflation = 1.0
-    /// Metres driven since the start, as far as is known.
+    /// Metres driven forwards since the start.
     private(set) var travelled = 0.0
     /// Standard deviation of the lasting error, metres, as of the last fix.
     var biasSigma: Double
-    /// When the last fix was taken in.
+    /// When the last fix was processed.
     var fixStamp: Timestamp
-    /// The last rate of turn measured and until when it may be carried on.
+    /// The last measured turn rate and when it was measured.
     var turn: (rate: Double, sigma: Double, stamp: Timestamp)?
-    /// The position to find a course from, for receivers without one.
+    /// The reference position for deriving a course when the receiver reports none.
     var anchor: (stamp: Timestamp, coordinate: Coordinate, sigma: Double)
 
-    /// Longest time over which a measured rate of turn is carried on, seconds.
+    /// The longest time for which a measured turn rate is carried forward, seconds.
     private static let turnValidity = 0.5
-    /// Distance from the frame's origin at which it moves along, metres.
+    /// The distance from the frame's origin at which the frame is recentred, metres.
     private static let frameReach = 5_000.0
-    /// Speed from which a lasting error is told from movement, m/s.
+    /// Speed below which the vehicle counts as stationary, m/s.
     private static let standingSpeed = 0.15
 
     init(_ fix: Fix, config: MotionConfig) {
@@ -54,26 +56,26 @@ struct MotionFilter: Sendable {
         takeVelocity(fix)
     }
 
-    /// Variance of a direction of which nothing is known, rad²: uniform over the circle.
+    /// Variance of an unknown direction, rad²: uniform over the circle.
     private static let unknownCourse = Double.pi * Double.pi / 3
 
-    // MARK: What it knows
+    // MARK: Estimates
 
     var coordinate: Coordinate {
         let place = frame.coordinate(of: LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north]))
-        // The frame is flat and knows no pole.
+        // The frame is flat, so latitude and longitude are clamped at the poles.
         return Coordinate(
             latitude: min(max(place.latitude, -90), 90), longitude: place.longitude.remainder(dividingBy: 360))
     }
-    /// Metres per second along the body, negative backwards.
+    /// Speed along the vehicle's longitudinal axis, m/s; negative backwards.
     var speed: Double { state.mean[Axis.speed] }
     /// Standard deviation of the speed, m/s.
     var speedSigma: Double { state[Axis.speed, Axis.speed].squareRoot() }
-    /// Direction of the body, radians in 0 ..< 2π.
+    /// Direction of the vehicle's longitudinal axis, radians in 0 ..< 2π.
     var course: Double { Angle.normalised(state.mean[Axis.course]) }
-    /// Its standard deviation, radians.
+    /// Standard deviation of the course, radians.
     var courseSigma: Double { state[Axis.course, Axis.course].squareRoot() }
-    /// The odometer's error as a share, with its standard deviation.
+    /// The relative error of the odometer, with its standard deviation.
     var scale: (mean: Double, sigma: Double) {
         (state.mean[Axis.scale], state[Axis.scale, Axis.scale].squareRoot())
     }
@@ -87,14 +89,14 @@ struct MotionFilter: Sendable {
 
     // MARK: Time
 
-    /// Moves on to a later moment.
+    /// Predicts the state at a later moment.
     mutating func predict(to stamp: Timestamp) {
         let seconds = stamp.seconds(since: self.stamp)
         guard seconds > 0 else { return }
         var turn = turn
         if let known = turn, stamp.seconds(since: known.stamp) > MotionFilter.turnValidity { turn = nil }
         self.stamp = stamp
-        // Long gaps in steps: a transition is linear in the time.
+        // Long gaps are split, because a transition is linear in time.
         var rest = min(seconds, config.maximumPrediction)
         while rest > 0 {
             let step = min(rest, 1)
@@ -117,7 +119,7 @@ struct MotionFilter: Sendable {
         var north = FilterState.Vector.zero
         east[Axis.speed] = sine * seconds
         north[Axis.speed] = cosine * seconds
-        // Linear only while the direction is known to a radian.
+        // The linearisation holds only while the course is known to about a radian.
         let isDirected = state[Axis.course, Axis.course] < 1
         if isDirected {
             east[Axis.course] = speed * cosine * seconds
@@ -138,7 +140,7 @@ struct MotionFilter: Sendable {
         fadeBias(seconds)
     }
 
-    /// Adds the uncertainty of the movement.
+    /// Adds the process noise of the movement.
     private mutating func diffuse(
         _ seconds: Double, _ speed: Double, _ sine: Double, _ cosine: Double, _ turn: (rate: Double, sigma: Double)?
     ) {
@@ -146,7 +148,7 @@ struct MotionFilter: Sendable {
         let density = min(config.turnAcceleration / max(abs(speed), 1), config.maximumTurnDensity)
         var bend = density * density
         if let turn { bend = config.turnDensityMeasured * config.turnDensityMeasured + turn.sigma * turn.sigma * 0.1 }
-        // At a standstill nothing turns.
+        // A stationary vehicle does not turn.
         if abs(speed) < MotionFilter.standingSpeed { bend *= 0.01 }
         let (square, cube) = (seconds * seconds / 2, seconds * seconds * seconds / 3)
         add(Axis.speed, Axis.speed, acceleration * seconds)
@@ -166,7 +168,7 @@ struct MotionFilter: Sendable {
         if state[Axis.course, Axis.course] > MotionFilter.unknownCourse {
             state.isolate(Axis.course, variance: MotionFilter.unknownCourse)
         }
-        // No road vehicle is faster than some 70 m/s: more is not to be known less of.
+        // No road vehicle exceeds some 70 m/s, so the uncertainty is capped.
         if state[Axis.speed, Axis.speed] > 900 { state.isolate(Axis.speed, variance: 900) }
     }
 
@@ -176,7 +178,7 @@ struct MotionFilter: Sendable {
         if row != column { state[column, row] += value }
     }
 
-    /// The lasting error fades with its correlation time and is renewed as much.
+    /// Decays the lasting error with its correlation time and adds as much new error.
     private mutating func fadeBias(_ seconds: Double) {
         let decay = exp(-seconds / config.correlationTime)
         let renewal = biasSigma * biasSigma * (1 - decay * decay)
@@ -188,7 +190,7 @@ struct MotionFilter: Sendable {
         }
     }
 
-    /// Moves the frame's origin along with the vehicle; over these distances north stays north within a tenth of a degree.
+    /// Moves the frame's origin to the vehicle; over these distances north changes by less than a tenth of a degree.
     mutating func recentre() {
         let point = LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north])
         guard point.length > MotionFilter.frameReach else { return }

@@ -27,7 +27,7 @@ extension MotionFilter {
         takeVelocity(fix)
     }
 
-    /// Another receiver measures from now on: its lasting error is another one.
+    /// Resets the lasting error after a switch to another receiver.
     mutating func noteReceiver() {
         for axis in [Axis.biasEast, Axis.biasNorth] {
             state.mean[axis] = 0
@@ -35,7 +35,7 @@ extension MotionFilter {
         }
     }
 
-    /// Returns the squared distance of a position from where the filter expects it, in units of the variance; and that variance, m².
+    /// Returns the distance of a fix from the expected position, in metres and as a normalised square, and the variance, m².
     func expectedError(of fix: Fix) -> (distance: Double, normalised: Double, variance: Double) {
         expectedError(frame.point(fix.coordinate), noise: config.parts(of: fix).noise)
     }
@@ -63,8 +63,8 @@ extension MotionFilter {
         return (distance, square.isFinite ? square : 1e9, mean)
     }
 
-    /// A receiver that says true makes innovations of 2 on average (chi-square of two degrees of freedom); the inflation is moved until
-    /// they are.
+    /// Adjusts the noise factor until the normalised innovations average 2, as they do for a receiver that states its
+    /// accuracy correctly (chi-square of two degrees of freedom).
     private mutating func learnConsistency(_ normalised: Double) {
         let excess = min(normalised, 4 * config.positionGate) / 2 - 1
         let share = min(max(stamp.seconds(since: fixStamp), 0.02) / config.consistencyTime, 0.1)
@@ -84,8 +84,10 @@ extension MotionFilter {
         measureCourse(course, sigma: sigma)
     }
 
-    /// Finds speed and direction from two positions, for a receiver that tells neither: at first, and where what is believed of the direction
-    /// is not what the positions do. One that is not known to a radian they would not correct (see ``predict(to:)``).
+    /// Derives speed and course from two positions, for a receiver that reports neither.
+    ///
+    /// It applies at the start, and when the believed course contradicts the positions: these cannot correct a course
+    /// that is uncertain by a radian (see ``predict(to:)``).
     private mutating func orient(by fix: Fix) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)
@@ -107,8 +109,8 @@ extension MotionFilter {
         anchor = (fix.stamp, fix.coordinate, sigma)
     }
 
-    /// Standard deviation of a course that is as good as none, and a difference between it and the way between two positions that are further
-    /// apart than their errors, radians.
+    /// The standard deviation at which a course counts as lost, and the difference from the direction between two
+    /// distant positions at which it counts as wrong, radians.
     private static let (lostCourse, otherCourse) = (0.7, 1.0)
 
     private mutating func measureSpeed(_ speed: Double, sigma: Double) {
@@ -130,7 +132,7 @@ extension MotionFilter {
         measure(direction, innovation: innovation, variance: sigma * sigma)
     }
 
-    /// A course that differs by more than this is another direction and no small error, radians.
+    /// The course difference beyond which it is a new direction rather than an error, radians.
     private static let turnedRound = 2.0
 
     private mutating func measure(_ direction: FilterState.Vector, innovation: Double, variance: Double) {
@@ -142,7 +144,7 @@ extension MotionFilter {
 
     // MARK: Odometry
 
-    /// Moves on to the time of a report and takes it in.
+    /// Predicts the state at a report's time and updates it with the report.
     mutating func update(_ odometry: Odometry) {
         predict(to: odometry.stamp)
         if let rate = odometry.turnRate {
@@ -167,7 +169,7 @@ extension MotionFilter {
 
     // MARK: Roads
 
-    /// Takes in that the vehicle is on a road: its direction, and how far it can be beside it.
+    /// Updates the state with the knowledge of being on a road: its direction, and the possible distance from its line.
     mutating func constrain(_ constraint: RoadConstraint) {
         let point = frame.point(constraint.coordinate)
         let (sine, cosine) = (sin(constraint.bearing), cos(constraint.bearing))
@@ -184,7 +186,7 @@ extension MotionFilter {
         measure(direction, innovation: innovation, variance: constraint.bearingSigma * constraint.bearingSigma)
     }
 
-    /// Puts the vehicle on a road, where it was reckoned to be.
+    /// Sets the position to a dead-reckoned place on a road.
     mutating func settle(_ coordinate: Coordinate, bearing: Double, alongSigma: Double, crossSigma: Double) {
         let point = frame.point(coordinate)
         state.isolate(Axis.east, variance: 0)
@@ -199,7 +201,7 @@ extension MotionFilter {
         recentre()
     }
 
-    /// Lets the speed be what the road lets expect, for lack of anything better.
+    /// Sets the speed to the one expected on the road, in the absence of a measurement.
     mutating func expect(speed: Double, sigma: Double) {
         state.isolate(Axis.speed, variance: sigma * sigma)
         state.mean[Axis.speed] = speed

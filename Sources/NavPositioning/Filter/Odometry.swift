@@ -1,21 +1,21 @@
 public import NavGeo
 
-/// One report of the vehicle's own motion; what it does not say is nil.
+/// A report of the vehicle's own motion; values that it does not contain are nil.
 public struct Odometry: Sendable, Hashable {
-    /// When it was measured, by the clock of the fixes.
+    /// Time of the measurement, by the clock of the fixes.
     public var stamp: Timestamp
-    /// Metres per second along the body, negative backwards.
+    /// Speed along the vehicle's longitudinal axis, m/s; negative backwards.
     public var speed: Double?
     /// Standard deviation of the speed, m/s.
     public var speedSigma: Double?
-    /// Rate of turn, radians per second, positive clockwise seen from above (to the right).
+    /// Turn rate, rad/s; positive clockwise seen from above (to the right).
     public var turnRate: Double?
-    /// Standard deviation of the rate of turn, rad/s.
+    /// Standard deviation of the turn rate, rad/s.
     public var turnRateSigma: Double?
-    /// Whether the wheels stand still for certain.
+    /// Whether the wheels are certainly stationary.
     public var standsStill: Bool
 
-    /// A report; what is not given is unknown.
+    /// Creates a report; omitted values are unknown.
     public init(
         stamp: Timestamp, speed: Double? = nil, speedSigma: Double? = nil, turnRate: Double? = nil,
         turnRateSigma: Double? = nil, standsStill: Bool = false
@@ -28,7 +28,7 @@ public struct Odometry: Sendable, Hashable {
         self.standsStill = standsStill
     }
 
-    /// The report without numbers that no road vehicle gives; nil when nothing is left.
+    /// The report without implausible numbers; nil when nothing is left.
     var usable: Odometry? {
         var usable = self
         usable.speed = speed.flatMap { abs($0) < Odometry.maximumSpeed ? $0 : nil }
@@ -40,6 +40,6 @@ public struct Odometry: Sendable, Hashable {
 
     /// Faster than any road vehicle, m/s.
     private static let maximumSpeed = 150.0
-    /// A car skids at 2 rad/s; beyond this the sensor is broken, rad/s.
+    /// Turn rate beyond which the sensor is broken, rad/s; a skidding car reaches 2.
     private static let maximumTurnRate = 5.0
 }

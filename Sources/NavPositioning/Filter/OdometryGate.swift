@@ -1,20 +1,20 @@
 import NavGeo
 
-/// Admits odometry by the clock of the fixes and refuses what is of another clock, by the stamps alone.
+/// A gate that admits odometry by the clock of the fixes and rejects odometry of another clock, using only the stamps.
 ///
-/// A report of tomorrow would carry the vehicle away to where it never is. Reports may run ahead of the fixes for as long as they
-/// follow each other: in a tunnel there are no fixes.
+/// A report from the future would predict the vehicle far ahead. Consecutive reports may run ahead of the fixes for any
+/// time, because a tunnel has no fixes.
 struct OdometryGate: Sendable {
-    /// The greatest distance of a report from everything before it, seconds.
+    /// The largest gap between a report and the newest input, seconds.
     private static let longestLeap = 10.0
-    /// The time that reports that are ahead must go on, without a fix between them, to be believed, seconds.
+    /// The time that consecutive reports must continue ahead, without a fix between them, to be trusted, seconds.
     private static let confirmation = 2.0
 
-    /// The time of the last fix that counted, or of the odometry taken since.
+    /// The time of the last accepted fix, or of the odometry admitted since.
     private var reference: Timestamp?
-    /// The first and the last of the reports that are ahead and follow each other.
+    /// The first and last of the consecutive reports that are ahead.
     private var ahead: (first: Timestamp, last: Timestamp)?
-    /// Seconds by which the last report was ahead, negative behind, when it was left out; nil when it was taken.
+    /// Seconds by which the last report was ahead, negative when behind, if it was rejected; nil if it was admitted.
     private(set) var lead: Double?
 
     mutating func noteFix(_ stamp: Timestamp) {
@@ -22,7 +22,7 @@ struct OdometryGate: Sendable {
         ahead = nil
     }
 
-    /// Whether a report is of the time of the fixes.
+    /// Whether a report's stamp is consistent with the clock of the fixes.
     mutating func admits(_ stamp: Timestamp) -> Bool {
         guard let reference else { return true }
         let lead = stamp.seconds(since: reference)

@@ -1,17 +1,17 @@
 public import NavGeo
 public import NavMatching
 
-/// An estimate of a vehicle's place and motion, with its uncertainty.
+/// An estimate of a vehicle's position and motion, with its uncertainty.
 public struct MotionEstimate: Sendable, Hashable {
     public var stamp: Timestamp
     public var coordinate: Coordinate
-    /// Covariance of that, m², with what lasts of the receiver's error.
+    /// Covariance of the position, m², including the receiver's lasting error.
     public var covariance: HorizontalCovariance
-    /// Metres per second along the body, negative backwards.
+    /// Speed along the vehicle's longitudinal axis, m/s; negative backwards.
     public var speed: Double
     /// Standard deviation of the speed, m/s.
     public var speedSigma: Double
-    /// Direction of the body, radians clockwise from north; nil when unknown.
+    /// Direction of the vehicle's longitudinal axis, radians clockwise from north; nil when unknown.
     public var course: Double?
     /// Standard deviation of the course, radians.
     public var courseSigma: Double
@@ -29,10 +29,10 @@ public struct MotionEstimate: Sendable, Hashable {
         travelled = filter.travelled
     }
 
-    /// A fix as the filter sees it, for the matcher: at the estimated place, and no better than the receiver says of itself, because what lasts
-    /// of its error lasts in the estimate, too.
+    /// Returns a fix at the estimated position for the matcher, no more accurate than the receiver states: the
+    /// receiver's lasting error remains in the estimate.
     ///
-    /// A fix without a speed stays as it is: between two sparse positions the filter knows less than the roads.
+    /// A fix without a speed is returned unchanged: between two sparse positions the roads tell more than the filter.
     public func refined(_ fix: Fix) -> Fix {
         guard fix.usableSpeed != nil else { return fix }
         var fix = fix
@@ -42,16 +42,16 @@ public struct MotionEstimate: Sendable, Hashable {
     }
 }
 
-/// The position of a vehicle from fixes and odometry: qualifies, filters, and predicts where there is nothing to filter.
+/// A tracker of the vehicle's position that qualifies fixes, filters them with odometry, and predicts between them.
 ///
-/// Fixes arrive after the time they are of, and odometry arrives at once. So there are two filters: one at the time of the last fix, and one
-/// that has gone on from there with the odometry since. A fix moves the first one, and the second starts from it again.
+/// Fixes arrive late and odometry arrives at once, so there are two filters. One is at the time of the last fix; the
+/// other has advanced from there with the odometry since. A fix updates the first, and the second restarts from it.
 ///
-/// The same inputs give the same answers; work per fix and per report of odometry is bounded and allocates nothing.
+/// The same inputs give the same results. Work per input is bounded, and nothing is allocated.
 public struct PositionTracker: Sendable {
     /// The filter's model.
     public let config: MotionConfig
-    /// The limits that a fix must keep to count.
+    /// The limits that a fix must meet to be accepted.
     public var limits: FixLimits {
         get { qualifier.limits }
         set { qualifier.limits = newValue }
@@ -59,27 +59,28 @@ public struct PositionTracker: Sendable {
 
     private var qualifier: FixQualifier
     private var selector = ReceiverSelector()
-    /// At the time of the last fix, of odometry that is too old to keep, or of the last place that was reckoned on a road.
+    /// The filter at the time of the last fix, of odometry that left the buffer, or of the last dead-reckoned place.
     private var base: MotionFilter?
-    /// The same without what was reckoned since, for fixes that are older than that.
+    /// The same without dead reckoning, for fixes that are older than the dead-reckoned place.
     private var measured: MotionFilter?
-    /// Gone on from there.
+    /// The filter advanced from `base` by the odometry since.
     private var present: MotionFilter?
-    /// Beside the first one, with what the road tells; nil while none is sure.
+    /// A filter alongside `base` that also includes the road; nil while no road is certain.
     private var onRoad: MotionFilter?
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     private var monitor = SignalMonitor()
-    /// The moment of the last fix that counted; nil before the first.
+    /// The time of the last accepted fix; nil before the first.
     private var counted: Timestamp?
-    /// Whether wheels, or a fix that was rejected, were heard since.
+    /// Whether wheel speed or a rejected fix has arrived since.
     private var isHeard = false
-    /// Whether the last fix that counted ended a silence: nothing measured the way for ``silence``, and no bad fixes came of which it could be
-    /// one more. Then it says more than the prediction, whose road may have been another one.
+    /// Whether the last accepted fix ended a silence: for ``silence`` seconds no distance was measured and no bad fix arrived.
+    ///
+    /// Such a fix outweighs the prediction, which may have followed the wrong road.
     public private(set) var endsSilence = false
-    /// Whether no fix of the receiver in use has counted yet, after another one's.
+    /// Whether the receiver in use has just changed and has no accepted fix yet.
     private var isNewReceiver = false
-    /// At the time of the last fix that counted.
+    /// The estimate at the time of the last accepted fix.
     private var answer: MotionEstimate?
 
     public init(config: MotionConfig = MotionConfig(), limits: FixLimits = FixLimits()) {
@@ -87,40 +88,40 @@ public struct PositionTracker: Sendable {
         qualifier = FixQualifier(limits)
     }
 
-    // MARK: Questions
+    // MARK: Estimates
 
-    /// At the time of the last fix that counted; nil before the first.
+    /// The estimate at the time of the last accepted fix; nil before the first.
     public var estimate: MotionEstimate? { answer }
-    /// The same with what the road tells, see ``constrain(_:)``; nil while no road is sure.
+    /// The same estimate including the road, see ``constrain(_:)``; nil while no road is certain.
     public var roadEstimate: MotionEstimate? {
         guard var filter = onRoad, let stamp = answer?.stamp else { return nil }
         filter.advance(to: stamp, reports)
         return MotionEstimate(filter)
     }
-    /// At the time of the newest odometry or fix.
+    /// The estimate at the time of the newest odometry or fix.
     public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
-    /// The factor of the noise of the receiver's positions, as its own innovations ask for.
+    /// The factor on the noise of the receiver's positions, estimated from innovations.
     public var inflation: Double { base?.inflation ?? 1 }
-    /// The odometer's error as a share and its standard deviation; nil before the first fix.
+    /// The relative error of the odometer and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
-    /// Returns the lead of the newest odometry over a moment, seconds; nil without any that is ahead.
+    /// Returns the lead of the newest odometry over a moment, seconds; nil when it is not ahead.
     func odometryLead(of stamp: Timestamp) -> Double? {
         reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
     }
-    /// Usual time between a fix's time and its arrival, seconds; nil when the fixes do not tell.
+    /// Usual time between a fix's stamp and its arrival, seconds; nil when unknown.
     public var usualLatency: Double? { qualifier.usualLatency }
     public var receiver: UInt8? { selector.active }
-    /// The change of the receiver in use by the last fix; nil when there was none.
+    /// The change of the receiver in use by the last fix; nil without a change.
     public var receiverChange: ReceiverChange? { selector.change }
-    /// The signals that contradict the positions for so long that they are left out.
+    /// The signals that are ignored because they have contradicted the positions for too long.
     public var distrusted: MotionSignals { monitor.distrusted }
     /// Whether wheel speed is known at a moment.
     public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
 
-    /// Whether the vehicle's rate of turn is known at a moment.
+    /// Whether the vehicle's turn rate is known at a moment.
     public func hasTurnRate(at stamp: Timestamp) -> Bool { reports.hasTurnRate(at: stamp) }
 
-    /// The position predicted for a moment, which is not before the newest input; nil before the first fix.
+    /// Returns the predicted state at a moment that is not before the newest input; nil before the first fix.
     public func prediction(at stamp: Timestamp) -> MotionEstimate? {
         guard var filter = present else { return nil }
         filter.predict(to: stamp)
@@ -129,12 +130,13 @@ public struct PositionTracker: Sendable {
 
     // MARK: Inputs
 
-    /// Takes in a fix.
+    /// Processes a fix.
     ///
     /// - Parameters:
-    ///   - isApproved: whether the owner decided that it counts: then accuracy, speed, place and the receiver's own doubts are no reason to
-    ///     reject it.
-    ///   - isInTunnel: whether positions are predicted in a tunnel of the map, where the road is known and the first fixes behind it are bad.
+    ///   - isApproved: Whether the caller has approved the fix. Accuracy, speed, place and the receiver's own doubts
+    ///     are then no reason to reject it.
+    ///   - isInTunnel: Whether a mapped tunnel is being predicted. The road is known there, and the first fixes after
+    ///     it are bad.
     public mutating func take(_ fix: Fix, isApproved: Bool = false, isInTunnel: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         if selector.change != nil { noteReceiver() }
@@ -178,12 +180,12 @@ public struct PositionTracker: Sendable {
                 break
             }
             if isNewReceiver { filter.noteReceiver() }
-            // A prediction that was so wrong says nothing: the filter would come back over several fixes.
+            // Such a wrong prediction carries no information, and blending with it would delay recovery by several fixes.
             if isReckoned, isAfterSilence || filter.expectedError(of: fix).distance > Reckoning.blendReach {
                 filter = MotionFilter(fix, config: config)
             }
             filter.update(fix)
-            // Numbers that are none any more are not to last.
+            // Restarts the filter if its numbers are no longer finite.
             base = filter.isFinite ? filter : MotionFilter(fix, config: config)
             onRoad?.advance(to: valid, reports)
             if isNewReceiver { onRoad?.noteReceiver() }
@@ -196,13 +198,13 @@ public struct PositionTracker: Sendable {
         return verdict
     }
 
-    /// Forgets the errors of the receiver before, which tell nothing of this one's.
+    /// Discards the errors of the previous receiver, which do not apply to this one.
     private mutating func noteReceiver() {
         isNewReceiver = true
         monitor = SignalMonitor()
     }
 
-    /// Compares what tells of the motion with the positions. Once a signal is found to be wrong, what was made of it is forgotten.
+    /// Compares motion signals with the positions; once a signal is found wrong, the filters that used it are discarded.
     private mutating func observe(_ fix: Fix) {
         guard fix.isUsable else { return }
         let before = monitor.distrusted
@@ -212,7 +214,7 @@ public struct PositionTracker: Sendable {
         (base, measured, onRoad) = (nil, nil, nil)
     }
 
-    /// A fix without what contradicts the positions.
+    /// Returns a fix without the signals that contradict the positions.
     public func trusted(_ fix: Fix) -> Fix {
         var fix = fix
         if distrusted.contains(.receiverSpeed) { fix.speed = nil }
@@ -220,7 +222,7 @@ public struct PositionTracker: Sendable {
         return fix
     }
 
-    /// Takes in odometry; one without usable numbers, or older than the one before, changes nothing.
+    /// Processes odometry; a report without usable numbers, or older than the previous one, is ignored.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
         if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.standsStill {
@@ -235,21 +237,22 @@ public struct PositionTracker: Sendable {
         self.present?.update(odometry)
     }
 
-    /// Takes in that the vehicle is on a road, at the time of the last fix.
+    /// Adds the knowledge that the vehicle is on a road, at the time of the last fix.
     ///
-    /// What the road tells is kept in a filter of its own, ``roadEstimate``. ``estimate`` goes on without it: the matcher finds the road by that
-    /// one, so that a road that is wrong does not confirm itself.
+    /// The road goes into a separate filter, ``roadEstimate``. ``estimate`` excludes it, because the matcher finds the
+    /// road from that estimate and a wrong road must not confirm itself.
     public mutating func constrain(_ constraint: RoadConstraint) {
         if onRoad == nil { onRoad = base }
         onRoad?.constrain(constraint)
         if onRoad?.isFinite == false { onRoad = nil }
     }
 
-    /// Forgets what roads told: it is not sure any more which one it is.
+    /// Discards what roads contributed, when the road is no longer certain.
     public mutating func release() { onRoad = nil }
 
-    /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input. A fix of a later moment is expected from there;
-    /// one of an earlier moment, from where fixes come late, from the last fix.
+    /// Sets the vehicle to a dead-reckoned place on a road, at the time of the newest input.
+    ///
+    /// Later fixes are expected from there. Earlier fixes, which occur where fixes arrive late, are expected from the last fix.
     mutating func settle(
         _ coordinate: Coordinate, bearing: Double, alongSigma: Double, crossSigma: Double, speed: Double?,
         speedSigma: Double, at stamp: Timestamp
@@ -264,7 +267,7 @@ public struct PositionTracker: Sendable {
         onRoad = nil
     }
 
-    /// Forgets everything but the thresholds.
+    /// Resets everything but the configuration and limits.
     public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
 
     /// The time without a measured distance after which the first accepted fix outweighs the prediction, seconds.
@@ -279,7 +282,7 @@ public struct PositionTracker: Sendable {
 }
 
 extension MotionFilter {
-    /// Moves on to a moment, with the odometry on the way.
+    /// Advances to a moment with the odometry up to it.
     mutating func advance(to stamp: Timestamp, _ reports: OdometryBuffer) {
         var index = 0
         while index < reports.count, reports[index].stamp <= stamp {
@@ -289,17 +292,17 @@ extension MotionFilter {
         predict(to: stamp)
     }
 
-    /// Goes on with odometry that it does not know yet.
+    /// Updates with odometry that is newer than the state.
     mutating func goOn(_ odometry: Odometry) {
         if odometry.stamp > stamp { update(odometry) }
     }
 }
 
-/// The odometry since the last fix, oldest first, bounded.
+/// A bounded buffer of the odometry since the last fix, oldest first.
 struct OdometryBuffer: Sendable {
-    /// 2.5 s at 100 Hz, so that a fix may be as late.
+    /// 2.5 s at 100 Hz, so that a fix may be that late.
     static let capacity = 256
-    /// Longest time over which a speed of the wheels is carried on, seconds.
+    /// The longest time for which a wheel speed is carried forward, seconds.
     static let validity = 0.5
 
     private var ring: ContiguousArray<Odometry>
@@ -317,10 +320,10 @@ struct OdometryBuffer: Sendable {
 
     var newest: Timestamp? { count > 0 ? self[count - 1].stamp : nil }
 
-    /// Adds a report; one that is not later than the newest is left out. What no longer fits is returned.
+    /// Appends a report and returns the one it displaces; ignores a report that is not newer than the last.
     mutating func append(_ odometry: Odometry) -> Odometry? {
         if let last, odometry.stamp <= last.stamp {
-            // A clock that was set begins anew.
+            // The clock was set back: starts over.
             guard last.stamp.seconds(since: odometry.stamp) > 10 else { return nil }
             removeAll()
         }
@@ -336,7 +339,7 @@ struct OdometryBuffer: Sendable {
         return dropped
     }
 
-    /// A report without what contradicts the positions; nil when nothing is left.
+    /// Returns a report without the signals that contradict the positions; nil when nothing is left.
     func trusted(_ odometry: Odometry) -> Odometry? {
         guard !distrusted.isEmpty else { return odometry }
         var odometry = odometry
@@ -345,7 +348,7 @@ struct OdometryBuffer: Sendable {
         return odometry.speed == nil && odometry.turnRate == nil && !odometry.standsStill ? nil : odometry
     }
 
-    /// Forgets what is not later than a moment.
+    /// Removes reports up to and including a moment.
     mutating func drop(through stamp: Timestamp) {
         while count > 0, ring[first].stamp <= stamp {
             first = (first + 1) % OdometryBuffer.capacity
@@ -359,13 +362,13 @@ struct OdometryBuffer: Sendable {
         last = nil
     }
 
-    /// Whether the rate of turn is known at about a moment.
+    /// Whether the turn rate is known around a moment.
     func hasTurnRate(at stamp: Timestamp) -> Bool {
         guard let last, last.turnRate != nil, !distrusted.contains(.turnRate) else { return false }
         return abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
     }
 
-    /// Speed of the wheels at about a moment, m/s.
+    /// Returns the wheel speed around a moment, m/s.
     func wheelSpeed(at stamp: Timestamp) -> Double? {
         guard let last, !distrusted.contains(.wheels), abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
         else { return nil }

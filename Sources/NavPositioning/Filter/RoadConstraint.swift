@@ -6,7 +6,7 @@ public struct RoadConstraint: Sendable, Hashable {
     public var coordinate: Coordinate
     /// Direction of the road there, radians clockwise from north.
     public var bearing: Double
-    /// Standard deviation of the distance between the vehicle and the road's line, metres.
+    /// Standard deviation of the distance between the vehicle and the road's centreline, metres.
     public var crossSigma: Double
     /// Standard deviation between the vehicle's direction and the road's, radians.
     public var bearingSigma: Double

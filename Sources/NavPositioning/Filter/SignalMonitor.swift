@@ -2,9 +2,9 @@ import Glibc
 import NavGeo
 import NavMatching
 
-/// The signals besides positions that tell how a vehicle moves, and may be wrong for good: the wrong unit, the wrong sign, a value that never changes.
+/// The motion signals besides positions, which can be permanently wrong: a wrong unit, a wrong sign, a frozen value.
 public struct MotionSignals: OptionSet, Sendable, Hashable {
-    /// One bit a signal.
+    /// A bit for each signal.
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -12,16 +12,17 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
     public static let receiverSpeed = MotionSignals(rawValue: 1 << 0)
     /// The receiver's course over ground.
     public static let receiverCourse = MotionSignals(rawValue: 1 << 1)
-    /// The speed of the wheels, and that they stand.
+    /// The wheel speed and the wheels' standstill flag.
     public static let wheels = MotionSignals(rawValue: 1 << 2)
     public static let turnRate = MotionSignals(rawValue: 1 << 3)
 }
 
-/// Finds signals that contradict the positions for so long that they are wrong, and not the positions.
+/// A monitor that finds signals which contradict the positions for so long that the signals must be wrong.
 ///
-/// The way is cut into legs of some seconds. Of each the length and the direction by its ends are compared with what each signal makes of it. A
-/// reflection makes positions wrong for seconds, and one way and the other; a wrong unit makes a speed wrong always, and the same way. Where two
-/// signals say the same, both are right and the positions are not.
+/// The track is cut into legs of some seconds. For each leg, the length and direction between its ends are compared
+/// with those of each signal. A reflection makes positions wrong for seconds and in varying directions; a wrong unit
+/// makes a speed wrong always and in the same direction. Where two signals agree, both are right and the positions are
+/// wrong.
 struct SignalMonitor: Sendable {
     var distrusted: MotionSignals {
         var signals: MotionSignals = longWay.evidence.isWrong ? .receiverSpeed : []
@@ -37,13 +38,13 @@ struct SignalMonitor: Sendable {
         var turned: Double?
     }
 
-    /// A rate that is summed up over time, by trapezoids.
+    /// The integral of a rate over time, by the trapezoidal rule.
     private struct Sum: Sendable {
         var value = 0.0
         var seconds = 0.0
         private var last: (stamp: Timestamp, rate: Double)?
 
-        /// Takes the next rate; one that is not later than the last is known already.
+        /// Adds the next rate; ignores one that is not newer than the last.
         mutating func add(_ rate: Double, at stamp: Timestamp, longest: Double) {
             if let last {
                 let step = stamp.seconds(since: last.stamp)
@@ -58,7 +59,7 @@ struct SignalMonitor: Sendable {
 
         mutating func begin() { (value, seconds) = (0, 0) }
 
-        /// The sum over a leg; nil where too little of it is known.
+        /// Returns the integral over a leg; nil when too little of the leg is covered.
         func total(of length: Double) -> Double? { seconds >= SignalMonitor.coverage * length ? value : nil }
     }
 
@@ -68,31 +69,33 @@ struct SignalMonitor: Sendable {
     private var receiver = Sum()
     private var wheels = Sum()
     private var turn = Sum()
-    /// Sum of the receiver's courses as vectors.
+    /// The sum of the receiver's courses as unit vectors, and their count.
     private var course = (east: 0.0, north: 0.0, count: 0)
     private var before: Leg?
     private var evidence = InlineArray<4, SignalEvidence>(repeating: SignalEvidence())
 
-    /// Shortest and longest leg, seconds.
+    /// Shortest and longest duration of a leg, seconds.
     private static let (shortest, longest) = (5.0, 15.0)
-    /// Shortest leg, metres, and in standard deviations of its ends: its direction is known to some 20°.
+    /// Shortest length of a leg, metres and in standard deviations of its ends, so that its direction is known to some 20°.
     private static let (length, deviations) = (15.0, 4.0)
-    /// Longest time between two values that are summed up, seconds: of the receiver, and of odometry.
+    /// The longest gap between two values that is integrated, seconds: for the receiver and for odometry.
     private static let (receiverGap, odometryGap) = (2.5, 0.5)
     /// Share of a leg's time that a signal must cover.
     private static let coverage = 0.8
-    /// By what share lengths differ that contradict each other, and that agree: bends, errors of the scale and of time are less.
+    /// The shares by which lengths must differ to contradict, and may differ to agree; bends, scale and timing errors
+    /// are smaller.
     private static let (contradiction, agreement) = (0.25, 0.15)
-    /// The same of directions, radians: 60° and 30°; of turns 45° and 20°.
+    /// The same for directions, radians: 60° and 30°; below for turns: 45° and 20°.
     private static let (astray, towards) = (Double.pi / 3, Double.pi / 6)
     private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
-    /// Legs that contradict a signal: where another one sides with the positions, a direction, and a speed alone.
+    /// The number of legs that contradict a signal: when another signal sides with the positions, for a direction, and
+    /// for a speed alone.
     private static let (sided, direction, alone) = (3, 6, 10)
 
-    /// Takes note of a position, whatever it is held for, with the odometry up to then.
+    /// Processes a position, accepted or not, with the odometry up to it.
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
         guard newest.map({ fix.stamp > $0 }) ?? true else {
-            // A clock that was set begins anew; what is a little late is left out.
+            // A clock that was set back starts over; a position that is a little late is skipped.
             if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
                 (receiver, wheels, turn) = (Sum(), Sum(), Sum())
                 begin(fix, sigma)
@@ -143,19 +146,19 @@ struct SignalMonitor: Sendable {
         let bend = before.map { Angle.difference(from: $0.bearing, to: bearing) }
         let isStraight = bend.map { abs($0) < SignalMonitor.towards } ?? false
         let margin = 2 * spread + 5
-        /// -1 too short, 1 too long, 0 right, nil for neither.
+        /// Returns -1 for too short, 1 for too long, 0 for right and nil for undecided.
         func verdict(_ way: Double?) -> Int? {
             guard let way else { return nil }
             let difference = way - distance
             let most = max(way, distance)
             if abs(difference) <= margin + SignalMonitor.agreement * most { return 0 }
             guard abs(difference) > margin + SignalMonitor.contradiction * most else { return nil }
-            // Between the ends of a leg nothing is shorter than a straight line; a bend is longer.
+            // A path is never shorter than the straight line between its ends, but is longer in a bend.
             return difference < 0 ? -1 : isStraight ? 1 : nil
         }
         let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
         let (ofReceiver, ofWheels) = (verdict(receiverWay), verdict(wheelsWay))
-        // Two that are wrong alike are right.
+        // Two signals that are wrong in the same way are right.
         if ofReceiver == 0 || ofReceiver != ofWheels {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
@@ -163,7 +166,7 @@ struct SignalMonitor: Sendable {
         if isStraight, ofReceiver ?? 0 == 0 {
             longWay.add(distance, spread: spread, ofReceiver: receiverWay, ofWheels: wheelsWay)
         }
-        // Positions that went further than what is believed so far lets them are the ones that are wrong.
+        // Positions that moved further than the trusted speeds allow are the ones that are wrong.
         let isDoubtful =
             ofReceiver == -1 && !distrusted.contains(.receiverSpeed) || ofWheels == -1 && !distrusted.contains(.wheels)
         guard !isDoubtful else { return leg = nil }
@@ -177,8 +180,8 @@ struct SignalMonitor: Sendable {
             let miss = abs(bend - rate)
             let found =
                 min(miss, abs(2 * .pi - miss)) > SignalMonitor.mistaken ? 1 : miss < SignalMonitor.followed ? 0 : nil
-            // Positions turn by themselves, rates do not: one that says that the vehicle did not turn is asked where the receiver's course,
-            // which is measured by itself, turned with the positions.
+            // Positions can appear to turn by error, turn rates cannot. A rate that reports no turn is judged only
+            // where the receiver's course, an independent measurement, turned with the positions.
             var isSeen = abs(rate) > SignalMonitor.towards
             if !isSeen, abs(bend) > SignalMonitor.mistaken, let from = before?.course, let heading {
                 isSeen =
@@ -190,25 +193,27 @@ struct SignalMonitor: Sendable {
     }
 
     /// - Parameters:
-    ///   - found: which way the signal is wrong, 0 for right, nil for neither.
-    ///   - legs: how many that say so make it wrong.
+    ///   - found: The direction in which the signal is wrong; 0 for right, nil for undecided.
+    ///   - legs: The number of agreeing legs that make it wrong.
     private mutating func weigh(_ signal: MotionSignals, _ found: Int?, legs: Int) {
         guard let found else { return }
         evidence[signal.rawValue.trailingZeroBitCount].add(found, limit: legs)
     }
 }
 
-/// The evidence against a signal: the times in a row that it was wrong, and which way; the verdict lasts until it was right as often.
+/// The evidence against a signal: how often in a row it was wrong, and in which direction.
+///
+/// The verdict lasts until it was right as often.
 struct SignalEvidence: Sendable {
     private(set) var isWrong = false
     private var count = 0
     private var sign = 0
 
-    /// Takes the next finding.
+    /// Adds a finding.
     ///
     /// - Parameters:
-    ///   - found: which way the signal is wrong, 0 for right.
-    ///   - limit: how many that say the same make it wrong.
+    ///   - found: The direction in which the signal is wrong; 0 for right.
+    ///   - limit: The number of agreeing findings that make it wrong.
     mutating func add(_ found: Int, limit: Int) {
         if found == 0 {
             count = max(count - 1, 0)

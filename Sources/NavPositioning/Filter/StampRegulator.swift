@@ -1,10 +1,10 @@
 import NavGeo
 
-/// Finds the time of a measurement where its stamp is that of its arrival.
+/// An estimator of measurement times from stamps that are arrival times.
 ///
-/// Receivers measure at equal intervals. Stamps that come at equal intervals, to a few milliseconds, are taken for what they say. Stamps that
-/// jitter are times of arrival: nothing arrives before it was sent, so the earliest arrivals tell the phase of the measurements, and the
-/// others are late by what they lie behind it. A delay that all have in common cannot be seen.
+/// Receivers measure at equal intervals. Stamps that are regular to a few milliseconds are measurement times. Stamps
+/// that jitter are arrival times: nothing arrives before it was sent, so the earliest arrivals show the phase of the
+/// measurements, and the others are late by their distance from it. A delay common to all fixes cannot be detected.
 struct StampRegulator: Sendable {
     private var phase: Timestamp?
     private var last: Timestamp?
@@ -13,16 +13,16 @@ struct StampRegulator: Sendable {
     private var jitter = 0.0
     private var count = 0
 
-    /// Lateness below which stamps are those of the measurement, seconds: receivers' own clocks are as good.
+    /// Lateness below which stamps count as measurement times, seconds; receivers' own clocks are this regular.
     private static let regular = 0.003
-    /// Fixes before a phase is believed.
+    /// The number of fixes before the phase is trusted.
     private static let settling = 20
-    /// Most of a period that an arrival can be late.
+    /// The largest lateness, as a share of the period.
     private static let mostLate = 0.9
     /// The rates at which the phase follows early and late arrivals.
     private static let (early, late) = (0.3, 0.02)
 
-    /// When the position held that is stamped with `stamp`: not later than that.
+    /// Returns when the position stamped with `stamp` was valid; never later than the stamp.
     mutating func validity(of stamp: Timestamp) -> Timestamp {
         defer { last = stamp }
         guard let last, let phase else {
@@ -32,7 +32,7 @@ struct StampRegulator: Sendable {
         let seconds = stamp.seconds(since: last)
         guard seconds > 0, seconds < 5 * max(period, 0.04), seconds < 3 else { return restart(stamp) }
         if period == 0 { period = max(seconds, 0.01) }
-        // The period is the median of the intervals: a mean would follow the late ones.
+        // The period tracks the median of the intervals, because a mean would follow late arrivals.
         let interval = seconds / max((seconds / period).rounded(), 1)
         let pull = count < StampRegulator.settling ? 0.01 : 0.002
         period *= interval > period ? 1 + pull : (interval < period ? 1 - pull : 1)

@@ -1,17 +1,21 @@
 import Glibc
 
-/// A model of a vehicle that stood when it was lost sight of: it starts at any moment alike, gathers speed, and keeps it.
+/// A model of a vehicle that was stationary when its fixes ended.
+///
+/// It starts at a random moment, accelerates, and keeps its speed.
 enum Standstill {
-    /// The remaining time of vehicles that stand, seconds: half of a red light or a queue of half a minute, because they are
-    /// lost sight of anywhere in it.
+    /// The mean remaining time of a stop, seconds: half of a red light or of a queue of half a minute, because fixes
+    /// can end anywhere in it.
     private static let remainingTime = 15.0
-    /// The speed of one that started again, as a share of what the road allows: where one stands, one is soon to stand again.
+    /// The speed after the start, as a share of what the road allows: after one stop another is likely.
     static let startedShare = 0.7
-    /// Most moments of starting that are summed over.
+    /// The maximum number of starting moments in the sum.
     private static let maximumMoments = 60
 
-    /// Mean squares of the way, m², and of the speed, m²/s², of one who stood `age` seconds ago and comes to a speed, m/s: over the moments of
-    /// starting, which follow an exponential distribution.
+    /// Returns the mean squares of the distance, m², and of the speed, m²/s², of a vehicle that stood `age` seconds ago
+    /// and accelerates to a speed, m/s.
+    ///
+    /// They are averaged over the starting moments, which follow an exponential distribution.
     static func started(_ age: Double, to speed: Double) -> (place: Double, speed: Double) {
         guard age > 0, speed > 0 else { return (0, 0) }
         let count = min(max(Int(min(age, 1e6)), 1), maximumMoments)

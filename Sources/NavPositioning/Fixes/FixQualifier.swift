@@ -1,10 +1,10 @@
 import NavGeo
 import NavMatching
 
-/// Tells fixes that count from those that do not, one by one, from nothing but those before.
+/// A qualifier that accepts or rejects fixes one by one, using only earlier fixes.
 ///
-/// It does not know which roads there are and it does not smooth: it says *no, because*. A rejected fix changes nothing but the evidence for
-/// a clock that was set or a vehicle that was carried away.
+/// It knows no roads and does no smoothing; each rejection has a reason. A rejected fix changes nothing but the
+/// evidence that the clock was set or that the vehicle was carried away.
 struct FixQualifier: Sendable {
     var limits: FixLimits
 
@@ -20,30 +20,30 @@ struct FixQualifier: Sendable {
     }
 
     private var last: Fix?
-    /// Usual arrival after the fix's time, seconds; nil when fixes do not say when they arrived.
+    /// The usual delay of a fix's arrival after its stamp, seconds; nil when fixes carry no arrival time.
     private var latency: Double?
     private var late = Sign()
     private var early = Sign()
     private var suspect: Suspect?
     /// Metres driven by reported speeds since the position last changed.
     private var stuckDistance = 0.0
-    /// Time of the last fix that was frozen.
+    /// Time of the last frozen fix.
     private var stuckStamp = Timestamp(nanoseconds: .min)
 
     init(_ limits: FixLimits) { self.limits = limits }
 
     /// Whether a fix has been accepted yet.
     var isStarted: Bool { last != nil }
-    /// Usual arrival after the fix's time, seconds; nil when unknown.
+    /// The usual delay of a fix's arrival after its stamp, seconds; nil when unknown.
     var usualLatency: Double? { latency }
 
     /// Judges a fix.
     ///
     /// - Parameters:
-    ///   - filter: where the vehicle is expected at the fix's time, nil at the start.
-    ///   - wheelSpeed: speed of the wheels at that time, m/s, where known.
-    ///   - isCompared: whether another receiver has positions, too.
-    ///   - isApproved: whether it counts unless it tells nothing: what else could be wrong with it was judged elsewhere.
+    ///   - filter: The filter predicted to the fix's time; nil at the start.
+    ///   - wheelSpeed: Wheel speed at that time, m/s; nil when unknown.
+    ///   - isCompared: Whether another receiver also has positions.
+    ///   - isApproved: Whether the fix is accepted unless it contains no information; other defects were judged elsewhere.
     mutating func judge(
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
         isApproved: Bool = false
@@ -67,7 +67,7 @@ struct FixQualifier: Sendable {
             stuckStamp = fix.stamp
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
-        // A vehicle on a ferry or a truck moves although its wheels stand still.
+        // A vehicle on a ferry or a truck moves although its wheels are stationary.
         let driven = wheelSpeed.map(abs).flatMap { $0 >= limits.frozenSpeed ? $0 : nil }
         let patience =
             driven != nil
@@ -97,11 +97,11 @@ struct FixQualifier: Sendable {
         if let latency, abs(latency - delay) > limits.maximumAge { self.latency = delay }
     }
 
-    /// Why a fix says nothing at all.
+    /// Returns the reason why a fix contains no information; nil when it does.
     private func void(_ fix: Fix) -> FixRejection? {
         guard fix.type.hasPosition else { return FixRejection(reason: .fixType) }
         guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
-        // Receivers without a solution are known to report 0, 0.
+        // Receivers without a solution sometimes report 0, 0.
         if fix.coordinate.latitude == 0, fix.coordinate.longitude == 0 { return FixRejection(reason: .invalid) }
         return nil
     }
@@ -112,7 +112,7 @@ struct FixQualifier: Sendable {
         if fix.integrity == .certain { return FixRejection(reason: .integrity) }
         guard fix.type.isAtLeast(limits.minimumType) else { return FixRejection(reason: .fixType) }
         let stated = fix.horizontalSigma.flatMap { $0 > 0 ? $0 : nil }
-        // What a dilution of precision comes to is a guess: it is asked for no more at the start than later.
+        // An accuracy derived from HDOP is a guess, so the stricter limit at the start does not apply to it.
         let limit = isStarted || stated == nil ? limits.maximumAccuracy : limits.startMaximumAccuracy
         let accuracy = stated ?? sigma
         if accuracy > limit {
@@ -127,12 +127,12 @@ struct FixQualifier: Sendable {
 
     // MARK: Time
 
-    /// Whether the clock was set, or why the fix comes at the wrong time.
+    /// Returns whether the clock was set, or the reason why the fix's time is wrong.
     private mutating func order(of fix: Fix) -> Result<Bool, FixRejection> {
         guard let last else { return .success(false) }
         if fix.stamp == last.stamp { return .failure(FixRejection(reason: .duplicate)) }
         if fix.stamp < last.stamp {
-            // A fix that was held up comes alone; a receiver whose clock was set goes on from there.
+            // A delayed fix comes alone; a receiver whose clock was set back continues from there.
             if confirm(&late, fix.stamp) { return .success(true) }
             return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
         }
@@ -140,7 +140,7 @@ struct FixQualifier: Sendable {
             if confirm(&early, fix.stamp) { return .success(true) }
             return .failure(FixRejection(reason: .future, value: lead, limit: limits.maximumLead))
         }
-        // By the host's monotonic clock it is on time: what it says of its arrival is of a clock that was set.
+        // The fix is on time by the host's monotonic clock, so its arrival stamp is from a clock that was set.
         if let lead = fix.lead, (-1...limits.maximumFuture).contains(lead) { return .success(false) }
         guard let received = fix.received, let latency else { return .success(false) }
         let delay = received.seconds(since: fix.stamp) - latency
@@ -163,7 +163,7 @@ struct FixQualifier: Sendable {
 
     // MARK: Place
 
-    /// Metres that the vehicle must have driven since its position last changed; 0 when it has changed.
+    /// Returns the metres that the vehicle must have driven since its position last changed; 0 when it has just changed.
     private func stuckDistance(at fix: Fix, wheelSpeed: Double?) -> Double {
         guard let last, fix.coordinate == last.coordinate else { return 0 }
         let speed = wheelSpeed.map(abs) ?? fix.usableSpeed ?? 0
@@ -177,11 +177,11 @@ struct FixQualifier: Sendable {
         case confirmed
     }
 
-    /// Whether the fix is where no vehicle, or not this one, can be.
+    /// Checks whether the fix is at a place that no vehicle, or not this one, can have reached.
     ///
     /// - Parameters:
-    ///   - driven: speed by which the wheels take the vehicle on, m/s; nil when they stand or are not known.
-    ///   - patience: how long it must stay where no vehicle, or not this one, can be to be believed, seconds.
+    ///   - driven: Wheel speed that moves the vehicle on, m/s; nil when the wheels are stationary or unknown.
+    ///   - patience: The time that fixes must stay at an unreachable place to be accepted, seconds.
     private mutating func leap(
         to fix: Fix, _ filter: MotionFilter?, sigma: Double, driven: Double?, patience: Double
     ) -> Leap {
@@ -191,8 +191,8 @@ struct FixQualifier: Sendable {
         let errors = 8 * sigma + 10
         let reach = limits.maximumSpeed * seconds + errors
         let expected = filter.expectedError(of: fix)
-        // Between fixes that are seconds apart a vehicle sets off, brakes and turns, while the filter carries on one speed and course. Where
-        // the wheels tell, it does not.
+        // Between fixes that are seconds apart a vehicle starts, brakes and turns, while the filter assumes constant
+        // speed and course. With wheel speed it does not.
         let gap = driven == nil ? max(0, seconds - 1) : 0
         let slack =
             max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())

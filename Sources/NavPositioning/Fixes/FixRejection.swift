@@ -8,19 +8,19 @@ public struct FixRejection: Error, Sendable, Hashable {
         case accuracy
         /// Less accurate than the limit for the first fix, metres.
         case startAccuracy
-        /// Arrived too long after its time, seconds.
+        /// Arrived too late after its stamp, seconds.
         case stale
-        /// Of a time that has not come yet, seconds.
+        /// Stamped in the future, seconds.
         case future
-        /// Of the same time as one before.
+        /// Has the same stamp as the previous fix.
         case duplicate
-        /// Earlier than one already used, seconds.
+        /// Older than the last accepted fix, seconds.
         case outOfOrder
-        /// The position stays although the vehicle moves, metres that it should have moved.
+        /// The position repeats although the vehicle moves; the value is the distance driven, metres.
         case frozen
-        /// A speed that no road vehicle has, m/s.
+        /// An impossible speed for a road vehicle, m/s.
         case speed
-        /// Further from where the vehicle can be than the receiver's error explains, metres.
+        /// Further from the expected position than the receiver's error explains, metres.
         case jump
         /// The receiver's integrity monitoring raised an alert.
         case integrity
@@ -28,7 +28,7 @@ public struct FixRejection: Error, Sendable, Hashable {
         case spoofing
         case jamming
 
-        /// Whether a fix that is rejected for it is one of now: the receiver is heard, and what it says does not count.
+        /// Whether a fix rejected for this reason is current: the receiver is alive, but its position is not accepted.
         var isOfThePresent: Bool {
             switch self {
             case .duplicate, .outOfOrder, .stale, .future: false
@@ -39,19 +39,19 @@ public struct FixRejection: Error, Sendable, Hashable {
     }
 
     public var reason: Reason
-    /// The measured value, where it is a number.
+    /// The measured value, if it is a number.
     public var value: Double?
     public var limit: Double?
 }
 
 public enum FixVerdict: Sendable, Hashable {
     case accepted
-    /// It counts, and its clock runs again from another moment: the clock was set, or a recording starts over.
+    /// Accepted, with a clock that restarts at another moment: it was set, or a recording starts over.
     case acceptedAfterClockSet
-    /// It counts, and the vehicle is somewhere else: the fixes have stayed there for long enough.
+    /// Accepted, with the vehicle at another place: the fixes have stayed there long enough.
     case acceptedAfterJump
     case rejected(FixRejection)
-    /// It is of a receiver that is not in use.
+    /// From a receiver that is not in use.
     case standby
 
     public var isAccepted: Bool {

@@ -1,15 +1,15 @@
-/// Another of several receivers is used from now on.
+/// A switch to another receiver.
 public struct ReceiverChange: Sendable, Hashable {
     public enum Reason: Sendable, Hashable, CaseIterable {
-        /// None of the old one's fixes counted any more.
+        /// No fix of the old receiver was accepted for too long.
         case failed
-        /// The new one is preferred, and has positions.
+        /// The new receiver is preferred and has positions.
         case preferred
-        /// The new one has been clearly more accurate for some time.
+        /// The new receiver has been clearly more accurate for some time.
         case better
     }
 
-    /// The receiver that was used until now.
+    /// The receiver that was in use before.
     public var old: UInt8
     public var new: UInt8
     public var reason: Reason

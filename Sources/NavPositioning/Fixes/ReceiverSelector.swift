@@ -1,28 +1,29 @@
 import NavGeo
 import NavMatching
 
-/// Chooses among several receivers: the better one is used, and it stays in use until another is clearly better or it falls silent.
+/// A selector among several receivers; the best one stays in use until another is clearly better or it falls silent.
 ///
-/// A receiver that is preferred is better than those after it while it has positions that can be used. What the receiver in use says of
-/// itself does not keep it in use: its fixes must have counted. Of the others nothing else is known.
+/// A preferred receiver outranks those after it while it has usable positions. The receiver in use keeps its place only
+/// by accepted fixes, not by its stated accuracy. For the others only that accuracy is known.
 struct ReceiverSelector: Sendable {
     private struct Receiver: Sendable {
         var id: UInt8
-        /// Standard deviation, averaged over some seconds.
+        /// The stated standard deviation, averaged over some fixes.
         var sigma: Double
-        /// Time of the last fix that counted, or of one not in use that could be used.
+        /// Time of its last accepted fix, or of its last usable fix while not in use.
         var good: Timestamp?
-        /// Since when it has been better than the one in use.
+        /// The time since which it has been better than the receiver in use.
         var betterSince: Timestamp?
-        /// Its first usable fix after the last one that counted of the receiver in use: whether that is silent is told by this one's own clock as
-        /// well, for clocks of receivers differ.
+        /// Its first usable fix since the last accepted one of the receiver in use.
+        ///
+        /// It measures that receiver's silence by this receiver's clock too, because receivers' clocks differ.
         var aloneSince: Timestamp?
-        /// The times in a row that it fell silent while it was in use.
+        /// The number of times in a row that it fell silent while in use.
         var failures = 0
-        /// For how long it is not trusted again, seconds, once it is heard; and until when.
+        /// The time for which it is not trusted, seconds, once it is heard again; `doubtedUntil` is the end of that time.
         var doubt = 0.0
         var doubtedUntil: Timestamp?
-        /// Which fix of all was its last.
+        /// The running number of its last fix among all fixes.
         var heard: UInt64 = 0
 
         init(_ fix: Fix, sigma: Double) {
@@ -30,14 +31,14 @@ struct ReceiverSelector: Sendable {
             self.sigma = sigma
         }
 
-        /// It fell silent while it was in use.
+        /// Records that it fell silent while in use.
         mutating func fail() {
             failures += 1
             doubt = min(ReceiverSelector.dwell * Double(1 << min(failures - 1, 16)), ReceiverSelector.longestDoubt)
             doubtedUntil = nil
         }
 
-        /// Whether it failed so lately that it is taken for want of another only.
+        /// Whether it failed so recently that it is used only if there is no other.
         mutating func isDoubted(at stamp: Timestamp) -> Bool {
             if doubt > 0 {
                 doubtedUntil = stamp.advanced(bySeconds: doubt)
@@ -54,25 +55,27 @@ struct ReceiverSelector: Sendable {
     private var lastSwitch: Timestamp?
     private var count: UInt64 = 0
 
-    /// The longest time that the one in use may be silent or without a position, seconds; then another one is used at once.
+    /// The longest time that the receiver in use may have no accepted fix, seconds; after it another takes over at once.
     private static let silence = 1.5
-    /// For how long the other one must have been heard alone by its own clock, seconds: two fixes at 1 Hz.
+    /// The time for which the other receiver must have been heard alone by its own clock, seconds: two fixes at 1 Hz.
     private static let alone = 0.9
-    /// The ratio that the other's standard deviation must keep: a third less.
+    /// The ratio of standard deviations below which another receiver is better: a third less.
     private static let advantage = 0.67
-    /// For how long, seconds.
+    /// The time for which it must stay better, seconds.
     private static let patience = 5.0
-    /// Shortest time between two such changes, seconds; as long one that failed is not trusted, twice as long each time that it fails again.
+    /// Shortest time between two such switches, seconds.
+    ///
+    /// A failed receiver is distrusted as long, and twice as long after each further failure.
     private static let dwell = 10.0
     private static let longestDoubt = 640.0
-    /// The time that one that failed must do well to be as good as new, seconds.
+    /// The time without failure after which a receiver's earlier failures are forgotten, seconds.
     private static let recovery = 60.0
-    /// The multiple of ``silence`` that nobody else must be heard before one is taken that is not trusted.
+    /// The multiple of ``silence`` after which a distrusted receiver takes over if no other is heard.
     private static let despair = 4.0
-    /// Over how long standard deviations are averaged, fixes.
+    /// The weight of a new value in the moving average of standard deviations.
     private static let memory = 0.2
 
-    /// Whether a fix is of the receiver in use, which this fix may change.
+    /// Whether a fix is from the receiver in use, which this fix may change.
     mutating func choose(_ fix: Fix, sigma: Double, _ limits: FixLimits) -> Bool {
         change = nil
         let isGood =
@@ -90,7 +93,7 @@ struct ReceiverSelector: Sendable {
         }
         candidate.good = fix.stamp
         let isDoubted = candidate.isDoubted(at: fix.stamp)
-        // A clock that was set back looks like silence that has not begun.
+        // After a clock was set back the silence would appear negative.
         let waited = current.good.map { abs(fix.stamp.seconds(since: $0)) } ?? .infinity
         let aloneSince = candidate.aloneSince ?? fix.stamp
         candidate.aloneSince = aloneSince
@@ -116,7 +119,7 @@ struct ReceiverSelector: Sendable {
         return true
     }
 
-    /// Takes note that the last fix, of the receiver in use, counted.
+    /// Records that the last fix, from the receiver in use, was accepted.
     mutating func noteCounted(_ fix: Fix) {
         for index in receivers.indices {
             guard receivers[index]?.id == active else {
@@ -130,7 +133,7 @@ struct ReceiverSelector: Sendable {
         }
     }
 
-    /// Whether another receiver has a position at about a moment.
+    /// Whether another receiver has a position around a moment.
     func hasOther(at stamp: Timestamp) -> Bool {
         for index in receivers.indices {
             guard let receiver = receivers[index], receiver.id != active, let good = receiver.good else { continue }
@@ -141,7 +144,7 @@ struct ReceiverSelector: Sendable {
 
     private func position(of id: UInt8) -> Int? { receivers.indices.first { receivers[$0]?.id == id } }
 
-    /// Takes note of a fix; where its receiver is kept, if need be in the place of the one that was silent longest of those not in use.
+    /// Records a fix and returns its receiver's slot; a new receiver may replace the one not in use that was silent longest.
     private mutating func note(_ fix: Fix, sigma: Double) -> Int {
         count += 1
         let index =

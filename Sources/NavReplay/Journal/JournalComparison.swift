@@ -4,27 +4,27 @@ import NavBag
 import NavMessages
 import NavigationNode
 
-/// Lays what was recorded beside what is said now, topic by topic.
+/// A comparison of recorded messages with those produced now, topic by topic.
 struct JournalComparison {
     struct Difference: Equatable {
         var topic: String
-        /// Position of the message among those of the topic, from 1.
+        /// The position of the message among those of the topic, from 1.
         var position: Int
-        /// The event of the journal that it came with, from 1.
+        /// The number of the journal event that produced it, from 1.
         var entry: Int
-        /// The lines of the recorded message that are other lines now, with their own before them.
+        /// The lines of the recorded message that differ; ``reproduced`` has their counterparts.
         var recorded: [String]
         var reproduced: [String]
     }
 
-    /// Its queues are changed in place: a copy for each message would cost as much as waits.
+    /// A class, so that its queues are changed in place: a copy per message would cost as much as the queued messages.
     private final class Topic {
         let type: String
         var recorded: Deque<[UInt8]> = []
         var produced: Deque<(bytes: [UInt8], entry: Int)> = []
         var lastSequence: UInt32?
         var compared = 0
-        /// Messages that the recorder missed: as many of those that are said now are passed over.
+        /// The number of messages that the recorder missed; the same number of produced messages may be skipped.
         var missing = 0
         var missingCount = 0
 
@@ -42,7 +42,7 @@ struct JournalComparison {
         }
     }
 
-    /// Messages of a topic that may wait for the other side: both sides have them in the same order, some moments apart.
+    /// The most messages of a topic that wait for the other side: both sides have the same order, a few moments apart.
     private static let mostWaiting = 10_000
 
     private var topics: [String: Topic] = [:]
@@ -50,7 +50,7 @@ struct JournalComparison {
     private(set) var difference: Difference?
 
     var comparedCount: Int { topics.values.reduce(0) { $0 + $1.compared } }
-    /// Messages that were said again and are not recorded.
+    /// The number of reproduced messages that are not recorded.
     var missingCount: Int { topics.values.reduce(0) { $0 + $1.missingCount } }
 
     private mutating func topic(_ name: String, _ type: String) -> Topic {
@@ -66,7 +66,7 @@ struct JournalComparison {
         compare(name)
     }
 
-    /// Takes note of what is said now with the next event of the journal.
+    /// Adds the messages produced by the next journal event.
     mutating func take(produced messages: [OutgoingMessage], entry number: Int) {
         entry = number
         for message in messages where difference == nil {
@@ -76,7 +76,7 @@ struct JournalComparison {
         }
     }
 
-    /// Ends the comparison: what is left over on one side is a difference.
+    /// Ends the comparison: an unmatched recorded message is a difference.
     mutating func finish() {
         for name in topics.keys.sorted() where difference == nil {
             guard let topic = topics[name] else { continue }
@@ -121,7 +121,7 @@ struct JournalComparison {
             reproduced: isBoth ? Self.only(right, notIn: left) : right)
     }
 
-    /// The fields of a message, one a line.
+    /// Returns the fields of a message, one per line.
     private static func lines(_ bytes: [UInt8]?, _ type: String) -> [String] {
         guard let bytes else { return ["no message"] }
         guard let text = try? SchemaPool.builtIn.json(decoding: bytes, as: type, indent: true).json else {

@@ -8,9 +8,9 @@ import NavNavigator
 import NavRouting
 import NavigationNode
 
-/// Executes the events of one run of the node, as its journal has them.
+/// An execution of the journal's events of one run of the node.
 struct JournalExecution {
-    /// Questions that may still be answered; older ones nobody answers any more.
+    /// The most open requests; older ones are no longer answered.
     private static let mostOpen = 1_024
 
     private let session: NavigationSession
@@ -40,7 +40,7 @@ struct JournalExecution {
         }
     }
 
-    /// Executes an event; what the core says with it, the entry of the journal first.
+    /// Executes an event and returns the core's messages, the journal entry first.
     mutating func execute(_ entry: JournalEntry) throws(NodeError) -> [OutgoingMessage] {
         guard let outcome = try outcome(of: entry) else { return [] }
         for query in outcome.queries { queries[query.requestID] = query }
@@ -55,7 +55,7 @@ struct JournalExecution {
         let cause = entry.causeSequence ?? 0
         switch entry.event {
         case .start:
-            // The core starts with the last map that came into force before.
+            // The core starts with the last map that became active before.
             if let number = entry.mapSnapshot {
                 for change in try maps.changes(after: mapNumber, through: number) { _ = session.handle(change) }
                 mapNumber = max(mapNumber, number)
@@ -90,7 +90,7 @@ struct JournalExecution {
 
     private func carryOut(_ command: NavigationCommand, at stamp: NavGeo.Timestamp) -> NavigationSession.Outcome? {
         switch command.caller {
-        // The session gives these itself.
+        // The session issues these itself.
         case JournalCaller.configuration: nil
         case JournalCaller.clock: session.startOver(at: stamp)
         default:

@@ -8,9 +8,9 @@ import NavRouting
 import NavWire
 import NavigationNode
 
-/// Makes the maps of a recorded run again, by their numbers.
+/// A builder that recreates the maps of a recorded run, by their numbers.
 struct JournalMaps {
-    /// The number of maps that are kept: a route may have been found on one that was not the newest any more.
+    /// The number of kept maps: a route may have been found on a map that was no longer the newest.
     private static let kept = 16
 
     private let directory: TilesetDirectory
@@ -19,13 +19,13 @@ struct JournalMaps {
     private let store: MapStore
     private let initial: TrafficUpdate
     private var causes: ArraySlice<MapCause>
-    /// The newest maps, at first the one that the run began with.
+    /// The newest maps, starting with the initial map of the run.
     private var made: [MapChange]
     private var traffic: TrafficTrack
 
-    /// The maps of a run.
+    /// Creates the maps of a run.
     ///
-    /// - Parameter traffic: the bag's messages of traffic from the run's start on.
+    /// - Parameter traffic: the bag's traffic messages since the run's start.
     init(
         _ run: JournalScan.Run, _ directory: TilesetDirectory, _ configuration: NavigationConfiguration,
         _ traffic: TrafficTrack
@@ -57,10 +57,10 @@ struct JournalMaps {
         made = [MapChange(map: store.current)]
     }
 
-    /// The map that the run began with.
+    /// The initial map of the run.
     var first: MapSnapshot { made[0].map }
 
-    /// Makes all maps up to a number; those after the one that the caller has seen, in order.
+    /// Creates all maps up to a number, and returns those after `seen`, in order.
     mutating func changes(after seen: UInt64, through number: UInt64) throws(NodeError) -> [MapChange] {
         try make(through: number)
         return made.filter { $0.map.number > seen && $0.map.number <= number }
@@ -119,9 +119,9 @@ struct JournalMaps {
     }
 }
 
-/// The messages of traffic in a bag, found by what the journal says of them.
+/// The traffic messages in a bag, found by their journal entries.
 struct TrafficTrack {
-    /// Messages that were passed over and may be named later: some that came together are named in the order of their handling.
+    /// The number of kept skipped messages: the journal names messages in the order of handling, so they may be named later.
     private static let kept = 32
 
     private var next: () throws(BagError) -> BagMessage?

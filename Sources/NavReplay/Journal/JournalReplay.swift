@@ -8,19 +8,19 @@ package import NavRecording
 import NavRouting
 import NavigationNode
 
-/// Executes the journal of a recorded drive again, in this process, and compares all that the core says with the recording.
+/// A replay that re-executes the journal of a recorded drive in this process, and compares the core's messages with the recording.
 ///
-/// The journal has every event in the order in which the core took it in, so neither threads nor clocks matter. Routes are
-/// found anew, on the map that they were found on; what a provider on the network and the owner's policy said is taken from
+/// The journal has every event in the order in which the core handled it, so neither threads nor clocks matter. Routes are
+/// found anew, on the map that they were found on; the answers of a network provider and of the owner's policy are taken from
 /// the journal.
 package struct JournalReplay {
     package struct Summary: Sendable, Equatable, Codable {
         package var events = 0
         package var runs = 0
         package var messages = 0
-        /// Messages that were said again and are not in the bag: the recorder missed them, or ended before.
+        /// The number of reproduced messages missing in the bag: the recorder missed them, or ended earlier.
         package var unrecorded = 0
-        /// The first difference in words; nil when there is none.
+        /// A description of the first difference; nil without a difference.
         package var difference: String?
     }
 
@@ -35,8 +35,8 @@ package struct JournalReplay {
     /// Executes the journal until its end or the first difference.
     ///
     /// - Parameters:
-    ///   - log: gets what the core says now.
-    ///   - progress: is told the share that is done.
+    ///   - log: receives the core's messages.
+    ///   - progress: receives the completed share.
     package func run<Sink: ByteSink>(
         into log: inout MessageLog<Sink>?, progress: (Double) -> Void = { _ in }
     ) throws(NodeError) -> Summary {

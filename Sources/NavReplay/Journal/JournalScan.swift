@@ -7,14 +7,14 @@ import NavMap
 import NavMessages
 import NavigationNode
 
-/// An overview of a bag's journal: the runs of the node in it, and the maps that came into force in each.
+/// An overview of a bag's journal: the runs of the node, and the maps that became active in each.
 ///
-/// A route may have been found on a map that the core took in later: the maps must be known before the events.
+/// It is needed before the events, because a route may have been found on a map that the core received later.
 struct JournalScan {
-    /// A run of the node: from its start to its end, whatever the time did meanwhile.
+    /// A run of the node from start to end, regardless of clock jumps.
     struct Run {
         var start: CoreStart
-        /// Why maps came into force, in order.
+        /// The causes of map changes, in order.
         var maps: [MapCause] = []
     }
 
@@ -82,7 +82,7 @@ struct JournalScan {
 }
 
 extension JournalEntry {
-    /// Whether the drive ended here because the time jumped: the node went on with the next.
+    /// Whether the drive ended here because of a clock jump, after which the node began another drive.
     var isClockJump: Bool {
         if case .command(let command)? = event { return command.caller == JournalCaller.clock }
         return false

@@ -12,25 +12,25 @@ import NavRecording
 package import NavRouting
 package import NavSimulation
 
-/// Drives a route that no car has driven, with the errors of a receiver and of the vehicle's own sensors, into a bag.
+/// A simulator that drives a route and writes a bag, with the errors of a receiver and of the vehicle's sensors.
 package struct DriveSimulator {
     package struct Plan: Sendable {
-        /// Start, stops, destination.
+        /// The start, the stops and the destination.
         package var waypoints: [NavRouting.Waypoint]
-        /// Metres after which a wrong turn is taken; nil follows the route.
+        /// The distance after which a wrong turn is taken, metres; nil follows the route.
         package var deviateAt: Double?
         package var receiver: ReceiverModel
-        /// Fixes a second.
+        /// The number of fixes per second.
         package var rate: Double
         package var seed: UInt64
         package var start: NavGeo.Timestamp
-        /// Reports of the vehicle's own motion a second; nil for none.
+        /// The number of odometry reports per second; nil for none.
         package var odometryRate: Double?
-        /// Metres that the vehicle backs up before it sets out.
+        /// The distance that the vehicle reverses before it sets out, metres.
         package var backUp = 0.0
         /// Whether there are no fixes in mapped tunnels of 30 m and more.
         package var tunnelsAreDark = false
-        /// Seconds between a fix's time and its arrival, which varies by a fifth; 0 writes no time of arrival.
+        /// The seconds between a fix's time and its arrival, varying by a fifth; 0 writes no time of arrival.
         package var latency = 0.0
 
         package init(
@@ -47,16 +47,16 @@ package struct DriveSimulator {
     }
 
     package struct Report: Sendable, Equatable, Codable {
-        /// Metres of the drive.
+        /// The length of the drive, metres.
         package var distance: Double
-        /// Seconds of the drive.
+        /// The duration of the drive, seconds.
         package var duration: Double
         package var fixes: Int
-        /// Reports of the vehicle's own motion written.
+        /// The number of odometry reports written.
         package var odometry: Int
-        /// Seconds without fixes.
+        /// The time without fixes, seconds.
         package var outage: Double
-        /// Metres from the start where the drive leaves the planned route; nil when it does not.
+        /// The distance from the start at which the drive leaves the planned route, metres; nil when it does not.
         package var deviation: Double?
     }
 
@@ -72,7 +72,7 @@ package struct DriveSimulator {
 
     package init(router: Router) { self.router = router }
 
-    /// Drives a plan and writes the fixes, and the odometry where there is any, as a bag in the order of arrival.
+    /// Drives a plan and writes its fixes, and its odometry if any, as a bag in the order of arrival.
     package func run(_ plan: Plan, into path: String) throws(NodeError) -> Report {
         let workspace = SearchWorkspace()
         let request = RouteRequest(waypoints: plan.waypoints)
@@ -122,7 +122,7 @@ package struct DriveSimulator {
                     let delay = plan.latency * (0.8 + 0.4 * random.uniform())
                     message.receiveStampNs = fix.stamp.advanced(bySeconds: delay).nanoseconds
                 }
-                // Messages arrive in the order in which they were sent.
+                // Messages arrive in the order of sending.
                 arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
                 if plan.latency > 0 { message.receiveStampNs = arrival }
                 try writeReports(before: arrival)
@@ -153,7 +153,7 @@ package struct DriveSimulator {
             odometry: reports.count, outage: outage, deviation: driven.deviation)
     }
 
-    /// Returns what the drive was in truth, as files: a position a second, and the segments driven.
+    /// Returns the true drive as files: a position per second, and the driven segments.
     private func truth(_ drive: Drive, _ states: [DriveState], _ plan: Plan) -> [(name: String, text: String)] {
         var positions = "t_s,lat,lon,speed_mps,heading_deg\n"
         var next = 0.0
@@ -174,7 +174,7 @@ package struct DriveSimulator {
         return [(Self.truthPositions, positions), (Self.truthEdges, segments)]
     }
 
-    /// Returns the odometry of the drive, by the sensors of a car that the plan's seed chooses.
+    /// Returns the odometry of the drive, from the sensors of a car that the plan's seed selects.
     private func odometry(_ drive: Drive, _ plan: Plan) -> [Odometry] {
         guard let rate = plan.odometryRate else { return [] }
         let seed = plan.seed &+ 1

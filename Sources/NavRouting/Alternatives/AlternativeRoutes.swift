@@ -3,9 +3,9 @@ public import NavMap
 
 /// The place where a route leaves another.
 public struct RouteFork: Sendable, Equatable {
-    /// The last edge in common; the first edge of the route when the two part at once.
+    /// The last common edge; the first edge of the route when the two part at once.
     public var edge: EdgeKey
-    /// Metres from that edge's start: its length where the routes part at its end.
+    /// Metres from that edge's start; the edge's length when the routes part at its end.
     public var offset: Double
     public var coordinate: Coordinate
     /// Metres from the start of both routes.
@@ -14,13 +14,14 @@ public struct RouteFork: Sendable, Equatable {
     public var routeTime: Double
 }
 
-/// Another way to the same destination that is worth showing.
+/// An alternative route to the same destination that is worth showing.
 public struct AlternativeRoute: Sendable, Equatable {
-    /// Names the way by the OSM ways and nodes that it does not share with the main route, leg by leg: the same detour has
-    /// the same number after every recomputation, also when the vehicle has come nearer or stops were reached. On the same
-    /// roads on another leg it is another one.
+    /// A hash of the OSM ways and nodes that the alternative does not share with the main route, leg by leg.
+    ///
+    /// The same detour keeps its id after every recomputation, even when the vehicle is closer or stops were reached.
+    /// The same roads on another leg have another id.
     public var id: UInt64
-    /// The whole way, from where the main route starts.
+    /// The whole route, from the start of the main route.
     public var route: Route
     /// The place where it leaves the main route for the first time.
     public var fork: RouteFork
@@ -28,28 +29,29 @@ public struct AlternativeRoute: Sendable, Equatable {
     public var lengthFromFork: Double
     /// Seconds from the fork to the destination.
     public var durationFromFork: Double
-    /// Metres that it is longer than the main route; negative when it is shorter.
+    /// Extra metres compared with the main route; negative when it is shorter.
     public var lengthDelta: Double
-    /// Seconds that it takes longer than the main route; negative when it is faster.
+    /// Extra seconds compared with the main route; negative when it is faster.
     public var durationDelta: Double
-    /// The share of the best route's cost that lies on edges of the main route, 0 ... 1; of a single leg where the
-    /// routes differ in one leg only.
+    /// The share of the best route's cost on edges of the main route, 0 ... 1; that of a single leg where the routes
+    /// differ in one leg only.
     public var sharing: Double
     /// The greatest factor by which a detour costs more than the best route between the same two points.
     public var stretch: Double
-    /// Up to two roads that most of what it does not share leads over, in travel order; chosen so that routes shown
-    /// together have different names where their roads allow it.
+    /// Up to two roads that cover most of what it does not share, in travel order.
+    ///
+    /// They are chosen so that routes shown together have different names where possible.
     public var via: [String]
 }
 
 public struct AlternativeRoutes: Sendable, Equatable {
-    /// The best route, or what is left of the route that is being driven.
+    /// The best route, or the rest of the route being driven.
     public var main: Route
-    /// Whether ``main`` is what is left of the route that was given.
+    /// Whether ``main`` is the rest of the route being driven.
     public var mainIsCurrent: Bool
-    /// The names that ``main`` leads over, as ``AlternativeRoute/via`` has them for alternatives.
+    /// The road names of ``main``, chosen like ``AlternativeRoute/via``.
     public var via: [String]
-    /// The most useful first.
+    /// The alternatives, the most useful first.
     public var alternatives: [AlternativeRoute]
 
     public init(main: Route) { self.init(main: main, mainIsCurrent: false, alternatives: []) }
@@ -64,10 +66,10 @@ public struct AlternativeRoutes: Sendable, Equatable {
     }
 }
 
-/// The answer to a request for alternatives.
+/// The result of a request for alternatives.
 public enum AlternativesOutcome: Sendable, Equatable {
     case found(AlternativeRoutes)
-    /// There is no route; the outcome says why.
+    /// There is no route; the outcome gives the reason.
     case notFound(RouteOutcome)
 }
 
@@ -99,7 +101,7 @@ extension AlternativeRoute {
 }
 
 extension RouteFork {
-    /// Finds the place where `route` leaves `other` for the first time; its start when they part at once.
+    /// Finds the place where `route` leaves `other` for the first time, or its start when they part at once.
     init(of route: Route, from other: Route) {
         var common = 0
         while common < min(route.edges.count, other.edges.count),
@@ -122,7 +124,7 @@ extension RouteFork {
     }
 }
 
-/// The FNV-1a hash over 64-bit words: the same on every machine and in every process.
+/// The FNV-1a hash over 64-bit words; equal on every machine and in every process.
 struct Hash64 {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

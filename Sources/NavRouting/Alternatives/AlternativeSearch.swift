@@ -1,16 +1,18 @@
 import NavMap
 
-/// Finds alternatives between two sets of places over a contraction hierarchy.
+/// A search for alternatives between two sets of places over a contraction hierarchy.
 ///
-/// Candidates are ways over one via vertex each, the cheapest from the origins to it and on to the destinations, for
-/// all vertices that the two sides of the query visit. The most promising are laid out edge by edge and checked for all
-/// ``AlternativeCriteria``; what is returned satisfies every one of them.
+/// A candidate is the path over one via vertex: the cheapest from the origins to it and on to the destinations. Every
+/// vertex that the two sides of the query visit is a via vertex. The most promising candidates are unpacked edge by
+/// edge and checked against ``AlternativeCriteria``; every returned path meets all of them.
 struct AlternativeSearch {
-    /// Ways that are laid out at most for each request; bounds the time of a search that finds nothing.
+    /// The maximum number of paths unpacked per request; bounds the time of a search that finds nothing.
     static let attempts = 14
 
-    /// Into how many parts the best way is cut for places to look around. On Porto's 5 to 30 km, 4 find 0.06 routes more
-    /// than 1 on average for 0.05 ms; all vertices of the map would find 0.1 more.
+    /// The number of parts of the best path between which its surroundings are searched.
+    ///
+    /// On Porto's 5 to 30 km, 4 parts find 0.06 routes more than 1 part on average, for 0.05 ms. All vertices of the
+    /// map would find 0.1 more.
     static let parts = 4
 
     let costs: HierarchyMetric
@@ -31,7 +33,7 @@ struct AlternativeSearch {
             costs, workspace.spaces, from: ends.origins, to: ends.destinations, stretch: criteria.stretch)
     }
 
-    /// The best way and what of it is looked up.
+    /// A known path with its lookup tables.
     struct Known {
         let path: StatePath
         let index: PathIndex
@@ -46,27 +48,26 @@ struct AlternativeSearch {
         }
     }
 
-    /// A way that satisfies the criteria.
+    /// A path that meets the criteria.
     struct Found {
         var path: StatePath
-        /// The comparison with the way that alternatives are asked for.
+        /// The comparison with the path that alternatives are requested for.
         var comparison: PathComparison
-        /// The greatest factor by which a part costs more than the best way between the same two points.
+        /// The greatest factor by which a part costs more than the best path between the same two points.
         var stretch: Double
     }
 
-    /// The cheapest way; nil without one.
+    /// Returns the cheapest path; nil when there is none.
     func best() -> StatePath? {
         guard spaces.top != EliminationTree.none else { return nil }
         return layOut(over: spaces.top, along: nil)
     }
 
-    /// Up to `limit` alternatives to a way that is being driven, or else to the best one, the most useful first.
+    /// Returns up to `limit` alternatives to the path being driven, or otherwise to the best one, the most useful first.
     ///
-    /// Where the way that is being driven is not the best one, the best one is the first alternative if it differs
-    /// enough.
+    /// If the path being driven is not the best one, the best one is the first alternative, provided that it differs enough.
     ///
-    /// - Parameter accepting: What else a way must satisfy.
+    /// - Parameter accepting: A further condition on paths.
     func run(
         limit: Int, best: StatePath, current: StatePath?, accepting: (StatePath) -> Bool = { _ in true }
     ) -> [Found] {
@@ -95,7 +96,7 @@ struct AlternativeSearch {
         return found
     }
 
-    /// Looks at the separators around some places on the best way too.
+    /// Also searches the separators around some places on the best path.
     private func widen(along path: StatePath) {
         var next = 1
         for (index, cost) in path.costs.enumerated() where next < Self.parts {
@@ -107,16 +108,16 @@ struct AlternativeSearch {
 
     // MARK: Candidates
 
-    /// A group of vertices over which the same way leads.
+    /// A group of vertices on the same path.
     private struct Group {
         var objective: Int64
         var vertex: UInt32
     }
 
-    /// Via vertices, the most promising first, one for each way.
+    /// Returns via vertices, the most promising first, one for each path.
     ///
-    /// The order is that of Abraham et al.: twice the cost, plus what is shared with the best way, less the plateau: the
-    /// part where the cheapest way from the origins and the one to the destinations agree.
+    /// The order is that of Abraham et al.: twice the cost, plus the cost shared with the best path, minus the plateau.
+    /// The plateau is the part that the cheapest path from the origins and the one to the destinations have in common.
     private func candidates() -> ContiguousArray<UInt32> {
         let best = spaces.best
         let limit = UInt32(min(Double(best) * criteria.stretch, Double(HierarchyMetric.unreachable - 1)))
@@ -150,15 +151,15 @@ struct AlternativeSearch {
         return ContiguousArray(groups.lazy.map(\.vertex))
     }
 
-    // MARK: Laying out
+    // MARK: Unpacking
 
-    /// The way over a vertex. Where it follows the best way, it is copied from there.
+    /// Unpacks the path over a vertex; the parts that follow the best path are copied from there.
     private func layOut(over via: UInt32, along best: Known?) -> StatePath? {
         let parents = spaces.workspace.parents
         let states = costs.hierarchy.states
         var path = StatePath()
         path.cost = spaces.cost(over: via)
-        // Back to where the best way is left, or to the origin.
+        // Back to where the best path is left, or to the origin.
         var chain: ContiguousArray<UInt32> = [via]
         while true {
             let vertex = chain[chain.count - 1]
@@ -178,7 +179,7 @@ struct AlternativeSearch {
             chain.append(parent)
         }
         chain.reverse()
-        // On to where the best way is met again, or to the destination.
+        // On to where the best path is rejoined, or to the destination.
         var vertex = via
         var rest: ArraySlice<TurnState> = []
         while true {
@@ -220,7 +221,7 @@ struct AlternativeSearch {
 
     // MARK: Criteria
 
-    /// Returns the comparison of a way with the first of `known`; nil when it costs too much or shares too much with any.
+    /// Compares a path with the first of `known`; returns nil when it costs too much or shares too much with any of them.
     private func compare(
         _ path: StatePath, with known: ArraySlice<Known>, _ best: Known
     ) -> (PathComparison, stretch: Double)? {
@@ -246,11 +247,11 @@ struct AlternativeSearch {
 
     private func end(of path: StatePath) -> EdgePosition { ends.destinationPlaces[ends.places[path.destination]] }
 
-    /// Whether every part that costs no more than the criterion's share of the best way is a cheapest way.
+    /// Whether every part within the local optimality limit is a cheapest path.
     ///
-    /// The part up to the last vertex that lies on a cheapest way from the origin, and the one from the first that lies
-    /// on a cheapest way to the destination, are cheapest ways themselves; what is left to ask is one query around both
-    /// (the T-test of Abraham et al., with the plateau that is already known).
+    /// The part up to the last vertex on a cheapest path from the origin is optimal, and so is the part from the first
+    /// vertex on a cheapest path to the destination. One query across both decides the rest: the T-test of Abraham et
+    /// al. with the known plateau.
     private func isLocallyOptimal(_ path: StatePath) -> Bool {
         let ranks = costs.hierarchy.ranks
         var (first, last) = (path.states.count - 1, 0)
@@ -276,7 +277,7 @@ struct AlternativeSearch {
         return query.run(from: [origin], to: [goal], bound: path.costs[end] - path.costs[start]) == nil
     }
 
-    /// Whether a way passes a crossing twice or turns round where the best way does not.
+    /// Whether a path passes a crossing twice or makes a U-turn where the best path does not.
     private func turnsBack(_ path: StatePath, _ best: Known) -> Bool {
         let graph = turns.graph
         var nodes = PathIndex(EmptyCollection(), count: path.states.count + 2)

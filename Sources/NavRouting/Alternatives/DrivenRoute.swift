@@ -1,18 +1,18 @@
 import NavGeo
 import NavMap
 
-/// The rest of a route that is being driven, as legs of the graph in use.
+/// The rest of the route being driven, as legs on the current graph.
 struct DrivenRoute {
-    /// One for each waypoint of the request after its first.
+    /// One leg for each waypoint of the request after its first.
     private(set) var legs: [LegPath] = []
     /// Direction of travel at the vehicle's position, radians clockwise from north.
     private(set) var bearing = 0.0
 
-    /// The distance at which the vehicle may be from the place where the route passes, metres along the edge.
+    /// The greatest distance between the vehicle and the route's place on the edge, metres along the edge.
     private static let tolerance = 1.0
 
-    /// Nil when the vehicle is not on the route, when the route has other waypoints ahead than the request, or when it
-    /// leads over edges that the graph lacks.
+    /// Nil when the vehicle is not on the route, when the route's remaining waypoints differ from the request's, or
+    /// when the graph lacks some of its edges.
     init?(_ route: Route, _ metric: Metric, _ request: RouteRequest, _ snapper: Snapper) {
         guard request.fault == nil, let first = request.waypoints.first else { return nil }
         let graph = metric.turns.graph
@@ -52,7 +52,7 @@ struct DrivenRoute {
         return nil
     }
 
-    /// Says in which state each leg ends and the next begins where a waypoint is only passed.
+    /// Sets the state in which each leg ends, and the next begins, at pass-through points.
     private static func carryStates(_ paths: inout [LegPath], _ request: RouteRequest, _ metric: Metric) {
         let turns = metric.turns
         for number in paths.indices.dropLast() where !request.waypoints[number + 1].isStop {
@@ -68,7 +68,7 @@ struct DrivenRoute {
         }
     }
 
-    /// Whether a piece begins at a waypoint: it goes on where the one before it ended, inside an edge or at its end.
+    /// Whether a piece begins at a waypoint: it continues where the previous one ended inside an edge, or after a U-turn there.
     private static func startsLeg(_ piece: RouteEdge, after previous: RouteEdge, _ edge: EdgeIndex, _ graph: RoadGraph)
         -> Bool
     {

@@ -1,16 +1,16 @@
-/// Tells routes that are shown together apart by the names of roads.
+/// A chooser of road names that tell routes shown together apart.
 enum RoadNames {
-    /// For each route the two roads that most of what only it drives leads over, in travel order.
+    /// Returns for each route, in travel order, the two roads that cover most of what only this route drives.
     ///
-    /// Where the two longest are another route's too, the next longest take their place; a route without a named road
-    /// of its own is named by what it has in common with others.
+    /// If another route has the same two, the next longest replace them. A route without a named road of its own is
+    /// named by roads it shares with others.
     static func distinct(_ routes: [Route]) -> [[String]] {
         let lengths = routes.map { names($0) }
         var taken: Set<[String]> = []
         var result: [[String]] = []
         for (index, own) in lengths.enumerated() {
             let others = lengths.indices.filter { $0 != index }
-            // What is long here and short elsewhere tells the routes apart.
+            // A road that is long here and short elsewhere distinguishes the routes.
             let scored = own.indices.map { number -> (number: Int, score: Double) in
                 let elsewhere = others.map { other in lengths[other].first { $0.name == own[number].name }?.length ?? 0
                 }
@@ -40,7 +40,7 @@ enum RoadNames {
         scored.prefix(count).map(\.number).sorted().map { own[$0].name }
     }
 
-    /// The names along a route in travel order, each with its metres; numbers stand for roads without a name.
+    /// Returns the names along a route in travel order, each with its metres; road numbers replace missing names.
     private static func names(_ route: Route) -> [(name: String, length: Double)] {
         var places: [String: Int] = [:]
         var result: [(name: String, length: Double)] = []

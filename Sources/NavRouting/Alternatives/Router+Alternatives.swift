@@ -1,23 +1,24 @@
 import NavMap
 
 extension Router {
-    /// The best route with up to `limit` alternatives, or alternatives to a route that is being driven.
+    /// Returns the best route with up to `limit` alternatives, or alternatives to the route being driven.
     ///
-    /// Every alternative satisfies all `criteria`, on the metric in force. The most useful comes first: that with the
-    /// least of twice its cost plus what it shares less its plateau, the objective of Abraham et al. (2013); the order
-    /// depends on nothing but map, metric and request. With several waypoints an alternative replaces one leg and the
-    /// criteria hold within that leg.
+    /// Every alternative meets all `criteria` on the metric in force. The order minimises twice the cost plus the
+    /// shared cost minus the plateau, the objective of Abraham et al. (2013). It depends only on map, metric and
+    /// request.
     ///
-    /// All ``RouteOptions`` are heeded. With a chosen route or an initial stretch the main route is the one that they
-    /// lead to, and alternatives are alternatives to it; none makes more maneuvers in the initial stretch than it does.
+    /// With several waypoints, an alternative replaces one leg and the criteria apply within that leg.
+    ///
+    /// All ``RouteOptions`` are respected. With a chosen route or an initial stretch, the main route is the one they
+    /// lead to, and no alternative makes more maneuvers in the initial stretch than it.
+    ///
     /// Excluded roads and another time of departure customise the hierarchy for this one request.
     ///
     /// - Parameters:
-    ///   - request: where from and where to; with a route that is being driven, from the vehicle's position through the
-    ///     waypoints that are still ahead.
-    ///   - limit: how many alternatives at most, 0 ... 2; more are not sought.
-    ///   - current: the route that is being driven, which need not be the best. When the vehicle is not on it, or it
-    ///     leads over edges that are not loaded, the best route takes its place.
+    ///   - request: The waypoints; with a route being driven, the vehicle's position and the waypoints still ahead.
+    ///   - limit: The maximum number of alternatives, 0 ... 2; larger values are clamped.
+    ///   - current: The route being driven, which need not be the best. The best route replaces it when the vehicle is
+    ///     not on it, or when some of its edges are not loaded.
     public func alternatives(
         _ request: RouteRequest, limit: Int = 2, to current: Route? = nil,
         criteria: AlternativeCriteria = AlternativeCriteria(), workspace: SearchWorkspace
@@ -25,7 +26,7 @@ extension Router {
         guard let hierarchy else {
             return .notFound(.invalid("alternatives need a router over a contraction hierarchy"))
         }
-        // A fault is found by the search, which comes first; areas without sense make no metric.
+        // The search, which comes first, reports invalid options; invalid areas cannot make a metric.
         if request.options.fault == nil, let own = ownMetric(for: request.options) {
             var rest = request
             rest.options.excludedEdges = []
@@ -44,7 +45,7 @@ extension Router {
         }
         let options = request.options
         let isWishful = !options.chosenRoute.isEmpty || options.initialManeuverAvoidance > 0
-        // The legs that alternatives are asked for, where these are not the fastest ones.
+        // The legs that alternatives are requested for, if they are not the fastest ones.
         let given = remaining?.legs ?? (isWishful ? solution.legs : nil)
         let limit = min(max(limit, 0), 2)
         var choices: [LegChoice] = []
@@ -52,7 +53,7 @@ extension Router {
             let isFirst = number == 0
             let isLast = number == solution.legs.count - 1
             let driven = given?[number]
-            // Where legs meet, an alternative must fit to the leg after it.
+            // Where legs meet, an alternative must fit the next leg.
             let start = driven?.start ?? leg.start
             let end = driven?.end ?? leg.end
             let origins = isFirst && driven == nil ? start.peers(among: solution.places[0]) : [start.unpenalised]
@@ -90,7 +91,8 @@ extension Router {
             AlternativeRoutes(main: main, mainIsCurrent: remaining != nil, alternatives: alternatives))
     }
 
-    /// Whether a way makes no more maneuvers than `main` before it has left the initial stretch; nil without one.
+    /// Returns a check that a path makes no more maneuvers than `main` within the initial stretch; nil when there is no
+    /// initial stretch.
     private func calmness(
         _ options: RouteOptions, _ main: StatePath, _ search: AlternativeSearch, _ start: EdgePosition
     ) -> ((StatePath) -> Bool)? {
@@ -107,7 +109,7 @@ extension Router {
     private struct LegChoice {
         var leg: Int
         var path: LegPath
-        /// ms more than the main route.
+        /// Extra cost over the main route, ms.
         var extraCost: Int64
         var order: Int
         var sharing: Double
@@ -116,15 +118,16 @@ extension Router {
 }
 
 extension EdgePosition {
-    /// The place without what choosing it costs: ways are compared by what they cost on the road.
+    /// The place without its snapping penalty, so that paths are compared by their cost on the road.
     fileprivate var unpenalised: EdgePosition {
         var place = self
         place.penalty = 0
         return place
     }
 
-    /// The places that are as good a choice as this one, so that ways between them compare by what they cost on the road:
-    /// where an end was moved to a connected road, that road's; all of them where none was moved.
+    /// Returns the places with the same snapping penalty, so that paths between them are compared by their cost on the road.
+    ///
+    /// If an end was moved to a connected road, these are that road's places; otherwise all of them.
     fileprivate func peers(among places: [EdgePosition]) -> [EdgePosition] {
         places.filter { $0.penalty == penalty }.map(\.unpenalised)
     }
@@ -143,7 +146,7 @@ extension AlternativeSearch {
             turnsRound: turnsRound)
     }
 
-    /// A leg that is being driven as a path through the turn graph; nil where it makes a turn that this metric forbids.
+    /// Returns a leg being driven as a path through the turn graph; nil when this metric forbids one of its turns.
     func path(of leg: LegPath) -> StatePath? {
         let turns = costs.hierarchy.turns
         guard leg.edges.count > 1, let seed = ends.origins.first else { return nil }
@@ -158,7 +161,7 @@ extension AlternativeSearch {
             else { return nil }
             path.append(turns.arcTargets[arc], costs.metric)
         }
-        // The last edge is the destination's, which a seed stands for.
+        // The last edge is the destination's, which the seed includes.
         path.states.removeLast()
         path.costs.removeLast()
         guard let last = path.states.last,

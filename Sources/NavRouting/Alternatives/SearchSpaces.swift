@@ -1,19 +1,19 @@
 import NavMap
 
-/// Scratch memory for ``SearchSpaces``, of one search at a time.
+/// The scratch memory of ``SearchSpaces``, for one search at a time.
 final class SearchSpacesWorkspace {
     /// Costs from the origins (x) and to the destinations (y), ``HierarchyMetric/unreachable`` where unvisited.
     fileprivate(set) var costs = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
-    /// The vertices that the costs come from, or ``terminal`` and the number of a seed.
+    /// The parent vertex of each cost, or ``terminal`` plus the number of a seed.
     fileprivate(set) var parents = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
-    /// The visited vertices: those of the climb ascending, then those of ``SearchSpaces/widen(around:)``.
+    /// The visited vertices: those of the upward search in ascending order, then those of ``SearchSpaces/widen(around:)``.
     fileprivate(set) var order: ContiguousArray<UInt32> = []
-    /// The search that visited each vertex last.
+    /// The number of the last search that visited each vertex.
     fileprivate var visits = FlatArray<UInt32>(repeating: 0, count: 0)
     fileprivate var search: UInt32 = 0
     fileprivate var frontier: ContiguousArray<UInt32> = []
 
-    /// Set in the parent of a vertex whose cost is a seed's.
+    /// A flag in the parent of a vertex whose cost comes from a seed.
     static let terminal: UInt32 = 1 << 31
 
     fileprivate func prepare(_ vertexCount: Int) {
@@ -36,22 +36,24 @@ final class SearchSpacesWorkspace {
     }
 }
 
-/// The search spaces of both sides of a query up the elimination tree, with true costs: for every vertex above an origin or a
-/// destination the cheapest way from the origins to it and from it to the destinations.
+/// The search spaces of both sides of a query up the elimination tree, with exact costs.
 ///
-/// Climbing gives each vertex the cheapest way over lower ones. All higher ones that it is joined with lie above the
-/// same seeds, so one pass back down the visited vertices completes the costs (as in Delling, Goldberg, Nowatzyk and
-/// Werneck, "PHAST", 2011). Every way from an origin to a destination leads through a vertex above both; separators
-/// around the origin and around the destination are the others.
+/// For every vertex above an origin or a destination they hold the cheapest path from the origins to it and from it to
+/// the destinations.
+///
+/// The upward pass gives each vertex the cheapest path over lower vertices. All higher neighbours lie above the same
+/// seeds, so one downward pass over the visited vertices completes the costs (as in Delling, Goldberg, Nowatzyk and
+/// Werneck, "PHAST", 2011). Every path from an origin to a destination crosses a vertex above both; the other visited
+/// vertices are separators around either end.
 struct SearchSpaces {
     let costs: HierarchyMetric
     let workspace: SearchSpacesWorkspace
-    /// The cost of the cheapest way, ``HierarchyMetric/unreachable`` without one.
+    /// The cost of the cheapest path; ``HierarchyMetric/unreachable`` when there is none.
     private(set) var best = HierarchyMetric.unreachable
     /// The highest vertex on it.
     private(set) var top = EliminationTree.none
 
-    /// Searches as far as ways that cost up to `stretch` times the cheapest.
+    /// Searches for paths that cost up to `stretch` times the cheapest.
     init(
         _ costs: HierarchyMetric, _ workspace: SearchSpacesWorkspace, from origins: [HierarchySeed],
         to destinations: [HierarchySeed], stretch: Double
@@ -78,7 +80,7 @@ struct SearchSpaces {
         descend(workspace.order[...])
     }
 
-    /// Gives costs to the vertices above a state too: separators around it, over which further ways lead.
+    /// Also computes costs for the vertices above a state: separators around it, which further paths cross.
     func widen(around state: TurnState) {
         let tree = costs.hierarchy.parents.base
         let visits = workspace.visits.base
@@ -133,7 +135,7 @@ struct SearchSpaces {
         }
     }
 
-    /// The lowest vertex where a way up stands, with one more that stands at `vertex`.
+    /// Adds a vertex to the frontier, then removes and returns the frontier's lowest vertex.
     private func advance(to vertex: UInt32) -> UInt32 {
         if vertex != EliminationTree.none { workspace.frontier.append(vertex) }
         guard let least = workspace.frontier.min() else { return EliminationTree.none }
@@ -141,8 +143,9 @@ struct SearchSpaces {
         return least
     }
 
-    /// Takes the ways over higher vertices into account, from the highest of some vertices down. All that lie above them
-    /// are among them or done.
+    /// Adds paths over higher vertices, from the highest of some vertices down.
+    ///
+    /// All vertices above them must be included or already done.
     private func descend(_ vertices: ArraySlice<UInt32>) {
         let hierarchy = costs.hierarchy
         let (offsets, heads, arcs) = (hierarchy.upOffsets.base, hierarchy.upHeads.base, costs.costs.base)
@@ -167,20 +170,21 @@ struct SearchSpaces {
         }
     }
 
-    /// Costs from the origins (x) and to the destinations (y).
+    /// Returns the costs from the origins (x) and to the destinations (y).
     @inline(__always)
     func costs(_ vertex: UInt32) -> SIMD2<UInt32> { workspace.costs[Int(vertex)] }
 
-    /// Returns the cost of the cheapest way over a vertex.
+    /// Returns the cost of the cheapest path over a vertex.
     @inline(__always)
     func cost(over vertex: UInt32) -> UInt32 {
         let label = workspace.costs[Int(vertex)]
         return label.x &+ label.y
     }
 
-    /// The last vertex of the best way that lies on the way from the origins to `vertex`; nil when they part at once.
+    /// Returns the last vertex that the best path shares with the path from the origins to `vertex`; nil when they part
+    /// at once.
     ///
-    /// A lower bound: the ways may share more inside the arc that leads on from there.
+    /// A lower bound: the paths may share more inside the next arc.
     func fork(before vertex: UInt32) -> UInt32? {
         var vertex = vertex
         while true {
@@ -191,7 +195,7 @@ struct SearchSpaces {
         }
     }
 
-    /// The first vertex of the best way that lies on the way from `vertex` to the destinations.
+    /// Returns the first vertex that the best path shares with the path from `vertex` to the destinations.
     func merge(after vertex: UInt32) -> UInt32? {
         var vertex = vertex
         while true {

@@ -1,19 +1,19 @@
 import NavMap
 
-/// A way through the turn graph with what it has cost at the end of each of its edges.
+/// A path through the turn graph with the cost up to the end of each edge.
 struct StatePath {
-    /// At least one; the destination's edge follows the last.
+    /// The states, at least one; the destination's edge comes after the last.
     var states: ContiguousArray<TurnState> = []
-    /// ms from the origin, for each state.
+    /// The cost from the origin to each state, ms.
     var costs: ContiguousArray<UInt32> = []
-    /// ms, the part of the destination's edge included.
+    /// The total cost, ms, including the part of the destination's edge.
     var cost: UInt32 = 0
-    /// The number of the seed it starts at, and of the one it ends at.
+    /// The numbers of the seeds it starts and ends at.
     var origin = 0
     var destination = 0
 
-    /// Returns the cost between two of its states and the destination, ends of edges counted: `nil` stands for the origin
-    /// before all states, the number of states for the destination.
+    /// Returns the cost between the ends of two edges: `nil` stands for the origin, and the number of states for the
+    /// destination.
     func cost(from first: Int?, to last: Int) -> UInt32 {
         (last < costs.count ? costs[last] : cost) - (first.map { costs[$0] } ?? 0)
     }
@@ -30,13 +30,13 @@ struct StatePath {
     }
 }
 
-/// An index of the edges of a path: a small hash table, so that its memory is the path's and not the map's.
+/// An index of the edges of a path, as a small hash table whose memory grows with the path, not with the map.
 struct PathIndex {
     private var slots: ContiguousArray<(edge: UInt32, place: UInt32)>
     private let mask: Int
     private static let free = UInt32.max
 
-    /// Of an edge that is driven twice the first place counts.
+    /// Of an edge that is driven twice, the first position counts.
     init(_ edges: some Sequence<EdgeIndex>, count: Int) {
         var capacity = 64
         while capacity < count * 2 { capacity *= 2 }
@@ -45,7 +45,7 @@ struct PathIndex {
         for (place, edge) in edges.enumerated() { insert(edge.rawValue, UInt32(place)) }
     }
 
-    /// Puts a value in and returns the place that it already had.
+    /// Inserts a value, or returns the position it already has.
     @discardableResult
     mutating func insert(_ value: UInt32, _ place: UInt32) -> Int? {
         var slot = Int(truncatingIfNeeded: UInt64(value) &* 0x9E37_79B9_7F4A_7C15 >> 32) & mask
@@ -57,7 +57,7 @@ struct PathIndex {
         return nil
     }
 
-    /// The place of an edge; nil when the path does not lead over it.
+    /// Returns the position of an edge; nil when the path does not contain it.
     @inline(__always)
     func place(of edge: EdgeIndex) -> Int? {
         var slot = Int(truncatingIfNeeded: UInt64(edge.rawValue) &* 0x9E37_79B9_7F4A_7C15 >> 32) & mask
@@ -73,26 +73,26 @@ struct PathIndex {
 struct PathComparison {
     /// The cost of the common edges on the first path, ms.
     var shared: UInt32 = 0
-    /// Pieces of the first path that are not on the second.
+    /// The number of stretches of the first path that are not on the second.
     var forks = 0
-    /// Metres of the longest of them.
+    /// The length of the longest of them, metres.
     var longestPiece = 0.0
-    /// The greatest factor by which such a piece costs more than the second path between the same two points; infinite
-    /// when the second path does not lead from the one to the other.
+    /// The greatest factor by which such a stretch costs more than the second path between the same two points;
+    /// infinite when the second path does not connect them in that order.
     var stretch = 1.0
 
-    /// Compares a path with another, given by its index.
+    /// Compares a path with another one, given by its index.
     ///
     /// - Parameters:
-    ///   - end: the destination of the first path.
-    ///   - skipped: metres of the first path's first edge that lie before its origin.
+    ///   - end: The destination of the first path.
+    ///   - skipped: Metres of the first path's first edge before its origin.
     init(
         _ path: StatePath, with other: StatePath, _ index: PathIndex, _ turns: TurnGraph, to end: EdgePosition,
         skipped: Double
     ) {
         var pieceStart: Int?
         var pieceLength = 0.0
-        /// The last common state, on either path.
+        /// The last common state, as its position on both paths.
         var last: (own: Int, other: Int)?
         for number in 0...path.states.count {
             let isEnd = number == path.states.count

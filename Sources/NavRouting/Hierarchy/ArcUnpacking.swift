@@ -1,8 +1,8 @@
 import NavMap
 
-/// Scratch memory of ``ArcUnpacking``.
+/// The scratch memory of ``ArcUnpacking``.
 struct UnpackingScratch {
-    /// A piece of a way, along one arc, and the number of the piece after it.
+    /// A part of a path along one arc, and the number of the next part.
     fileprivate struct Piece: BitwiseCopyable {
         var tail: UInt32
         var head: UInt32
@@ -10,10 +10,10 @@ struct UnpackingScratch {
         var next: UInt32
     }
 
-    /// A piece that is being taken apart, with what is known of its middle.
+    /// A part that is being unpacked, with what is known of its middle vertex.
     fileprivate struct Split: BitwiseCopyable {
         var piece: UInt32
-        /// The place of the middle among the lower neighbours, then the arc from it to the piece's lower end.
+        /// First the position of the middle among the lower neighbours, then the arc from it to the part's lower end.
         var place: UInt32
         var middle: UInt32 = 0
         var end: UInt32 = 0
@@ -22,7 +22,7 @@ struct UnpackingScratch {
     fileprivate var pieces = FlatArray<Piece>(uninitialized: 1_024)
     fileprivate var splits = FlatArray<Split>(uninitialized: 1_024)
 
-    /// Makes room, keeping the first values.
+    /// Grows an array and keeps its first values.
     fileprivate static func reserve<Value>(_ count: Int, in array: inout FlatArray<Value>, keeping kept: Int) {
         guard array.count < count else { return }
         let larger = FlatArray<Value>(uninitialized: count * 2)
@@ -31,11 +31,11 @@ struct UnpackingScratch {
     }
 }
 
-/// Lays arcs out as the turns that they stand for.
+/// The unpacking of arcs into the turns that they stand for.
 ///
-/// An arc leads over a lower vertex, by two arcs that may do so in turn. All arcs of a way are taken apart together, level
-/// by level, and each level in short passes over places that do not depend on each other: what a pass reads from far
-/// apart in the memory is under way at once, where one arc after the other would wait for each.
+/// An arc leads over a lower vertex, by two arcs that may be shortcuts themselves. All arcs of a path are unpacked
+/// together, level by level, and each level in short passes over independent positions. The scattered memory reads of a
+/// pass overlap, whereas unpacking one arc after the other would wait for each.
 struct ArcUnpacking {
     private typealias Piece = UnpackingScratch.Piece
     private typealias Split = UnpackingScratch.Split
@@ -44,9 +44,9 @@ struct ArcUnpacking {
 
     private static let last = UInt32.max
 
-    /// Appends the states after the first vertex of a chain up to and including that of its last.
+    /// Appends the states after the first vertex of a chain, up to and including the last vertex.
     ///
-    /// - Parameter chain: Vertices, each joined with the next by an arc that can be driven.
+    /// - Parameter chain: Vertices, each joined to the next by a drivable arc.
     func append(
         _ chain: ContiguousArray<UInt32>, to result: inout ContiguousArray<TurnState>, _ scratch: inout UnpackingScratch
     ) {
@@ -80,7 +80,7 @@ struct ArcUnpacking {
         }
     }
 
-    /// Finds the middles of pieces and drops the pieces that are turns; how many are left.
+    /// Finds the middles of parts and removes parts that are turns; returns how many remain.
     private func findMiddles(
         _ pieces: UnsafeMutablePointer<Piece>, _ splits: UnsafeMutablePointer<Split>, _ open: Int
     ) -> Int {
@@ -106,17 +106,17 @@ struct ArcUnpacking {
         return left
     }
 
-    /// Replaces pieces by the two that they lead over; the new ones are numbered from `count`, and all are open.
+    /// Replaces each part by the two parts it leads over; the new ones are numbered from `count`, and all remain open.
     private func split(
         _ pieces: UnsafeMutablePointer<Piece>, _ count: Int, _ splits: UnsafeMutablePointer<Split>, _ open: Int
     ) {
         let heads = costs.hierarchy.upHeads.base
-        // From the last on, so that each makes way for two.
+        // Runs backwards, so that each part makes room for two.
         for index in stride(from: open - 1, through: 0, by: -1) {
             let split = splits[index]
             let piece = pieces[Int(split.piece)]
             let upper = max(piece.tail, piece.head)
-            // Arcs are sorted by their upper ends, and the middle is joined with this one.
+            // Arcs are sorted by their upper ends, and the middle has an arc to this one.
             var (first, length) = (split.place, split.end &- split.place)
             while length > 1 {
                 let half = length / 2

@@ -1,14 +1,13 @@
 import NavMap
 
-/// The contraction of a turn graph's states: each vertex passes its later neighbours on to the first
-/// of them, its parent.
+/// The contraction of a turn graph's states: each vertex passes its later neighbours on to the first of them, its parent.
 struct Contraction {
-    /// The index of each vertex' first arc to higher ones.
+    /// The index of each vertex's first upward arc.
     let offsets: FlatArray<UInt32>
-    /// Their upper ends, ascending.
+    /// The upper ends of the arcs, ascending within a vertex.
     let heads: FlatArray<UInt32>
-    /// For each arc of the turn graph its arc here, doubled, plus 1 when it leads down;
-    /// ``ContractionHierarchy/noArc`` for a loop.
+    /// For each arc of the turn graph the arc here, doubled, plus 1 when it leads down; ``ContractionHierarchy/noArc``
+    /// for a loop.
     let slots: FlatArray<UInt32>
 
     /// Nil when there would be more than `limit` arcs.
@@ -28,7 +27,7 @@ struct Contraction {
         }
         var heads = FlatArray<UInt32>(uninitialized: turns.arcCount * 4)
         var headCount = 0
-        // As long as the longest list that may come; what is not touched takes no memory.
+        // As long as the longest possible list; untouched pages take no memory.
         var merged = FlatArray<UInt32>(uninitialized: count)
         var other = FlatArray<UInt32>(uninitialized: count)
         for vertex in 0..<count {
@@ -42,7 +41,7 @@ struct Contraction {
             }
             var child = firstChild[vertex]
             while child != EliminationTree.none {
-                // The child's first neighbour is this vertex.
+                // The child's first neighbour is this vertex, so it is skipped.
                 let passed = Int(offsets[Int(child)]) + 1
                 let passedCount = Int(offsets[Int(child) + 1]) - passed
                 length = Self.unite(merged.base, length, heads.base + passed, passedCount, into: other.base)
@@ -56,7 +55,7 @@ struct Contraction {
                 heads = larger
             }
             (heads.base + headCount).update(from: merged.base, count: length)
-            // Both ascend.
+            // Both lists ascend.
             var place = headCount
             for turn in own {
                 let value = turnsUp.values[turn]
@@ -71,7 +70,7 @@ struct Contraction {
         self.slots = slots
     }
 
-    /// Writes the union of two ascending lists, and returns how long it is.
+    /// Writes the union of two ascending lists and returns its length.
     @inline(__always)
     private static func unite(
         _ first: UnsafePointer<UInt32>, _ firstCount: Int, _ second: UnsafePointer<UInt32>, _ secondCount: Int,
@@ -92,10 +91,10 @@ struct Contraction {
     }
 }
 
-/// The arcs of a turn graph by the lower of their two vertices, those of a vertex ascending by the upper one.
+/// The arcs of a turn graph grouped by the lower of their two vertices, ascending by the upper one.
 private struct TurnsUp {
     let offsets: FlatArray<UInt32>
-    /// The upper vertex, then the arc, then whether it leads down.
+    /// The upper vertex, then the arc, then whether it leads down, packed into one word.
     let values: FlatArray<UInt64>
 
     @inline(__always)
@@ -140,7 +139,7 @@ private struct TurnsUp {
         self.offsets = offsets
     }
 
-    /// Sorts the values of a vertex, which are few as a rule: by insertion then.
+    /// Sorts the values of a vertex, by insertion when there are few, as usual.
     @inline(__always)
     private static func sort(_ values: UnsafeMutablePointer<UInt64>, _ range: Range<Int>) {
         guard range.count <= 24 else {

@@ -1,42 +1,46 @@
 import NavMap
 
-/// The turn graph with the shortcuts that contraction adds, for every metric: the topology of a customisable
-/// contraction hierarchy (Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", 2016).
+/// The turn graph with the shortcuts that contraction adds, for every metric.
 ///
-/// Vertices are the turn graph's states by rank. Between two vertices there is one arc, stored with the lower one, which
-/// stands for both directions.
+/// It is the topology of a customisable contraction hierarchy (Dibbelt, Strasser and Wagner, "Customizable Contraction
+/// Hierarchies", 2016).
+///
+/// Vertices are the turn graph's states by rank. There is at most one arc between two vertices; it is stored with the
+/// lower one and stands for both directions.
 public final class ContractionHierarchy: Sendable {
     public let turns: TurnGraph
-    /// Vertices: one for each state.
+    /// The number of vertices, one for each state.
     let vertexCount: Int
-    /// Arcs, shortcuts included.
+    /// The number of arcs, including shortcuts.
     public let arcCount: Int
 
     /// The rank of each state, and the state of each rank.
     let ranks: FlatArray<UInt32>
     let states: FlatArray<TurnState>
-    /// The next vertex up the tree; ``EliminationTree/none`` for a root.
+    /// The parent in the elimination tree; ``EliminationTree/none`` for a root.
     let parents: FlatArray<UInt32>
-    /// The index of each vertex' first arc; arcs are sorted by their upper end.
+    /// The index of each vertex's first upward arc; arcs are sorted by their upper end.
     let upOffsets: FlatArray<UInt32>
     let upHeads: FlatArray<UInt32>
-    /// The index of each vertex' first arc to lower vertices: their lower ends, ascending, and the arcs.
+    /// The index of each vertex's first arc to lower vertices: their lower ends, ascending, and the arcs.
     let downOffsets: FlatArray<UInt32>
     let downTails: FlatArray<UInt32>
     let downArcs: FlatArray<UInt32>
-    /// For each arc of the turn graph its arc here, doubled, plus 1 when it leads down; ``noArc`` for a loop.
+    /// For each arc of the turn graph the arc here, doubled, plus 1 when it leads down; ``noArc`` for a loop.
     let slots: FlatArray<UInt32>
-    /// The shares of the vertices for threads.
+    /// The division of the vertices among threads.
     let parts: HierarchyParts
 
     static let noArc = UInt32.max
-    /// The most arcs for each state on average. A nested dissection of a city leaves 9, of a continent 15; what is far
-    /// beyond comes of an order that somebody made to fill the memory.
+    /// The greatest average number of arcs per state.
+    ///
+    /// A nested dissection of a city leaves 9, one of a continent 15; far more means that the ranks were made to
+    /// exhaust memory.
     static let greatestDensity = 64
 
-    /// Contracts a turn graph in the order of its edges' ranks: any order is right, a nested dissection is fast.
+    /// Contracts a turn graph in the order of its edges' ranks; every order is correct, and a nested dissection is fast.
     ///
-    /// Nil when the tiles came without ranks, or with ranks so bad that contraction would fill the memory.
+    /// Nil when the tiles have no ranks, or ranks so bad that contraction would exhaust memory.
     public init?(_ turns: TurnGraph) {
         guard let edgeRanks = turns.graph.edgeRanks else { return nil }
         let tree = EliminationTree(turns) { edgeRanks[turns.edge(of: $0).index] }
@@ -76,7 +80,7 @@ public final class ContractionHierarchy: Sendable {
         }
     }
 
-    /// The arc between two vertices that are joined, the lower one first.
+    /// Returns the arc between two joined vertices, given the lower one first.
     @inline(__always)
     func arc(from lower: UInt32, to upper: UInt32) -> UInt32 {
         var low = upOffsets[Int(lower)]

@@ -1,22 +1,22 @@
 import NavMap
 
-/// The order in which the states of a turn graph are contracted, and the tree that results.
+/// The order in which a turn graph's states are contracted, and the resulting elimination tree.
 ///
-/// Contracting a vertex joins all its later neighbours; its parent is the first of them. Everything that a search from
-/// a vertex can reach upwards lies on the way from it to the root. Ranks are given in postorder, so that the vertices
-/// below each vertex have the ranks right before it: another order of the same tree, with the same shortcuts.
+/// Contracting a vertex joins all its later neighbours; its parent is the first of them. Everything that an upward
+/// search from a vertex can reach lies on its path to the root. Ranks are in postorder, so that the descendants of a
+/// vertex have the ranks right before it. Postorder gives the same tree and the same shortcuts.
 struct EliminationTree {
-    /// Stands for "no parent".
+    /// The value for "no parent".
     static let none = UInt32.max
 
     let ranks: FlatArray<UInt32>
     let states: FlatArray<UInt32>
-    /// The parent of each rank, ``none`` for a root.
+    /// The parent of each rank; ``none`` for a root.
     let parents: FlatArray<UInt32>
 
-    /// Orders states by `position`, equal ones by number, and makes the tree.
+    /// Sorts states by `position`, ties by number, and builds the tree.
     ///
-    /// The tree is Liu's ("The role of elimination trees in sparse factorization", 1990): nearly linear time.
+    /// The algorithm is Liu's ("The role of elimination trees in sparse factorization", 1990), in nearly linear time.
     init(_ turns: TurnGraph, position: (TurnState) -> UInt32) {
         let count = turns.stateCount
         let positions = FlatArray<UInt64>(uninitialized: count)
@@ -35,7 +35,7 @@ struct EliminationTree {
         }
     }
 
-    /// The parent of each vertex, by the places of states in an order.
+    /// Returns the parent of each vertex, by the positions of states in an order.
     private static func parents(_ turns: TurnGraph, _ order: FlatArray<UInt32>) -> FlatArray<UInt32> {
         let count = order.count
         let (ranks, parents) = (FlatArray<UInt32>(uninitialized: count), FlatArray(repeating: none, count: count))
@@ -66,12 +66,12 @@ struct EliminationTree {
         return parents
     }
 
-    /// The place of each vertex when children come before their parents and subtrees stay together.
+    /// Returns the position of each vertex in postorder: children before parents, subtrees contiguous.
     private static func postorder(_ parents: FlatArray<UInt32>) -> FlatArray<UInt32> {
         let count = parents.count
         let sizes = FlatArray<UInt32>(repeating: 1, count: count)
         for vertex in 0..<count where parents[vertex] != none { sizes[Int(parents[vertex])] += sizes[vertex] }
-        // From the last vertex to the first each takes the end of what is left of its parent's range.
+        // From the last vertex to the first, each takes the end of the rest of its parent's range.
         let (ends, places) = (FlatArray<UInt32>(uninitialized: count), FlatArray<UInt32>(uninitialized: count))
         var rootEnd = UInt32(count)
         for vertex in stride(from: count - 1, through: 0, by: -1) {

@@ -2,39 +2,41 @@ import NavMap
 
 /// The costs of one ``Metric`` on the arcs of a ``ContractionHierarchy``.
 ///
-/// An arc costs what the cheapest way between its ends over lower vertices costs, which is found triangle by triangle
+/// An arc costs as much as the cheapest path between its ends over lower vertices, which is found triangle by triangle
 /// from the lowest vertex up.
 public final class HierarchyMetric: @unchecked Sendable {
     public let hierarchy: ContractionHierarchy
     /// The costs of edges and turns.
     public let metric: Metric
 
-    /// The cost of what cannot be driven: two of them still fit 32 bits. Costs up to 24 days are told apart.
+    /// The cost of an undriveable arc; the sum of two still fits 32 bits.
+    ///
+    /// Costs up to 24 days are distinguished.
     static let unreachable = UInt32(Int32.max)
 
-    /// Up (x) and down (y) each arc, ms.
+    /// The costs up (x) and down (y) each arc, ms.
     let costs: FlatArray<SIMD2<UInt32>>
-    /// Over which vertices they come about.
+    /// The middle vertices of the arcs' cheapest paths.
     let middles: FlatArray<ArcMiddles>
-    /// The costs to the ends of the loaded tiles; nil when they end nowhere.
+    /// The costs to the open ends of the loaded tiles; nil when there are none.
     private(set) var openEnds: OpenEndCosts?
 
-    /// Runs a body for each of the numbers 0 ..< n, in any order and on any threads, and returns when all are done:
-    /// `DispatchQueue.concurrentPerform(iterations:execute:)` is one.
+    /// A function that runs a body for each of the numbers 0 ..< n, in any order and on any threads, and returns when
+    /// all are done, such as `DispatchQueue.concurrentPerform(iterations:execute:)`.
     public typealias ForEach = (_ n: Int, _ body: @Sendable (Int) -> Void) -> Void
 
-    /// A ``ForEach`` on the calling thread, one number after the other.
+    /// Runs the body on the calling thread, one number after the other.
     public static func inTurn(_ n: Int, _ body: @Sendable (Int) -> Void) { for number in 0..<n { body(number) } }
 
-    /// Customises a hierarchy. Equal metrics give equal costs, whatever the threads.
+    /// Customises a hierarchy; equal metrics give equal costs, regardless of the threads.
     ///
-    /// Subtrees of the elimination tree are done side by side. Above them, first all ways over their vertices are
-    /// taken side by side, then those over the top's own vertices on the calling thread.
+    /// Subtrees of the elimination tree are customised in parallel. Above them, first all paths over the subtrees'
+    /// vertices run in parallel, then those over the top's own vertices on the calling thread.
     ///
     /// - Parameters:
     ///   - hierarchy: The topology of the metric's turn graph.
     ///   - metric: The costs.
-    ///   - forEach: Who does the parts; the calling thread unless given.
+    ///   - forEach: The executor of the parts; the calling thread by default.
     public convenience init(
         _ hierarchy: ContractionHierarchy, _ metric: Metric,
         forEach: ForEach = HierarchyMetric.inTurn
@@ -53,7 +55,7 @@ public final class HierarchyMetric: @unchecked Sendable {
         let slices = min(parts.top.count, Self.topSlices)
         forEach(slices) { slice in
             self.withPlaces { places in
-                // Interleaved: vertices higher up have more to do.
+                // Interleaved, because higher vertices have more work.
                 for index in stride(from: slice, to: parts.top.count, by: slices) {
                     self.respect(Int(parts.top[index]))
                     self.customise(Int(parts.top[index]), places, over: .subtrees)
@@ -64,20 +66,20 @@ public final class HierarchyMetric: @unchecked Sendable {
         openEnds = OpenEndCosts(hierarchy, metric, costs)
     }
 
-    /// Into how many parts the work above the subtrees is shared out.
+    /// The number of parts into which the work above the subtrees is divided.
     private static let topSlices = 16
 
-    /// The lower vertices over which ways are looked for.
+    /// The lower vertices over which paths are considered.
     private enum Lower { case all, subtrees, top }
 
     private func withPlaces(_ body: (UnsafeMutablePointer<UInt32>) -> Void) {
-        // Never read where it was not written before.
+        // Every value is written before it is read.
         let places = UnsafeMutablePointer<UInt32>.allocate(capacity: max(hierarchy.vertexCount, 1))
         defer { places.deallocate() }
         body(places)
     }
 
-    /// Still without any cost.
+    /// Allocates the arrays without initialising the costs.
     private init(_ metric: Metric, on hierarchy: ContractionHierarchy) {
         self.hierarchy = hierarchy
         self.metric = metric
@@ -85,7 +87,7 @@ public final class HierarchyMetric: @unchecked Sendable {
         middles = FlatArray(uninitialized: hierarchy.arcCount)
     }
 
-    /// Gives the arcs of a vertex the costs of the turns alone.
+    /// Sets the arcs of a vertex to the costs of single turns.
     @inline(__always)
     private func respect(_ vertex: Int) {
         let (costs, middles, slots) = (costs.base, middles.base, hierarchy.slots.base)
@@ -107,7 +109,7 @@ public final class HierarchyMetric: @unchecked Sendable {
         }
     }
 
-    /// The cost of a turn, the second edge's included.
+    /// Returns the cost of a turn including the second edge.
     @inline(__always)
     private func cost(_ arc: Int, to next: TurnState) -> UInt32 {
         guard metric.arcCosts[arc] != Metric.forbidden else { return Self.unreachable }
@@ -116,10 +118,11 @@ public final class HierarchyMetric: @unchecked Sendable {
         return overflow ? Self.unreachable : min(sum, Self.unreachable)
     }
 
-    /// Brings the arcs of a vertex to the cost of ways over lower vertices whose own arcs are final. It writes to no
-    /// other vertex' arcs.
+    /// Lowers the arcs of a vertex to the cost of paths over lower vertices whose arcs are final.
     ///
-    /// - Parameter places: scratch of the calling thread, one number for each vertex.
+    /// It writes to no other vertex's arcs.
+    ///
+    /// - Parameter places: Scratch of the calling thread, one number for each vertex.
     @inline(__always)
     private func customise(_ vertex: Int, _ places: UnsafeMutablePointer<UInt32>, over lower: Lower) {
         let (costs, middles) = (costs.base, middles.base)
@@ -150,29 +153,29 @@ public final class HierarchyMetric: @unchecked Sendable {
     }
 }
 
-/// Over which vertex the cost of an arc comes about, up and down: the vertex' place among the lower neighbours of the
-/// arc's lower end.
+/// The middle vertices of an arc's cheapest paths up and down, as positions among the lower neighbours of the arc's lower end.
 struct ArcMiddles: BitwiseCopyable {
-    /// The place up in the lower half of the bits, the place down in the upper.
+    /// The upward position in the lower half of the bits, the downward one in the upper half.
     private var places: UInt32
 
-    /// Stands for "over no vertex": the arc is a turn, or leads nowhere.
+    /// The value for "no middle": the arc is a turn or undriveable.
     static let noPlace = UInt16.max
-    /// Over no vertex in both directions.
+    /// No middle in either direction.
     static let none = ArcMiddles(places: .max)
 
     private init(places: UInt32) { self.places = places }
 
-    /// The same place, below ``noPlace``, in both directions.
+    /// The same position, below ``noPlace``, in both directions.
     @inline(__always)
     init(place: Int) { places = UInt32(truncatingIfNeeded: place) &* 0x0001_0001 }
 
-    /// Returns the place where the cost comes about in one direction.
+    /// Returns the middle's position in one direction.
     @inline(__always)
     func place(isUp: Bool) -> UInt16 { UInt16(truncatingIfNeeded: isUp ? places : places >> 16) }
 
-    /// Takes over the places of the directions, up first, that a mask names. Without a branch: whether a way is cheaper
-    /// than those before cannot be foretold.
+    /// Takes over the positions of the masked directions, up first.
+    ///
+    /// Without a branch, because which path is cheaper is unpredictable.
     @inline(__always)
     mutating func replace(with other: ArcMiddles, where mask: SIMDMask<SIMD2<Int32>>) {
         let wide = unsafeBitCast(mask, to: UInt64.self)

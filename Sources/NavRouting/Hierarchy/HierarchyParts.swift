@@ -1,20 +1,19 @@
 import NavMap
 
-/// Work on a hierarchy shared out to threads: runs of whole subtrees that know nothing of each other, and the vertices
-/// above them.
+/// A division of a hierarchy among threads into runs of whole, independent subtrees, and the vertices above them.
 ///
-/// Ranks are in postorder, so a subtree is a range that ends at its root. What is in no part is the top: the first
+/// Ranks are in postorder, so a subtree is a range that ends at its root. Vertices in no part form the top: the first
 /// separators of the dissection.
 struct HierarchyParts: Sendable {
     /// Ranges of whole subtrees, ascending.
     let subtrees: [Range<Int>]
-    /// The vertices in none of them, ascending.
+    /// The vertices in none of the subtrees, ascending.
     let top: ContiguousArray<UInt32>
     let isTop: FlatArray<Bool>
 
-    /// A subtree of more than this share of all vertices is taken apart.
+    /// The divisor of the vertex count that gives the largest subtree; larger ones are split.
     static let share = 24
-    /// Fewer vertices than this are no work to share out.
+    /// Fewer vertices than this are not worth a thread.
     static let smallest = 1_024
 
     init(parents: FlatArray<UInt32>) {
@@ -36,7 +35,7 @@ struct HierarchyParts: Sendable {
             let isRoot = parents[vertex] == EliminationTree.none || sizes[Int(parents[vertex])] > limit
             guard isRoot else { continue }
             let range = vertex + 1 - Int(sizes[vertex])..<vertex + 1
-            // Small neighbours share a part.
+            // Small neighbours are merged into one part.
             if let last = subtrees.last, last.upperBound == range.lowerBound, last.count + range.count <= limit {
                 subtrees[subtrees.count - 1] = last.lowerBound..<range.upperBound
             } else {

@@ -1,20 +1,20 @@
 import NavMap
 
-/// Scratch memory of one search at a time over a ``ContractionHierarchy``.
+/// The scratch memory of searches over a ``ContractionHierarchy``, for one search at a time.
 public final class HierarchyWorkspace {
     /// Costs from the origins (x) and to the destinations (y), ``HierarchyMetric/unreachable`` between two searches.
     fileprivate var costs = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
-    /// The vertex that a cost came from, or ``terminal`` and the number of a seed.
+    /// The parent vertex of a cost, or ``terminal`` plus the number of a seed.
     fileprivate var forwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
     fileprivate var backwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
-    /// Ways up the tree that have not met yet, as their next vertices.
+    /// The next vertices of paths up the tree that have not merged yet.
     fileprivate var frontier = QuaternaryHeap()
     fileprivate var unpacking = UnpackingScratch()
 
-    /// Set in the parent of a vertex that is a seed.
+    /// A flag in the parent of a vertex that is a seed.
     fileprivate static let terminal: UInt32 = 1 << 31
 
-    /// Empty scratch memory; it grows with the first search.
+    /// Creates empty scratch memory, which grows with the first search.
     public init() {}
 
     fileprivate func prepare(_ vertexCount: Int) {
@@ -25,21 +25,21 @@ public final class HierarchyWorkspace {
     }
 }
 
-/// A state where a search starts or ends, with what it costs to be there.
+/// A state where a search starts or ends, with its initial cost.
 package struct HierarchySeed {
     package var state: TurnState
-    /// ms.
+    /// The initial cost, ms.
     package var cost: UInt32
 }
 
-/// The cheapest way between two sets of states: what both sides reach up the elimination tree, without a queue.
+/// A search for the cheapest path between two sets of states; both sides climb the elimination tree, without a queue.
 package struct HierarchyQuery {
     package struct Path {
         package var cost: UInt32
-        /// The seeds it starts and ends at, by number.
+        /// The number of the seeds it starts and ends at.
         var origin: Int
         var destination: Int
-        /// The highest vertex on the way.
+        /// The highest vertex on the path.
         var top: UInt32
     }
 
@@ -52,7 +52,7 @@ package struct HierarchyQuery {
         workspace.prepare(costs.hierarchy.vertexCount)
     }
 
-    /// The cheapest way from an origin to a destination that costs less than `bound`; nil without one.
+    /// Returns the cheapest path from an origin to a destination that costs less than `bound`; nil when there is none.
     package func run(from origins: [HierarchySeed], to destinations: [HierarchySeed], bound: UInt32 = .init(Int32.max))
         -> Path?
     {
@@ -88,7 +88,7 @@ package struct HierarchyQuery {
         }
     }
 
-    /// Visits all vertices above the seeds from the lowest up, and leaves no cost behind.
+    /// Visits all vertices above the seeds from the lowest up, and resets their costs.
     private func climb(_ bound: UInt32) -> (cost: UInt32, top: UInt32) {
         let hierarchy = costs.hierarchy
         let parents = hierarchy.parents.base
@@ -133,7 +133,7 @@ package struct HierarchyQuery {
         return (best, top)
     }
 
-    /// The lowest vertex of the frontier, once the ways that stood at `visited` have moved on.
+    /// Returns the lowest vertex of the frontier after the paths at `visited` have advanced.
     @inline(__always)
     private func nextVertex(_ parents: UnsafeMutablePointer<UInt32>, after visited: UInt32?) -> UInt32 {
         if let visited {
@@ -146,7 +146,7 @@ package struct HierarchyQuery {
 
     private func advance(to vertex: UInt32) -> UInt32 {
         if vertex != EliminationTree.none {
-            // Most steps lead to a vertex below all the other ways.
+            // Most steps lead to a vertex below all other paths.
             guard let least = workspace.frontier.first else { return vertex }
             if vertex < least.cost { return vertex }
             workspace.frontier.push(vertex, 0)
@@ -156,7 +156,7 @@ package struct HierarchyQuery {
         return least
     }
 
-    /// The states of a way in travel order, both seeds' included. Call it before the next search.
+    /// Returns the states of a path in travel order, including both seeds; must be called before the next search.
     package func states(of path: Path) -> ContiguousArray<TurnState> {
         let states = costs.hierarchy.states
         var chain: ContiguousArray<UInt32> = [path.top]
@@ -178,8 +178,8 @@ package struct HierarchyQuery {
         return result
     }
 
-    /// Appends the states after the first vertex of a chain up to and including that of its last, on the cheapest ways
-    /// over lower vertices.
+    /// Appends the states after the first vertex of a chain, up to and including the last, on the cheapest paths over
+    /// lower vertices.
     func unpack(_ chain: ContiguousArray<UInt32>, into result: inout ContiguousArray<TurnState>) {
         ArcUnpacking(costs: costs).append(chain, to: &result, &workspace.unpacking)
     }

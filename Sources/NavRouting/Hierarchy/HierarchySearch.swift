@@ -6,15 +6,16 @@ struct HierarchyEnds {
     var destinations: [HierarchySeed] = []
     /// The place of each destination seed.
     var places: [Int] = []
-    /// The cheapest way along one edge, when origin and destination lie on the same.
+    /// The cheapest path along one edge, if origin and destination lie on the same edge.
     var direct: (origin: Int, destination: Int, cost: UInt32)?
-    /// The places that the numbers of origin seeds and of destinations stand for.
+    /// The places that the origin seeds and destinations refer to by number.
     var originPlaces: [EdgePosition]
     var destinationPlaces: [EdgePosition]
 }
 
-/// Finds legs over a contraction hierarchy: as exact as ``BidirectionalSearch``, which decides where roads are missing
-/// that might matter.
+/// A leg search over a contraction hierarchy.
+///
+/// It is as exact as ``BidirectionalSearch``, to which it falls back where missing tiles may matter.
 struct HierarchySearch: LegSearch {
     private let costs: HierarchyMetric
     private let workspace: SearchWorkspace
@@ -51,14 +52,14 @@ struct HierarchySearch: LegSearch {
         return .unreachable
     }
 
-    /// Origins as the ends of their edges; destinations as the states from which a turn leads to their edges.
+    /// Returns origins as the ends of their edges, and destinations as the states with a turn onto their edges.
     func ends(_ origins: [EdgePosition], _ destinations: [EdgePosition]) -> HierarchyEnds {
         let metric = costs.metric
         let turns = metric.turns
         var ends = HierarchyEnds(originPlaces: origins, destinationPlaces: destinations)
         for (index, origin) in origins.enumerated() {
             guard metric.allows(origin.edge) else {
-                // A seed that no search uses keeps the numbers of seeds and places alike.
+                // A placeholder that no search uses keeps seed and place numbers aligned.
                 ends.origins.append(HierarchySeed(state: origin.edge.rawValue, cost: HierarchyMetric.unreachable))
                 continue
             }
@@ -93,7 +94,7 @@ struct HierarchySearch: LegSearch {
         boundedSum(first, second, third, limit: HierarchyMetric.unreachable)
     }
 
-    /// Whether a way out of the loaded tiles and back in may be as cheap as the best one inside.
+    /// Whether a path that leaves and re-enters the loaded tiles may be as cheap as the best one inside.
     private func mayLackTiles(_ ends: HierarchyEnds, _ destinations: [EdgePosition], best: UInt32?) -> Bool {
         guard let openEnds = costs.openEnds else { return false }
         let turns = costs.metric.turns

@@ -1,14 +1,14 @@
 import NavMap
 
-/// The costs from every state to the ends of the loaded tiles, for one metric.
+/// The costs from every state to the open ends of the loaded tiles, for one metric.
 ///
-/// A route over tiles that are missing leaves the loaded ones at one open end and returns at another, so the two least
-/// costs bound what it can cost from below, at a look for each query. Computed by two sweeps over the hierarchy for each
-/// direction (Delling, Goldberg, Nowatzyk and Werneck, "PHAST", 2011).
+/// A route over missing tiles leaves the loaded ones at one open end and returns at another, so the two least costs
+/// give a lower bound of its cost with one lookup per query. They are computed by two sweeps over the hierarchy for
+/// each direction (Delling, Goldberg, Nowatzyk and Werneck, "PHAST", 2011).
 struct OpenEndCosts: Sendable {
-    /// From the end of the state's edge to an end where edges that leave may be missing.
+    /// From the end of the state's edge to a node where outgoing edges may be missing.
     private let leavingCosts: FlatArray<UInt32>
-    /// From an end where edges that arrive may be missing to the end of the state's edge.
+    /// From a node where incoming edges may be missing to the end of the state's edge.
     private let returningCosts: FlatArray<UInt32>
 
     /// By rank, ms, or ``HierarchyMetric/unreachable``.
@@ -19,7 +19,7 @@ struct OpenEndCosts: Sendable {
     @inline(__always)
     func returning(_ vertex: UInt32) -> UInt32 { returningCosts[Int(vertex)] }
 
-    /// Nil when the tiles end nowhere.
+    /// Nil when there are no open ends.
     init?(_ hierarchy: ContractionHierarchy, _ metric: Metric, _ arcs: FlatArray<SIMD2<UInt32>>) {
         let graph = hierarchy.turns.graph
         let count = hierarchy.vertexCount

@@ -2,13 +2,15 @@ public import NavGeo
 import Synchronization
 
 extension Router {
-    /// Like ``fastest(_:forEach:)`` for a vehicle whose costs are not there yet: they and what joins traffic with
-    /// roads are made beside the hierarchy, and the hierarchy is customised once, for the traffic that is known already.
+    /// Like ``fastest(_:forEach:)``, for a vehicle whose costs are not computed yet.
+    ///
+    /// It prepares the costs and the traffic matching in parallel with the hierarchy, and customises once, with the
+    /// traffic known so far.
     ///
     /// - Parameters:
-    ///   - traffic: The speeds; nil or none for free traffic.
-    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
-    ///   - forEach: Who does the parts; the calling thread unless given.
+    ///   - traffic: The speeds; nil or none for free flow.
+    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - forEach: The executor of the parts; the calling thread by default.
     public static func fastest(
         _ turns: TurnGraph, model: CostModel, traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn

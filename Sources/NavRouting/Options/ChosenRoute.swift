@@ -1,11 +1,10 @@
 import NavMap
 
-/// The driver's chosen route as further places where a search may end: at the end of each of its edges, for what the way
-/// on from there counts.
+/// The driver's chosen route as additional search ends: at the end of each of its edges, with the discounted cost of the rest.
 ///
-/// The way along it is cheaper only from where it is joined, so one search decides, and the costs stay as they are.
+/// The discount applies only from where the route is joined, so one search decides and the costs stay unchanged.
 struct ChosenRoute {
-    /// A place where the route may be joined, with the edges from there on.
+    /// A place where the route can be joined, with the edges after it.
     struct Joining {
         var place: EdgePosition
         var onward: ArraySlice<EdgeIndex>
@@ -14,7 +13,7 @@ struct ChosenRoute {
 
     private(set) var joinings: [Joining] = []
 
-    /// The ways along a chosen route to a destination; none when it does not lead there.
+    /// Finds the joining places of a chosen route to a destination; none when the route does not lead there.
     init(_ options: RouteOptions, to destination: EdgePosition, _ metric: Metric) {
         let graph = metric.turns.graph
         let keys = options.chosenRoute
@@ -46,7 +45,7 @@ struct ChosenRoute {
         }
     }
 
-    /// The first edge from which all the others may be driven.
+    /// Returns the index of the first edge from which all later ones can be driven.
     private static func drivableStart(_ edges: [EdgeIndex], _ metric: Metric) -> Int {
         guard var state = edges.first?.rawValue else { return 0 }
         var start = metric.allows(edges[0]) ? 0 : 1
@@ -61,7 +60,7 @@ struct ChosenRoute {
         return min(start, edges.count)
     }
 
-    /// The state in which the last of some edges is reached; nil when they may not all be driven.
+    /// Returns the state in which the last of some edges is reached; nil when they cannot all be driven.
     private static func end(of edges: ArraySlice<EdgeIndex>, _ metric: Metric) -> TurnState? {
         guard let first = edges.first else { return nil }
         var state = first.rawValue

@@ -1,7 +1,7 @@
 import NavGeo
 import NavMap
 
-/// A search that heeds the options of a request.
+/// A search that respects the options of a request.
 struct ConstrainedSearch {
     private let search: any LegSearch
     private let metric: Metric
@@ -37,13 +37,13 @@ struct ConstrainedSearch {
     }
 }
 
-/// A route before it is drawn.
+/// A route before its geometry and times are built.
 struct Solution {
     /// The costs that it was found with.
     var metric: Metric
-    /// One for each waypoint after the first.
+    /// One leg for each waypoint after the first.
     var legs: [LegPath]
-    /// The places that each waypoint may stand for.
+    /// The candidate places of each waypoint.
     var places: [[EdgePosition]]
 }
 
@@ -54,19 +54,19 @@ enum SolveOutcome {
     case failed(RouteOutcome)
 }
 
-/// A found way between two waypoints.
+/// A path between two waypoints.
 struct LegPath {
     var edges: [EdgeIndex]
     var start: EdgePosition
     var end: EdgePosition
-    /// ms on the road: what choosing its ends counted is no part of it.
+    /// The cost on the road, ms, without the penalties for choosing its ends.
     var cost: UInt64
-    /// Whether the vehicle turns round before it sets out.
+    /// Whether the vehicle makes a U-turn before it starts.
     var turnsRound = false
 }
 
 extension LegPath {
-    /// A way that a search found for a cost in which the choice of both ends is counted.
+    /// Creates a leg from a search result whose cost includes the penalties of both ends.
     init(edges: [EdgeIndex], start: EdgePosition, end: EdgePosition, searched: UInt64, turnsRound: Bool = false) {
         let choice = UInt64(start.penalty) + UInt64(end.penalty)
         self.init(edges: edges, start: start, end: end, cost: searched - min(choice, searched), turnsRound: turnsRound)

@@ -2,16 +2,17 @@ import NavGeo
 public import NavMap
 
 extension Metric {
-    /// The same costs without some edges.
+    /// Creates the same costs without some edges.
     ///
-    /// Takes a copy of the costs, a millisecond for a city, and is meant for a plain search. Who keeps what is excluded
-    /// customises a hierarchy with it: ``HierarchyMetric/init(_:_:forEach:)``.
+    /// Copies the costs, a millisecond for a city, for a search without a hierarchy. For a lasting exclusion, customise
+    /// a hierarchy with it: ``HierarchyMetric/init(_:_:forEach:)``.
     public convenience init(_ base: Metric, excluding edges: [EdgeIndex]) {
         self.init(base, live: nil, closed: edges)
     }
 
-    /// The same costs without the edges and areas of some options; areas whose corners are more than
-    /// ``ExcludedArea/greatestReach`` apart from their middle reach no further than that.
+    /// Creates the same costs without the excluded edges and areas of some options.
+    ///
+    /// An area extends at most ``ExcludedArea/greatestReach`` from its middle.
     public convenience init(_ base: Metric, excluding options: RouteOptions) {
         let graph = base.turns.graph
         var edges = options.excludedEdges.compactMap { graph.edge($0) }
@@ -36,7 +37,7 @@ struct AreaShape {
 
     init(_ area: ExcludedArea) {
         let first = area.corners.first ?? Coordinate(latitude: 0, longitude: 0)
-        // Around the first corner, so that an area over the antimeridian stays in one piece.
+        // Averaged around the first corner, so that an area across the antimeridian stays in one piece.
         let local = LocalFrame(origin: first)
         let points = area.corners.map { local.point($0) }
         let count = Double(max(points.count, 1))
@@ -47,11 +48,11 @@ struct AreaShape {
         var placed: [LocalPoint] = []
         for corner in area.corners { placed.append(frame.point(corner)) }
         corners = placed
-        // A little more than the farthest corner: the search around the middle measures on another plane.
+        // Slightly more than the farthest corner, because the search around the middle measures on another plane.
         reach = (placed.map(\.length).max() ?? 0) * 1.01 + 1
     }
 
-    /// Whether a point of a line lies inside.
+    /// Whether a point of an edge's geometry lies inside.
     func meets(_ shape: EdgeShape) -> Bool {
         var previous = frame.point(shape[0].coordinate)
         if contains(previous) { return true }
@@ -63,7 +64,7 @@ struct AreaShape {
         return false
     }
 
-    /// The even-odd rule.
+    /// Applies the even-odd rule.
     private func contains(_ point: LocalPoint) -> Bool {
         var isInside = false
         var previous = corners[corners.count - 1]

@@ -1,10 +1,11 @@
 import NavGeo
 import NavMap
 
-/// The way out of the surroundings of the start, where maneuvers cost more: a search without a hierarchy, since its costs
-/// hold for this start alone, whose ends are the origins of the search that goes on.
+/// The search out of the surroundings of the start, where maneuvers cost more.
 ///
-/// Once a vehicle has left the surroundings maneuvers cost what they cost, also where it comes back.
+/// It uses no hierarchy, because its costs hold for this start only. Its ends are the origins of the subsequent search.
+///
+/// Once the vehicle has left the surroundings, maneuvers have their usual cost, even where it returns.
 struct InitialStretch {
     private let metric: Metric
     private let frame: LocalFrame
@@ -12,14 +13,14 @@ struct InitialStretch {
     private var labels: [TurnState: (cost: UInt32, parent: TurnState?, origin: Int)] = [:]
     private var heap = QuaternaryHeap()
 
-    /// - Parameter radius: metres around `start`.
+    /// - Parameter radius: Metres around `start`.
     init(_ metric: Metric, start: Coordinate, radius: Double) {
         self.metric = metric
         self.radius = radius
         frame = LocalFrame(origin: start)
     }
 
-    /// The cheapest way, its first part within the surroundings and the rest found by `search`.
+    /// Returns the cheapest path; its first part lies within the surroundings, and `search` finds the rest.
     mutating func run(
         from origins: [EdgePosition], to destinations: [EdgePosition], _ search: any LegSearch
     ) -> LegResult {
@@ -86,7 +87,7 @@ struct InitialStretch {
         }
     }
 
-    /// Returns the number of maneuvers of a way before it has left the surroundings.
+    /// Returns the number of maneuvers of a path before it leaves the surroundings.
     func maneuvers(_ edges: [EdgeIndex]) -> Int {
         var count = 0
         for (edge, next) in zip(edges, edges.dropFirst()) {
@@ -103,7 +104,7 @@ struct InitialStretch {
         heap.push(UInt32(cost), state)
     }
 
-    /// Returns whether a node is inside; where the loaded tiles end, the search beyond decides what is missing.
+    /// Whether a node is inside; where the loaded tiles end, the subsequent search decides which are missing.
     private func isInside(_ node: NodeIndex) -> Bool {
         let graph = metric.turns.graph
         return frame.point(graph.nodePositions[node.index].coordinate).length <= radius && !graph.isIncomplete(node)

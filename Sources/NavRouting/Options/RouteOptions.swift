@@ -1,33 +1,35 @@
 public import NavGeo
 public import NavMap
 
-/// Whether a vehicle may turn round where it comes to a waypoint.
+/// The waypoints at which a vehicle may make a U-turn.
 public enum WaypointTurns: Sendable, Hashable {
     /// At stops, not at pass-through points.
     case atStops
     /// At every waypoint.
     case everywhere
-    /// Nowhere: it goes on in the direction in which it came.
+    /// Nowhere: the vehicle continues in the direction it came.
     case never
 }
 
-/// On which side of the road a waypoint is passed.
+/// The side of the road on which a waypoint is passed.
 public enum Approach: Sendable, Hashable {
-    /// On either.
+    /// On either side.
     case unrestricted
-    /// On the vehicle's own: a passenger gets out at the kerb. On the right where traffic keeps to the right. A waypoint
-    /// on the line, and one at a one-way street, has no other side.
+    /// On the vehicle's own side, so that a passenger gets out at the kerb; the right side in right-hand traffic.
+    ///
+    /// Waypoints on the road's line or at a one-way street have no other side.
     case kerb
 }
 
-/// A part of the world that a route keeps out of: every edge of which some point lies inside.
+/// An area that a route avoids: it excludes every edge with a point inside.
 public struct ExcludedArea: Sendable, Hashable {
-    /// The corners of a polygon, at least three; the last is joined to the first, and a crossing boundary counts by the
-    /// even-odd rule.
+    /// The corners of a polygon, at least three; the last is joined to the first.
+    ///
+    /// A self-intersecting boundary follows the even-odd rule.
     public var corners: [Coordinate]
 
     public static let greatestCorners = 1_000
-    /// The greatest distance of a corner from the corners' middle, metres.
+    /// The greatest distance of a corner from the middle of the corners, metres.
     public static let greatestReach = 100_000.0
 
     public init(corners: [Coordinate]) { self.corners = corners }
@@ -40,28 +42,33 @@ public struct ExcludedArea: Sendable, Hashable {
     }
 }
 
-/// Wishes for one route, beyond its waypoints.
+/// The options of one route, besides its waypoints.
 public struct RouteOptions: Sendable, Hashable {
-    /// Edges that are not used, each in its direction; those that are not loaded do not matter.
+    /// Edges to avoid, each in its direction; edges that are not loaded are ignored.
     public var excludedEdges: [EdgeKey] = []
-    /// Areas that are not entered. At most ``greatestAreas``.
+    /// Areas to avoid, at most ``greatestAreas``.
     public var excludedAreas: [ExcludedArea] = []
-    /// Within this distance of the start maneuvers cost ``initialManeuverPenalty`` more, metres, 0 ...
-    /// ``greatestInitialRadius``: a driver needs time to take a new route in.
+    /// The distance from the start within which maneuvers cost ``initialManeuverPenalty`` more, metres, 0 ...
+    /// ``greatestInitialRadius``.
+    ///
+    /// A driver needs time to take in a new route.
     public var initialManeuverAvoidance = 0.0
     /// The edges of the route that the driver chose, in travel order; empty for none.
     public var chosenRoute: [EdgeKey] = []
-    /// The factor of the cost along the chosen route from where it is joined, above 0 and at most 1.
+    /// The cost factor along the chosen route from where it is joined, above 0 and at most 1.
     public var chosenRouteFactor = 0.85
-    /// When the vehicle departs, on the clocks of the place (see ``/NavMap/LocalTime``); nil for the time that the router
-    /// is for. Times of departure at which the same conditions hold for the vehicle are one to the router.
+    /// The departure in local time (see ``/NavMap/LocalTime``); nil for the router's own time.
+    ///
+    /// Departures at which the same conditions hold for the vehicle are equivalent.
     public var departure: LocalTime?
-    /// The waypoints at which the vehicle may turn round.
+    /// The waypoints at which the vehicle may make a U-turn.
     public var waypointTurns = WaypointTurns.atStops
 
-    /// The penalty of a maneuver near the start for the choice, not the clock, seconds: rather a detour of two minutes.
+    /// The penalty of a maneuver near the start, seconds; it affects the choice, not the clock.
+    ///
+    /// It is worth a detour of two minutes.
     public static let initialManeuverPenalty = 120.0
-    /// A turn by less is no maneuver, radians: 30°.
+    /// The least turn that counts as a maneuver, radians: 30°.
     public static let leastManeuver = Double.pi / 6
     /// The greatest ``initialManeuverAvoidance``, metres.
     public static let greatestInitialRadius = 5_000.0
@@ -71,7 +78,7 @@ public struct RouteOptions: Sendable, Hashable {
 
     var excludes: Bool { !excludedEdges.isEmpty || !excludedAreas.isEmpty }
 
-    /// Why the options make no sense; nil when they do.
+    /// The reason why the options are invalid; nil when they are valid.
     package var fault: String? {
         guard (0...Self.greatestInitialRadius).contains(initialManeuverAvoidance) else {
             return "the radius without maneuvers is not within 0 ... \(Int(Self.greatestInitialRadius)) m"

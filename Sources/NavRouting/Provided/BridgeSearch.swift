@@ -1,13 +1,13 @@
 import HeapModule
 import NavMap
 
-/// The shortest legal way from where a route cannot go on as it was given to where it is met again.
+/// A search for the shortest legal path from where a route cannot continue as given to where it is rejoined.
 struct BridgeSearch {
-    /// A way back to the route.
+    /// A path back to the route.
     struct Bridge {
-        /// The states after the one that was left; the last one stands on the edge that is met.
+        /// The states after the one that was left; the last one is on the rejoined edge.
         var states: [TurnState]
-        /// The place of that edge among the targets.
+        /// The index of that edge among the targets.
         var target: Int
     }
 
@@ -20,13 +20,12 @@ struct BridgeSearch {
 
     let metric: Metric
 
-    /// The most states that are settled: bounds the work for a route that the map knows little of.
+    /// The maximum number of settled states; bounds the work for a route that the map hardly knows.
     static let maximumSettled = 20_000
-    /// The number of the route's next edges that are tried.
+    /// The number of the route's next edges to try.
     static let targets = 12
 
-    /// The way with the least sum of its cost and of what then is left of the targets, driven in turn; nil when there is
-    /// none near.
+    /// Returns the path with the least sum of its cost and the cost of the targets after it; nil when there is none nearby.
     func run(from state: TurnState, to targets: ArraySlice<EdgeIndex>) -> Bridge? {
         let turns = metric.turns
         var rest: [UInt64] = Array(repeating: 0, count: targets.count)

@@ -1,24 +1,25 @@
 public import NavGeo
 
-/// A route that somebody else found, perhaps on another map: lines with times, in the order of travel.
+/// A route from another provider, perhaps on another map: lines with times, in travel order.
 public struct ProvidedRoute: Sendable, Equatable {
-    /// The way from one stop to the next.
+    /// The route from one stop to the next.
     public struct Leg: Sendable, Equatable {
-        /// The points, at least two.
+        /// The points of the line, at least two.
         public var line: [Coordinate]
-        /// The OSM node of each point; the first and the last are the ends of the segments that the leg begins and ends on.
-        /// Empty when unknown.
+        /// The OSM node of each point; empty when unknown.
+        ///
+        /// The first and last are the ends of the segments on which the leg begins and ends.
         public var nodeIDs: [Int64]
-        /// Seconds for each segment of the line, turns left out; empty when unknown.
+        /// Seconds for each segment of the line, without turns; empty when unknown.
         public var durations: [Double]
         /// Traffic on each segment of the line; empty when unknown.
         public var congestion: [Congestion]
-        /// Seconds, turns included.
+        /// Seconds, including turns.
         public var duration: Double
-        /// Metres.
+        /// Length, metres.
         public var length: Double
 
-        /// A leg of its parts; what is not given is unknown.
+        /// Creates a leg; omitted values are unknown.
         public init(
             line: [Coordinate], nodeIDs: [Int64] = [], durations: [Double] = [], congestion: [Congestion] = [],
             duration: Double, length: Double
@@ -32,17 +33,17 @@ public struct ProvidedRoute: Sendable, Equatable {
         }
     }
 
-    /// One per stop after the start.
+    /// One leg for each stop after the start.
     public var legs: [Leg]
 
     public init(legs: [Leg]) { self.legs = legs }
 
-    /// Seconds, turns included.
+    /// Seconds, including turns.
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
-    /// Metres.
+    /// Length, metres.
     public var length: Double { legs.reduce(0) { $0 + $1.length } }
 
-    /// Why the numbers make no sense; nil when they do.
+    /// The reason why the numbers are invalid; nil when they are valid.
     package var fault: String? {
         if legs.isEmpty { return "the route has no legs" }
         for (index, leg) in legs.enumerated() {
@@ -65,20 +66,20 @@ public struct ProvidedRoute: Sendable, Equatable {
         return nil
     }
 
-    /// The longest time or length that is believed, seconds or metres: a year at walking pace.
+    /// The longest accepted time or length, seconds or metres: a year at walking pace.
     static let greatest = 4e7
 }
 
-/// A part of a provided route that the map has no road for, or none that the vehicle may drive.
+/// A part of a provided route where the map has no road that the vehicle may use.
 public struct UnmappedStretch: Sendable, Hashable {
-    /// The leg, from 0.
+    /// The index of the leg.
     public var leg: Int
-    /// Metres from the leg's start where it begins.
+    /// Metres from the leg's start to its start.
     public var start: Double
-    /// Metres from the leg's start where it ends.
+    /// Metres from the leg's start to its end.
     public var end: Double
     public var coordinate: Coordinate
 
-    /// Metres.
+    /// Length, metres.
     public var length: Double { end - start }
 }

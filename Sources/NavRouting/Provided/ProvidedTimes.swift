@@ -1,13 +1,13 @@
 import NavGeo
 
 extension Route {
-    /// The same way with the times and the traffic of the route that it was made from.
+    /// Returns the same route with the times and the traffic of the provided route that it was mapped from.
     ///
-    /// A leg for which the provider gives no time keeps its own. Each piece takes what the provider says for the part of its line under it; what the provider's leg takes beyond
-    /// that is shared out over the turns, as long as they take here. Pieces that lie on no part of the provider's line keep
-    /// their own times.
+    /// A leg without a provided time keeps its own. Each piece takes the provided times of the part of the line under
+    /// it. The rest of the provided leg's time is distributed over the turns in proportion to their own times. Pieces
+    /// that no part of the provided line covers keep their own times.
     ///
-    /// - Parameter tolerance: how far apart the lines may lie and still be one road, metres.
+    /// - Parameter tolerance: The greatest distance between lines of the same road, metres.
     package func withTimes(of provided: ProvidedRoute, tolerance: Double) -> Route {
         var result = self
         result.trafficStamp = nil
@@ -23,9 +23,9 @@ private struct LegTimes {
     private let leg: ProvidedRoute.Leg
     private let line: Polyline
     private let tolerance: Double
-    /// The length by which the provider's line may exceed the piece beside it, metres.
+    /// The length by which the provided line may exceed the piece beside it, metres.
     private static let slack = 50.0
-    /// The distance ahead within which the line is looked for where it was left, metres.
+    /// The distance ahead within which the line is searched after it was lost, metres.
     private static let reach = 3_000.0
 
     /// Seconds from the leg's start to each point; empty without durations.
@@ -56,7 +56,7 @@ private struct LegTimes {
             given += time(part)
         }
         let covered = parts.reduce(0.0) { $0 + ($1.map { $0.upperBound - $0.lowerBound } ?? 0) }
-        // What the provider says for the part of its line that is followed.
+        // The provided time for the part of the line that is followed.
         let target = line.length > 0 ? leg.duration * min(covered / line.length, 1) : leg.duration
         let isTimed = !seconds.isEmpty && given > 0
         let edgeFactor: Double
@@ -88,7 +88,8 @@ private struct LegTimes {
         route.legs[number].freeFlowDuration = pieces.reduce(0) { $0 + $1.freeFlowDuration + $1.turnDuration }
     }
 
-    /// The part of the provider's line under each piece, metres from its start; nil for a piece that it does not lead over.
+    /// Returns the part of the provided line under each piece, metres from its start; nil for a piece that the line
+    /// does not cover.
     private func parts(of route: Route, _ range: Range<Int>) -> [ClosedRange<Double>?] {
         var cursor = 0.0
         var isLost = false
@@ -121,7 +122,7 @@ private struct LegTimes {
         }
     }
 
-    /// Seconds for a part of the line.
+    /// Returns the seconds for a part of the line.
     private func time(_ part: ClosedRange<Double>) -> Double {
         seconds.isEmpty ? 0 : moment(part.upperBound) - moment(part.lowerBound)
     }
@@ -133,7 +134,7 @@ private struct LegTimes {
         return seconds[segment] + (seconds[segment + 1] - seconds[segment]) * fraction
     }
 
-    /// The traffic on most of a part of the line; of equals the denser.
+    /// Returns the traffic on most of a part of the line; the denser one on a tie.
     private func congestion(_ part: ClosedRange<Double>) -> Congestion {
         guard !leg.congestion.isEmpty else { return .unknown }
         var lengths: [Double] = Array(repeating: 0, count: Congestion.allCases.count)

@@ -1,10 +1,10 @@
 package import NavMap
 
-/// A piece of road between two neighbouring OSM nodes that a route leads over.
+/// A road segment of a route between two consecutive OSM nodes.
 package struct RoadStep: Sendable, Equatable {
-    /// OSM node that it is driven from.
+    /// OSM node at which the segment is entered.
     package var from: Int64
-    /// OSM node that it is driven to.
+    /// OSM node at which the segment is left.
     package var to: Int64
     /// OSM way; nil for any.
     package var wayID: Int64?
@@ -16,17 +16,17 @@ package struct RoadStep: Sendable, Equatable {
     }
 }
 
-/// The edges that a leg leads over as far as they are known, in travel order; neighbours need not meet.
+/// The known edges of a leg in travel order; consecutive edges need not be connected.
 package struct EdgeSequence: Sendable, Equatable {
-    /// The edges, none twice in a row.
+    /// The edges, without immediate repetitions.
     package var edges: [EdgeIndex] = []
-    /// The segment of the first edge's line that the leg begins on.
+    /// The segment of the first edge on which the leg begins.
     package var firstSegment = 0
-    /// The segment of the last edge's line that the leg ends on.
+    /// The segment of the last edge on which the leg ends.
     package var lastSegment = 0
 }
 
-/// Finds edges by the OSM nodes along them.
+/// A finder of edges by the OSM nodes along them.
 struct StepFinder {
     private let metric: Metric
     private let segments: RoadSegments
@@ -36,7 +36,7 @@ struct StepFinder {
         segments = metric.turns.segments(metric.turns.graph)
     }
 
-    /// The edges under some steps; a step between nodes that no permitted road joins is passed over.
+    /// Returns the edges of some steps; skips a step whose nodes no permitted road joins.
     func edges(_ steps: [RoadStep]) -> EdgeSequence {
         var result = EdgeSequence()
         for step in steps {
@@ -52,7 +52,7 @@ struct StepFinder {
         return result
     }
 
-    /// The edge and segment of a step: where the sequence goes on if it can, else where an edge begins.
+    /// Returns the edge and segment of a step: the continuation of the sequence if possible, otherwise the start of an edge.
     private func place(of step: RoadStep, after sequence: EdgeSequence) -> (EdgeIndex, Int)? {
         let node = segments.firstNode(from: step.from)
         guard node < segments.nodes.count, segments.nodes[node] == step.from else { return nil }

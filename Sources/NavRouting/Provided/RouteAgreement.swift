@@ -1,8 +1,9 @@
 import NavGeo
 
 extension Polyline {
-    /// Returns the point at which a followed line passes a place: near a step ahead if it can be, for it may
-    /// pass there more than once; else anywhere within reach. Metres from the line's start; nil where it does not pass.
+    /// Returns where a followed line passes a place, metres from its start; nil where it does not.
+    ///
+    /// It prefers a point about one step ahead, because the line may pass more than once, and otherwise searches within reach.
     func next(
         _ place: Coordinate, from cursor: Double, step: Double?, reach: Double, tolerance: Double
     ) -> Double? {
@@ -17,24 +18,23 @@ extension Polyline {
     }
 }
 
-/// The agreement of a route of this map with a provided one: compared line with line, whatever made the one from the
-/// other.
+/// The agreement of a route of this map with a provided one, by comparing their lines.
 package struct RouteAgreement: Sendable {
-    /// The share of the provided route's length that the other follows, 0 ... 1.
+    /// The share of the provided route's length that the route follows, 0 ... 1.
     package private(set) var share = 1.0
-    /// The stretches where it does not, in travel order.
+    /// The stretches that it does not follow, in travel order.
     package private(set) var unmapped: [UnmappedStretch] = []
 
-    /// Metres between two compared points.
+    /// Metres between compared points.
     private static let spacing = 20.0
-    /// The distance ahead within which the line is looked for where it goes on, metres.
+    /// The distance ahead within which the continuing line is searched, metres.
     private static let reach = 300.0
-    /// The distance ahead within which it is looked for where it was lost, metres.
+    /// The distance ahead within which the line is searched after it was lost, metres.
     private static let longReach = 3_000.0
 
     /// Compares the legs of two routes.
     ///
-    /// - Parameter tolerance: how far apart the lines may lie and still be one road, metres.
+    /// - Parameter tolerance: The greatest distance between lines of the same road, metres.
     package init(_ provided: ProvidedRoute, _ route: Route, tolerance: Double) {
         var (length, lost) = (0.0, 0.0)
         for (number, (leg, own)) in zip(provided.legs, route.legs).enumerated() {

@@ -1,34 +1,33 @@
 import NavGeo
 package import NavMap
 
-/// Turns the roads that a provided route leads over into a route of this map: connected, permitted to the vehicle, with
-/// its waypoints.
+/// The conversion of a provided route's roads into a route of this map: connected, legal for the vehicle, with its waypoints.
 ///
-/// Where the given roads do not meet, or the turn between them is forbidden here, the shortest legal way to one of the
-/// next given edges takes their place. Whether that still is the provided route, ``RouteAgreement`` tells.
+/// Where the given roads are not connected, or the turn between them is forbidden here, the shortest legal path to one
+/// of the next given edges replaces them. ``RouteAgreement`` tells whether the result still is the provided route.
 package struct RouteFollower {
-    /// Why a route cannot be followed.
+    /// A reason why a route cannot be followed.
     package struct Fault: Error {
-        /// The leg, from 0.
+        /// The index of the leg.
         package var leg: Int
-        /// A description of what happened, for people.
+        /// A human-readable description of the failure.
         package var message: String
-        /// Tiles whose lack may be the reason, by ascending id.
+        /// Missing tiles that may be the reason, by ascending id.
         package var missingTiles: [RoadTileID] = []
     }
 
-    /// The costs that the request asks for: excluded roads are forbidden in it.
+    /// The metric of the request, in which excluded roads are forbidden.
     package let metric: Metric
     private let request: RouteRequest
     private let finder: StepFinder
 
-    /// The farthest that the line's end may lie from the road that is taken for it, metres: half the width of a broad
-    /// street, and what two maps differ by.
+    /// The greatest distance between the line's end and its road, metres: half the width of a broad street, and the
+    /// difference between two maps.
     static let endTolerance = 25.0
-    /// Within this distance the line's end lies on the road, metres: what six decimals and a plane leave.
+    /// The distance within which the line's end counts as on the road, metres: the precision of six decimals and a plane.
     static let onTheRoad = 1.0
 
-    /// A follower for the vehicle, time and traffic of a router and the options of a request.
+    /// Creates a follower for a router's vehicle, time and traffic, and a request's options.
     package init(_ router: Router, _ request: RouteRequest) {
         metric = router.ownMetric(for: request.options) ?? router.metric
         self.request = request
@@ -43,7 +42,7 @@ package struct RouteFollower {
         return request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
     }
 
-    /// The route along some edges, one sequence for each leg of the provided route.
+    /// Returns the route along some edges, given one sequence for each leg of the provided route.
     package func route(_ provided: ProvidedRoute, along sequences: [EdgeSequence]) throws(Fault) -> Route {
         var paths: [LegPath] = []
         var firstWaypoint = 0
@@ -58,7 +57,7 @@ package struct RouteFollower {
         return builder.route(request.waypoints, legs: paths)
     }
 
-    /// A leg while it is made.
+    /// A leg under construction.
     private struct Walk {
         let leg: Int
         var edges: [EdgeIndex]
@@ -68,7 +67,7 @@ package struct RouteFollower {
         var start = 0.0
         var end = 0.0
         var turnsRound = false
-        /// Whether the first edge is the one on which the leg before ended, not one of its own.
+        /// Whether the first edge is the one on which the previous leg ended instead of one of its own.
         var beginsBefore = false
 
         init(_ leg: Int, _ sequence: EdgeSequence) {
@@ -81,14 +80,14 @@ package struct RouteFollower {
 
     // MARK: Ends
 
-    /// Finds where the leg starts and ends; it goes on from the place where the leg before it ended.
+    /// Finds where the leg starts and ends; it starts where the previous leg ended.
     private func place(_ walk: inout Walk, on leg: ProvidedRoute.Leg, after previous: LegPath?) throws(Fault) {
         let line = leg.line
         guard let first = line.first, let last = line.last else {
             throw Fault(leg: walk.leg, message: "it has no line")
         }
         if walk.edges.isEmpty, let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) {
-            // A leg of a few metres need not leave a trace.
+            // A leg of a few metres need not have edges.
             walk.edges = [hit.edge]
             (walk.firstSegment, walk.lastSegment) = (nil, nil)
         }
@@ -110,8 +109,9 @@ package struct RouteFollower {
         case start, end
     }
 
-    /// Metres from an edge's start to where the line begins or ends on it: on the leg's own edge, or on the one before or
-    /// behind it where that is nearer, which then is the leg's too.
+    /// Returns the metres from an edge's start to where the line begins or ends.
+    ///
+    /// The edge is the leg's own, or the previous or next one if that is nearer, which is then added to the leg.
     private func place(
         _ end: End, _ point: Coordinate, heading other: Coordinate?, on edge: EdgeIndex, _ walk: inout Walk
     ) throws(Fault) -> Double {
@@ -144,7 +144,7 @@ package struct RouteFollower {
         return Snapper(metric: metric).nearest(waypoint, radius: Self.endTolerance).first
     }
 
-    /// Lets a leg begin exactly where the one before it ended.
+    /// Makes a leg begin exactly where the previous one ended.
     private func join(_ walk: inout Walk, to end: EdgePosition) {
         let graph = metric.turns.graph
         let length = Double(graph.edgeLengths[end.edge.index])
@@ -165,7 +165,7 @@ package struct RouteFollower {
 
     // MARK: Connection
 
-    /// Drives the leg from where the one before it ended; on its own where the rules would lead another way then.
+    /// Connects the leg from the end of the previous one, or on its own if the rules would then lead another way.
     private func connectJoined(_ walk: inout Walk) throws(Fault) {
         if walk.beginsBefore {
             var joined = walk
@@ -179,7 +179,7 @@ package struct RouteFollower {
         try connect(&walk)
     }
 
-    /// Drives the edges one after another by the rules of the turn graph.
+    /// Connects the edges one after another by the rules of the turn graph.
     private func connect(_ walk: inout Walk) throws(Fault) {
         let graph = metric.turns.graph
         var states: [TurnState] = [walk.edges[0].rawValue]
@@ -210,7 +210,7 @@ package struct RouteFollower {
         walk.edges = states.map { metric.turns.edge(of: $0) }
     }
 
-    /// The state that a permitted turn into an edge leads to.
+    /// Returns the state after a permitted turn into an edge.
     private func turn(_ state: TurnState, _ edge: EdgeIndex) -> TurnState? {
         let turns = metric.turns
         for arc in turns.arcs(from: state)
@@ -222,7 +222,7 @@ package struct RouteFollower {
 
     // MARK: Waypoints
 
-    /// Divides a leg at the pass-through points on it.
+    /// Splits a leg at its pass-through points.
     private func split(_ walk: Walk, at points: ArraySlice<Waypoint>) -> [LegPath] {
         var paths: [LegPath] = []
         var first = (index: 0, offset: walk.start)
@@ -262,7 +262,7 @@ package struct RouteFollower {
             cost: cost)
     }
 
-    /// Returns the places where the leg passes each point: in turn, and together as near to them as can be.
+    /// Returns the places where the leg passes each point, in order, minimising the total distance.
     private func places(of points: ArraySlice<Waypoint>, on walk: Walk) -> [(index: Int, offset: Double)] {
         guard !points.isEmpty else { return [] }
         typealias Hit = (index: Int, offset: Double, total: Double, parent: Int)
@@ -287,7 +287,7 @@ package struct RouteFollower {
                 }
                 if let best { hits.append((index, offset, best.total + hit.distance, best.parent)) }
             }
-            // A point that the leg does not pass counts as passed where the one before it was.
+            // A point that the leg does not pass counts as passed at the previous point.
             if hits.isEmpty {
                 let before = layers.last ?? [(0, walk.start, 0, 0)]
                 hits = before.enumerated().map { ($1.index, $1.offset, $1.total + request.snapRadius, $0) }
@@ -308,7 +308,7 @@ package struct RouteFollower {
 }
 
 extension RoadGraph {
-    /// The point of an edge nearest to a position, on one segment of its line or on all: metres from the edge's start, and
+    /// Returns the point of an edge nearest to a position, on one segment or on all: metres from the edge's start, and
     /// metres from the position.
     fileprivate func place(of coordinate: Coordinate, on edge: EdgeIndex, segment: Int?) -> (
         offset: Double, distance: Double
@@ -327,7 +327,7 @@ extension RoadGraph {
 }
 
 extension Coordinate {
-    /// Degrees, for people.
+    /// The coordinate in degrees, for messages.
     fileprivate var brief: String {
         "\((latitude * 1e5).rounded() / 1e5),\((longitude * 1e5).rounded() / 1e5)"
     }

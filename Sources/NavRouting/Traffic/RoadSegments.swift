@@ -3,12 +3,12 @@ import NavGeo
 import NavMap
 import Synchronization
 
-/// The pieces of road between two neighbouring OSM nodes, by these nodes: what joins speeds with edges without a look at
-/// the tiles.
+/// An index of road segments by the two consecutive OSM nodes at their ends, which matches speeds to edges without
+/// reading the tiles.
 ///
-/// Made once for a graph, in tens of milliseconds for a city; about 35 bytes for each piece.
+/// Built once per graph, in tens of milliseconds for a city; takes about 35 bytes per segment.
 final class RoadSegments: Sendable {
-    /// The number of each edge's first segment, in travel order; numbers count through all edges.
+    /// The number of each edge's first segment, in travel order; segments are numbered across all edges.
     let offsets: FlatArray<UInt32>
     /// The share of each segment in its edge's length, 0 ... 1.
     let shares: FlatArray<Float>
@@ -16,10 +16,10 @@ final class RoadSegments: Sendable {
     /// Seconds for signals and booths on each edge.
     let stops: FlatArray<Float>
 
-    /// OSM nodes where segments begin, ascending, and where the slots of each begin.
+    /// OSM nodes at which segments begin, ascending, and the first slot of each.
     let nodes: FlatArray<Int64>
     let slotOffsets: FlatArray<UInt32>
-    /// For each slot the OSM node where its segment ends, ascending within a node, the segment and its edge.
+    /// For each slot the OSM node at which its segment ends, ascending within a node, the segment and its edge.
     let slotTargets: FlatArray<Int64>
     let slotSegments: FlatArray<UInt32>
     let slotEdges: FlatArray<UInt32>
@@ -36,7 +36,7 @@ final class RoadSegments: Sendable {
         slotTargets = FlatArray(uninitialized: count)
         slotSegments = FlatArray(uninitialized: count)
         slotEdges = FlatArray(uninitialized: count)
-        // By segment.
+        // Indexed by segment.
         let origins = FlatArray<UInt64>(uninitialized: count)
         let targets = FlatArray<Int64>(uninitialized: count)
         let edges = FlatArray<UInt32>(uninitialized: count)
@@ -66,7 +66,7 @@ final class RoadSegments: Sendable {
         }
 
         let order = NumberOrder.places(of: origins)
-        // At most one for each segment; what is not touched takes no memory.
+        // At most one per segment; untouched pages take no memory.
         let nodes = FlatArray<Int64>(uninitialized: count)
         let slotOffsets = FlatArray<UInt32>(uninitialized: count + 1)
         var nodeCount = 0
@@ -92,7 +92,7 @@ final class RoadSegments: Sendable {
         self.slotOffsets = FlatArray(slotOffsets, prefix: nodeCount + 1)
     }
 
-    /// Sorts the ascending segments of a node, which are few as a rule, by their targets, equal ones as they stand.
+    /// Sorts a node's segments by their targets, with ties in their given order; there are usually few.
     @inline(__always)
     private static func sort(
         _ segments: UnsafeMutablePointer<UInt32>, _ range: Range<Int>, by targets: UnsafeMutablePointer<Int64>
@@ -120,8 +120,8 @@ final class RoadSegments: Sendable {
         }
     }
 
-    /// Writes the shares of an edge's segments. Measured on the plane at the edge's latitude, which is right to a
-    /// thousandth of a share.
+    /// Writes the shares of an edge's segments, measured on the plane at the edge's latitude: accurate to a thousandth
+    /// of a share.
     @inline(__always)
     private static func putShares(
         _ tile: RoadTile, _ record: EdgeRecord, _ shares: UnsafeMutablePointer<Float>
@@ -159,7 +159,7 @@ final class RoadSegments: Sendable {
     }
 }
 
-/// Segments that are made when they are first asked for; whoever asks meanwhile waits.
+/// Segments that are computed on first use; concurrent callers wait.
 final class LazySegments: Sendable {
     private let made = Mutex<RoadSegments?>(nil)
 

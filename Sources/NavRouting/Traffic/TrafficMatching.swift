@@ -2,16 +2,17 @@ public import NavGeo
 import NavMap
 
 extension Metric {
-    /// The same costs with the speeds of an overlay that hold at `now`, where they name loaded roads.
+    /// Creates the same costs with the speeds of an overlay that hold at `now`, where they refer to loaded roads.
     ///
-    /// An edge takes the sum of what its segments take; those of which nothing is known, as long as in free traffic.
-    /// Nobody drives faster than the vehicle's greatest speed. An edge with a closed segment may not be used. Where
-    /// several speeds cover a segment the one over the fewest segments counts, then the slowest. Free flow is that of
-    /// the ``model``, whatever traffic this metric has itself: give the metric without traffic.
+    /// An edge takes the sum of its segments' times; segments without a speed count as free flow. No speed exceeds the
+    /// vehicle's maximum. An edge with a closed segment may not be used. Where several speeds cover a segment, the one
+    /// over the fewest segments counts, then the slowest.
+    ///
+    /// Free flow is that of the ``model``, regardless of this metric's own traffic: pass the metric without traffic.
     ///
     /// - Parameters:
-    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
-    ///   - forEach: Who does the parts; the calling thread unless given.
+    ///   - now: Speeds that have expired by then are left out; nil leaves none out.
+    ///   - forEach: The executor of the parts; the calling thread by default.
     public convenience init(
         _ base: Metric, traffic: TrafficOverlay, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
@@ -27,34 +28,33 @@ extension Metric {
 }
 
 extension TurnGraph {
-    /// Makes what joins speeds with roads, which the first traffic would otherwise wait for: tens of milliseconds for a
-    /// city.
+    /// Builds the segment index in advance, which the first traffic would otherwise wait for: tens of milliseconds for a city.
     public func prepareForTraffic() { _ = segments(graph) }
 }
 
 struct LiveEdges {
     /// The cost of every edge, ms.
     var costs: ContiguousArray<UInt32>
-    /// Seconds that driving every edge takes in traffic; ``unknown`` where nothing is known of it.
+    /// Seconds to drive every edge in traffic; ``unknown`` where nothing is known.
     var seconds: ContiguousArray<Float>
 
     static let unknown: Float = -1
 }
 
-/// Finds the segments that an overlay's speeds lie on: a merge of two lists sorted by nodes.
+/// The matching of an overlay's speeds to segments: a merge of two lists sorted by nodes.
 struct TrafficMatching {
     private let base: Metric
     private let segments: RoadSegments
     /// The speed on each segment, m/s; ``LiveEdges/unknown`` where none is known.
     private let speeds: FlatArray<Float>
 
-    /// The slowest speed of a segment that is not closed, m/s: keeps times finite.
+    /// The lower bound of the speed on an open segment, m/s, which keeps times finite.
     static let slowestSpeed = 0.1
-    /// The most segments that a speed for more than two neighbouring nodes may cover.
+    /// The maximum number of segments that a speed between distant nodes may cover.
     static let greatestSpan = 2_000
-    /// The most segments that are looked at for such speeds: what an overlay can cost does not depend on who made it.
+    /// The maximum number of segments examined for such speeds, so that no overlay can cause unbounded work.
     static let greatestWork = 20_000_000
-    /// Into how many parts the work is shared out.
+    /// The number of parts into which the work is divided.
     private static let parts = 32
 
     init(_ base: Metric, _ traffic: TrafficOverlay, _ now: Timestamp?, _ forEach: HierarchyMetric.ForEach) {
@@ -76,7 +76,7 @@ struct TrafficMatching {
 
     // MARK: Speeds between neighbours
 
-    /// Notes the speeds that begin at some of the nodes. Parts write to no common place.
+    /// Stores the speeds that begin at some of the nodes; parts write to disjoint places.
     private static func join(
         _ given: UnsafeBufferPointer<TrafficSpeed>, _ now: Timestamp?, _ segments: RoadSegments, _ nodes: Range<Int>,
         _ speeds: FlatArray<Float>, _ isWide: FlatArray<Bool>
@@ -88,7 +88,7 @@ struct TrafficMatching {
         while next < given.count {
             let from = given[next].fromNodeID
             if ids[node] < from {
-                // By leaps: a few speeds on many roads cost little.
+                // Galloping search: a few speeds on many roads cost little.
                 var leap = 1
                 while node + leap < nodes.upperBound, ids[node + leap] < from { leap *= 2 }
                 var (low, high) = (node + leap / 2 + 1, min(node + leap, nodes.upperBound))
@@ -127,7 +127,7 @@ struct TrafficMatching {
         }
     }
 
-    /// The first speed from a place on whose node is not below an id.
+    /// Returns the first speed, from a given index on, whose node is not below an id.
     private static func place(_ id: Int64, in given: UnsafeBufferPointer<TrafficSpeed>, from start: Int) -> Int {
         var leap = 1
         while start + leap < given.count, given[start + leap].fromNodeID < id { leap *= 2 }
@@ -139,7 +139,7 @@ struct TrafficMatching {
         return low
     }
 
-    /// Of the speeds between two nodes the one that counts on a way: its own before that of any way.
+    /// Returns the speed between two nodes that counts on a way: one for that way before one for any way.
     @inline(__always)
     private static func choose(
         _ given: UnsafeBufferPointer<TrafficSpeed>, _ range: Range<Int>, way: Int64, _ now: Timestamp?
@@ -154,17 +154,17 @@ struct TrafficMatching {
         return first.way == TrafficSpeed.anyWay && first.holds(at: now) ? first.speed : nil
     }
 
-    // MARK: Speeds between nodes that are not neighbours
+    // MARK: Speeds between distant nodes
 
     /// A segment that such a speed covers.
     private struct Hit {
         var segment: UInt32
-        /// Segments that the speed covers.
+        /// The number of segments that the speed covers.
         var span: Int
         var speed: Double
     }
 
-    /// Follows the way from where each speed begins; what is known of a segment alone stays.
+    /// Follows the road from where each speed begins; speeds between neighbouring nodes take precedence.
     private func addWide(_ wide: some Sequence<TrafficSpeed>) {
         var budget = Self.greatestWork
         var hits: [Hit] = []
@@ -189,7 +189,7 @@ struct TrafficMatching {
         }
     }
 
-    /// The segments along one way up to a node; none when the way does not lead there.
+    /// Returns the segments along one way up to a node; none when the way does not lead there.
     private func follow(_ start: UInt32, _ segment: UInt32, to goal: Int64, _ budget: inout Int) -> [UInt32] {
         let graph = base.turns.graph
         let way = segments.ways[Int(start)]
@@ -215,7 +215,7 @@ struct TrafficMatching {
 
     // MARK: Edges
 
-    /// Adds up each edge's segments: what edges take, and which are closed.
+    /// Sums up each edge's segments; returns the times of edges and the closed edges.
     func settle(_ forEach: HierarchyMetric.ForEach) -> (LiveEdges, closed: [EdgeIndex]) {
         let count = base.turns.graph.edgeCount
         let costs = FlatArray(base.edgeCosts)
@@ -236,7 +236,7 @@ struct TrafficMatching {
         let graph = base.turns.graph
         let fastest = Double(base.model.profile.maximumSpeed)
         for index in edges where costs[index] != Metric.forbidden {
-            // Seconds for a metre of edge, were it all like the known segments.
+            // Seconds per metre of edge, extrapolated from the known segments.
             var (known, pace, isKnown) = (0.0, 0.0, false)
             for segment in Int(segments.offsets[index])..<Int(segments.offsets[index + 1]) {
                 let speed = speeds[segment]
@@ -251,7 +251,7 @@ struct TrafficMatching {
             let edge = EdgeIndex(index)
             let length = Double(graph.edgeLengths[index])
             var duration = pace * length
-            // What rounding leaves of a whole is nothing.
+            // A share this close to 1 differs from it by rounding only.
             if known < 0.999_99 {
                 let free = base.model.duration(length: length, traits: base.traits(of: edge), edgeLength: length)
                 duration += (1 - known) * free

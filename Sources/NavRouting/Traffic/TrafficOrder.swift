@@ -1,18 +1,18 @@
 import NavMap
 import Synchronization
 
-/// Sorts speeds by their segments, in time that grows with the count alone where nodes have few speeds.
+/// A sort of speeds by their segments, in time proportional to their count where nodes have few speeds.
 enum TrafficOrder {
-    /// An id as a number in the same order.
+    /// Maps an id to an unsigned number in the same order.
     @inline(__always)
     static func value(_ id: Int64) -> UInt64 { UInt64(bitPattern: id) ^ 1 << 63 }
 
-    /// Groups of more than this are left to the library's sort.
+    /// Larger groups are left to the standard library's sort.
     private static let smallGroup = 24
 
-    /// The speeds by nodes and way, one for each segment: the last that was given.
+    /// Returns the speeds by nodes and way, one for each segment: the last one given.
     ///
-    /// - Parameter forEach: Who sorts the halves; nil for no halves.
+    /// - Parameter forEach: The executor that sorts the halves; nil to sort as a whole.
     static func sorted(
         _ speeds: ContiguousArray<TrafficSpeed>, _ forEach: HierarchyMetric.ForEach?
     ) -> ContiguousArray<TrafficSpeed> {
@@ -38,8 +38,9 @@ enum TrafficOrder {
         }
     }
 
-    /// Two sorted lists in one; of equal segments that of `fresh` counts. Of more than `limit` the fresh ones that are
-    /// too many are counted and left out.
+    /// Merges two sorted lists; among equal segments the one of `fresh` counts.
+    ///
+    /// Fresh speeds beyond `limit` are counted and left out.
     static func merged(
         _ known: ContiguousArray<TrafficSpeed>, _ fresh: ContiguousArray<TrafficSpeed>, limit: Int,
         _ refused: inout Int
@@ -75,7 +76,7 @@ enum TrafficOrder {
             let order = NumberOrder.places(of: numbers)
             var result = ContiguousArray<TrafficSpeed>()
             result.reserveCapacity(given.count)
-            // Where the last node's speeds begin.
+            // The start of the last node's speeds.
             var first = 0
             for place in 0..<order.count {
                 let speed = given[Int(order[place])]
@@ -84,7 +85,7 @@ enum TrafficOrder {
                         insert(speed, first, &result)
                         continue
                     }
-                    // Put in order when all are there.
+                    // Sorted once all are there.
                     result.append(speed)
                 } else {
                     sortLast(from: first, &result)
@@ -97,7 +98,7 @@ enum TrafficOrder {
         }
     }
 
-    /// Puts a speed among the last ones, which are in order.
+    /// Inserts a speed among the last ones, which are sorted.
     @inline(__always)
     private static func insert(_ speed: TrafficSpeed, _ first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
         var place = result.count
@@ -111,7 +112,7 @@ enum TrafficOrder {
         }
     }
 
-    /// Puts the last ones in order, when they are so many that they are not yet.
+    /// Sorts the last ones, if there are so many that this was deferred.
     @inline(__always)
     private static func sortLast(from first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
         guard result.count - first > smallGroup else { return }

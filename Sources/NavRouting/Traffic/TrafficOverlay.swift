@@ -1,23 +1,23 @@
 public import NavGeo
 
-/// The speed of one road segment in one direction, as somebody measured it.
+/// A measured speed of one road segment in one direction.
 public struct TrafficSpeed: Sendable, Hashable {
-    /// ``anyWay`` when any way between the nodes is meant.
+    /// The OSM way, or ``anyWay``.
     private(set) var way: Int64
     /// OSM node where the segment begins, in the direction of travel.
     public var fromNodeID: Int64
-    /// OSM node where it ends; need not be the way's next node.
+    /// OSM node where it ends, which need not be the way's next node.
     public var toNodeID: Int64
-    /// m/s; 0 means closed.
+    /// The speed, m/s; 0 means closed.
     public var speed: Double
-    /// ``endless`` when it holds until it is replaced.
+    /// The expiry, or ``endless`` if the speed holds until it is replaced.
     private(set) var end: Int64
 
-    /// Sorts before every way.
+    /// The value for any way; it sorts before every way.
     static let anyWay = Int64.min
     private static let endless = Int64.max
 
-    /// A speed; `speed` 0 closes the segment.
+    /// Creates a speed; a `speed` of 0 closes the segment.
     public init(
         wayID: Int64? = nil, fromNodeID: Int64, toNodeID: Int64, speed: Double, validUntil: Timestamp? = nil
     ) {
@@ -28,18 +28,18 @@ public struct TrafficSpeed: Sendable, Hashable {
         end = validUntil?.nanoseconds ?? Self.endless
     }
 
-    /// OSM way; nil when any way between the nodes is meant.
+    /// OSM way; nil for any way between the nodes.
     public var wayID: Int64? { way == Self.anyWay ? nil : way }
 
-    /// Whether nobody may drive there.
+    /// Whether the segment is closed.
     public var isClosed: Bool { speed == 0 }
 
-    /// Whether the numbers make sense: a speed within 0 ... ``TrafficOverlay/greatestSpeed`` and two nodes.
+    /// Whether the values are valid: a speed within 0 ... ``TrafficOverlay/greatestSpeed`` and two nodes.
     public var isValid: Bool {
         (0...TrafficOverlay.greatestSpeed).contains(speed) && fromNodeID != toNodeID
     }
 
-    /// Whether it holds at a moment; without one it does.
+    /// Whether it holds at a moment; always true without one.
     @inline(__always)
     func holds(at now: Timestamp?) -> Bool {
         guard let now, end != Self.endless else { return true }
@@ -59,41 +59,43 @@ public struct TrafficSpeed: Sendable, Hashable {
     }
 }
 
-/// The known traffic: at most one speed for each segment, sorted, bounded, independent of the loaded tiles.
+/// The known traffic: at most one speed per segment, sorted, bounded in size and independent of the loaded tiles.
 public struct TrafficOverlay: Sendable, Equatable {
-    /// The highest speed that is believed, m/s.
+    /// The highest accepted speed, m/s.
     public static let greatestSpeed = 100.0
-    /// The most segments that are kept.
+    /// The maximum number of segments.
     public static let greatestCount = 4_000_000
 
     public private(set) var speeds: ContiguousArray<TrafficSpeed> = []
 
-    /// When the newest of them was measured; nil where nobody says. Who says the same again later changes nothing.
+    /// When the newest speed was measured; nil when unknown.
+    ///
+    /// Repeating the same speeds later changes nothing.
     public var stamp: Timestamp?
 
     public init() {}
 
-    /// The soonest moment at which a speed ceases to hold; nil when all hold until they are replaced.
+    /// The earliest expiry of a speed; nil when all hold until they are replaced.
     public private(set) var nextExpiry: Timestamp?
 
-    /// Takes speeds over; among equal segments the last one counts.
+    /// Adds speeds; among equal segments the last one counts.
     ///
-    /// Takes time in proportion to what is known afterwards: some milliseconds for a city, least when the speeds come
+    /// Takes time in proportion to the resulting overlay: some milliseconds for a city, least when the speeds are
     /// sorted by their nodes.
     ///
-    /// - Parameter replacingAll: Whether everything that was known is forgotten first.
-    /// - Returns: How many were refused because they make no sense or are too many.
+    /// - Parameter replacingAll: Whether all earlier speeds are removed first.
+    /// - Returns: The number of speeds rejected because they are invalid or too many.
     public mutating func apply(_ update: some Sequence<TrafficSpeed>, replacingAll: Bool = false) -> Int {
         apply(ContiguousArray(update), replacingAll: replacingAll)
     }
 
-    /// Takes speeds over; among equal segments the last one counts.
+    /// Adds speeds; among equal segments the last one counts.
     ///
     /// - Parameters:
-    ///   - replacingAll: Whether everything that was known is forgotten first.
-    ///   - forEach: Who sorts the halves of what is not sorted; without, it is sorted as a whole on the calling thread,
-    ///     which is less work.
-    /// - Returns: How many were refused because they make no sense or are too many.
+    ///   - replacingAll: Whether all earlier speeds are removed first.
+    ///   - forEach: The executor that sorts the halves of unsorted speeds. Without one they are sorted as a whole on
+    ///     the calling thread, which is less work.
+    /// - Returns: The number of speeds rejected because they are invalid or too many.
     public mutating func apply(
         _ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false,
         forEach: HierarchyMetric.ForEach? = nil
@@ -112,7 +114,7 @@ public struct TrafficOverlay: Sendable, Equatable {
         return refused
     }
 
-    /// Merges sorted speeds of which each segment has one; how many were too many.
+    /// Merges sorted speeds with one per segment; returns how many exceeded the limit.
     private mutating func merge(_ fresh: ContiguousArray<TrafficSpeed>) -> Int {
         var refused = 0
         speeds = TrafficOrder.merged(speeds, fresh, limit: Self.greatestCount, &refused)
@@ -125,7 +127,7 @@ public struct TrafficOverlay: Sendable, Equatable {
         nextExpiry = soonest == .max ? nil : Timestamp(nanoseconds: soonest)
     }
 
-    /// Forgets what no longer holds at `now`; whether there was something to forget.
+    /// Removes speeds that have expired by `now`; returns whether there were any.
     public mutating func dropExpired(at now: Timestamp) -> Bool {
         guard let nextExpiry, nextExpiry <= now else { return false }
         speeds.removeAll { !$0.holds(at: now) }

@@ -1,21 +1,21 @@
 import NavMap
 
-/// Follows restricted paths edge by edge: the automaton of Aho and Corasick ("Efficient string matching", 1975).
+/// An automaton that follows restricted paths edge by edge (Aho and Corasick, "Efficient string matching", 1975).
 ///
-/// Its states are the edges and, beyond their numbers, the beginnings of two or more edges of restricted paths. The state
-/// after some edges is the longest of their endings that is one. Building it takes time and memory in proportion to the
+/// Its states are the edges and, numbered after them, the prefixes of two or more edges of restricted paths. The state
+/// after a sequence of edges is its longest suffix that is a state. Building takes time and memory in proportion to the
 /// paths.
 struct RestrictionAutomaton {
     /// The edges of the states beyond the edge count.
     private(set) var splitEdges: ContiguousArray<EdgeIndex> = []
     private let edgeCount: Int
     private let restrictions: [TurnRestriction]
-    /// The longer state that an edge leads to.
+    /// The longer prefix that an edge leads to.
     private var children: [Step: TurnState] = [:]
     private var endings: [Step: [UInt32]] = [:]
-    /// For each state beyond the edge count the longest of its endings that is a state.
+    /// For each state beyond the edge count, its longest proper suffix that is a state.
     private var endingStates: ContiguousArray<TurnState> = []
-    /// Edges that are not only first in restricted paths.
+    /// For each edge, whether it appears in a restricted path after its first edge.
     private var isInside: ContiguousArray<Bool>
 
     private struct Step: Hashable {
@@ -23,7 +23,7 @@ struct RestrictionAutomaton {
         var edge: EdgeIndex
     }
 
-    /// Those for whom routes are found: a restriction of others binds nobody.
+    /// The vehicles that routes are computed for; restrictions of others are ignored.
     static let vehicles: VehicleAccess = [.car, .truck]
 
     init(_ restrictions: [TurnRestriction], edgeCount: Int) {
@@ -72,9 +72,9 @@ struct RestrictionAutomaton {
         }
     }
 
-    /// The state after driving from `state` into `edge`; nil when that completes a path that nobody may ever drive.
+    /// Returns the state after driving from `state` into `edge`; nil when that completes a path forbidden to all at all times.
     ///
-    /// - Parameter completed: becomes the restrictions that it completes otherwise.
+    /// - Parameter completed: Receives the other restrictions that it completes.
     func follow(_ state: TurnState, with edge: EdgeIndex, _ completed: inout [UInt32]) -> TurnState? {
         completed.removeAll(keepingCapacity: true)
         guard isInside[edge.index] else { return edge.rawValue }

@@ -1,6 +1,6 @@
 import NavMap
 
-/// Which conditions hold, by their numbers in one ``TurnGraph``: the signature of a time of departure.
+/// The set of conditions that hold, by their numbers in one ``TurnGraph``: the signature of a time of departure.
 public struct ConditionSet: Sendable, Hashable {
     private var words: [UInt64] = []
 
@@ -18,7 +18,7 @@ public struct ConditionSet: Sendable, Hashable {
     }
 }
 
-/// The rules of a graph that hold at times only: turn restrictions and conditions of roads, with each distinct time once.
+/// The time-dependent rules of a graph: turn restrictions and road conditions, with each distinct time stored once.
 struct TimedRules: Sendable {
     private struct Rule {
         var effect: RoadCondition.Effect
@@ -26,12 +26,12 @@ struct TimedRules: Sendable {
         var time: Int
     }
 
-    /// The distinct times, and whom each concerns.
+    /// The distinct times; `vehicles` are the vehicles that each concerns.
     private var times: [TimeCondition] = []
     private var concerned: [VehicleAccess] = []
-    /// The time of each restriction; nil for one that always holds.
+    /// The time of each restriction; nil when it always holds.
     private var restrictionTimes: [Int?] = []
-    /// Roads with conditions, by ascending edge, and where their rules begin.
+    /// Roads with conditions, by ascending edge, and the index of their first rule.
     private var edges: ContiguousArray<EdgeIndex> = []
     private var offsets: ContiguousArray<Int> = [0]
     private var rules: ContiguousArray<Rule> = []
@@ -48,7 +48,7 @@ struct TimedRules: Sendable {
             for condition in conditions {
                 let known = texts[condition.time] ?? TimeCondition(condition.time)
                 texts[condition.time] = .some(known)
-                // A text that is not understood never holds.
+                // A condition that cannot be parsed never holds.
                 guard let time = known else { continue }
                 let number = number(time, condition.vehicles, &numbers)
                 rules.append(Rule(effect: condition.effect, vehicles: condition.vehicles, time: number))
@@ -72,7 +72,7 @@ struct TimedRules: Sendable {
         return number
     }
 
-    /// The conditions that concern a vehicle and hold at a time.
+    /// Returns the conditions that concern a vehicle and hold at a time.
     func conditions(for vehicle: VehicleAccess, at departure: LocalTime?) -> ConditionSet {
         guard let departure else { return .none }
         var result = ConditionSet.none
@@ -81,7 +81,7 @@ struct TimedRules: Sendable {
         return result
     }
 
-    /// Whether a restriction binds a vehicle under some conditions.
+    /// Whether a restriction applies to a vehicle under some conditions.
     func holds(
         _ restriction: Int, _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ conditions: ConditionSet
     )
@@ -91,7 +91,7 @@ struct TimedRules: Sendable {
         return restrictionTimes[restriction].map { conditions.contains($0) } ?? true
     }
 
-    /// The roads whose properties are others under some conditions, by ascending edge.
+    /// Returns the roads whose traits change under some conditions, by ascending edge.
     func changes(
         _ graph: RoadGraph, _ vehicle: VehicleAccess, _ conditions: ConditionSet
     ) -> ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)> {
@@ -105,7 +105,7 @@ struct TimedRules: Sendable {
         return result
     }
 
-    /// The speed limit of an edge for a vehicle at a time: unknown where it depends on the time and that is nil.
+    /// Returns the speed limit of an edge for a vehicle at a time; unknown when it depends on the time and the time is nil.
     func speedLimit(
         of edge: EdgeIndex, _ graph: RoadGraph, _ vehicle: VehicleAccess, at time: LocalTime?
     ) -> SpeedLimit {
@@ -122,7 +122,7 @@ struct TimedRules: Sendable {
         return traits.limit(for: vehicle)
     }
 
-    /// Returns an edge as the rules that hold change it, by its place in ``edges``; nil when none does.
+    /// Returns the traits of an edge under the conditions that hold, by its position in ``edges``; nil when none changes them.
     private func traits(
         _ index: Int, _ graph: RoadGraph, _ vehicle: VehicleAccess, holds: (Int) -> Bool
     ) -> EdgeTraits? {
@@ -139,10 +139,9 @@ struct TimedRules: Sendable {
 }
 
 extension EdgeTraits {
-    /// Applies a condition that holds to a road for one vehicle. Of several the last counts, in what it speaks of.
+    /// Applies a condition that holds to a road for one vehicle; if several set the same property, the last counts.
     ///
-    /// A limit is driven like the usual one: at the same share of it. A limit for goods vehicles alone takes the place of
-    /// theirs.
+    /// The free-flow speed changes in proportion to the limit. A limit for goods vehicles alone replaces their own limit.
     fileprivate mutating func apply(
         _ effect: RoadCondition.Effect, to vehicles: VehicleAccess, for vehicle: VehicleAccess, usually: EdgeTraits
     ) {

@@ -1,17 +1,16 @@
 public import NavMap
 
-/// A state of the search: being on an edge, with what is still needed of how it was reached.
+/// A state of the search: an edge, with the part of the history that turn restrictions depend on.
 ///
-/// The states 0 ..< edge count are the edges themselves. Further states exist for edges inside restrictions over
-/// several ways, where what may follow depends on where the vehicle came from.
+/// States 0 ..< edge count are the edges themselves. Further states exist for edges inside restrictions over several
+/// ways, where the permitted turns depend on the way the vehicle came.
 public typealias TurnState = UInt32
 
-/// The edge-expanded graph: states are driven edges, arcs are turns. It holds for every vehicle, every time and every
-/// traffic.
+/// The edge-expanded graph for all vehicles, times and traffic: states are driven edges, arcs are turns.
 ///
-/// Restrictions are exact: a turn that completes a forbidden path is found by an automaton over the paths' prefixes,
-/// whose states split the edges on the way. What nobody may ever drive has no arc; an arc that is forbidden to some, or
-/// at times, carries its restrictions, and a ``Metric`` says whether they hold.
+/// Restrictions are exact. An automaton over the prefixes of forbidden paths finds the turns that complete one, and its
+/// states split the edges on the way. A turn that is forbidden to all at all times has no arc. An arc that is forbidden
+/// to some vehicles or at some times carries its restrictions, and a ``Metric`` decides whether they hold.
 public final class TurnGraph: Sendable {
     public let graph: RoadGraph
     public let stateCount: Int
@@ -23,15 +22,15 @@ public final class TurnGraph: Sendable {
     let reverseSources: ContiguousArray<TurnState>
     let reverseArcs: ContiguousArray<UInt32>
     let splitEdges: ContiguousArray<EdgeIndex>
-    /// Arcs that complete a restriction, by ascending arc, with the restriction's number in the graph.
+    /// Arcs that complete a restriction, ascending, with the restriction's number in the graph.
     let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
-    /// Rules that hold at certain times only.
+    /// The time-dependent rules.
     let timedRules: TimedRules
-    /// The table that joins speeds with edges, once somebody needs it.
+    /// The index that matches speeds to edges, built on first use.
     let segments = LazySegments()
     private let splitStates: [EdgeIndex: [TurnState]]
 
-    /// Expands a graph. Takes time in proportion to the turns.
+    /// Expands a graph, in time proportional to its turns.
     public init(_ graph: RoadGraph) {
         let automaton = RestrictionAutomaton(graph.restrictions, edgeCount: graph.edgeCount)
         var offsets: ContiguousArray<UInt32> = [0]
@@ -91,13 +90,13 @@ public final class TurnGraph: Sendable {
         [edge.rawValue] + (splitStates.isEmpty ? [] : splitStates[edge] ?? [])
     }
 
-    /// The arcs that leave a state, as numbers for ``target(of:)``.
+    /// Returns the arcs that leave a state, as numbers for ``target(of:)``.
     @inline(__always)
     public func arcs(from state: TurnState) -> Range<Int> {
         Int(arcOffsets[Int(state)])..<Int(arcOffsets[Int(state) + 1])
     }
 
-    /// The arcs, for as long as the closure runs, for loops over all of them.
+    /// Calls a closure with unchecked access to all arcs, valid until it returns.
     @inline(__always)
     func withArcs<Result>(_ body: (TurnArcs) -> Result) -> Result {
         arcOffsets.withUnsafeBufferPointer { offsets in
@@ -117,34 +116,34 @@ public final class TurnGraph: Sendable {
     @inline(__always)
     public func target(of arc: Int) -> TurnState { arcTargets[arc] }
 
-    /// Whether some vehicle may at some time turn from one edge into the next, having come from anywhere.
+    /// Whether some vehicle at some time may turn from one edge into the next, regardless of its history.
     public func allows(_ first: EdgeIndex, _ second: EdgeIndex) -> Bool {
         arcs(from: first.rawValue).contains { edge(of: arcTargets[$0]) == second }
     }
 
-    /// Which of the conditions that concern a vehicle hold when it departs: vehicles and times with the same set have
-    /// the same costs.
+    /// Returns the conditions that concern a vehicle and hold at its departure.
     ///
-    /// - Parameter departure: On the clocks of the place; nil when unknown, so that what holds at times only does not
-    ///   hold.
+    /// Vehicles and times with the same set have the same costs.
+    ///
+    /// - Parameter departure: The local time; nil when unknown, so that no time-dependent rule holds.
     public func conditions(for vehicle: VehicleProfile, at departure: LocalTime?) -> ConditionSet {
         timedRules.conditions(for: vehicle.access, at: departure)
     }
 
-    /// The speed limit that binds a vehicle on an edge.
+    /// Returns the speed limit of an edge for a vehicle.
     ///
-    /// - Parameter time: On the clocks of the place; nil leaves a limit unknown that depends on it.
+    /// - Parameter time: The local time; nil makes a time-dependent limit unknown.
     public func speedLimit(of edge: EdgeIndex, for vehicle: VehicleProfile, at time: LocalTime?) -> SpeedLimit {
         timedRules.speedLimit(of: edge, graph, vehicle.access, at: time)
     }
 }
 
-/// The arcs of a ``TurnGraph`` without checks.
+/// Unchecked access to the arcs of a ``TurnGraph``.
 struct TurnArcs {
     /// The index of each state's first arc, and the heads of the arcs.
     let offsets: UnsafeBufferPointer<UInt32>
     let targets: UnsafeBufferPointer<TurnState>
-    /// The index of the first arc to each state, and the tails of the arcs.
+    /// The index of the first arc into each state, and the tails of the arcs.
     let reverseOffsets: UnsafeBufferPointer<UInt32>
     let reverseSources: UnsafeBufferPointer<TurnState>
 }

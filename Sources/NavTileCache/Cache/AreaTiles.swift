@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// Finds the tiles of an area, of one tileset after the other, within the most that a region may have.
+/// Finds the tiles of an area, one tileset after the other, up to the limit of a region.
 package struct AreaTiles {
     /// The most tiles of all tilesets together: `region.max_tiles`.
     package let limit: Int
@@ -29,7 +29,7 @@ package struct AreaTiles {
 }
 
 extension RegionDescriptor {
-    /// The levels that are wanted of its tileset.
+    /// The wanted levels of its tileset.
     package var layers: [RegionLayer] {
         domain == .navigation ? RegionLayer.navigation(in: zoomMin...zoomMax) : RegionLayer.maps(zoomMin...zoomMax)
     }

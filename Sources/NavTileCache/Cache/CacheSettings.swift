@@ -1,11 +1,11 @@
 package import NavGeo
 
-/// A tileset as the cache's decisions know it.
+/// The settings of one tileset that the cache's decisions need.
 package struct TilesetSettings: Sendable, Hashable {
     package var name: String
     package var domain: TileDomain
     package var isCacheable: Bool
-    /// Whether asking its source sends anything over a network.
+    /// Whether requests to its source use a network.
     package var isRemote: Bool
 
     package init(_ name: String, _ domain: TileDomain, isCacheable: Bool = true, isRemote: Bool = true) {
@@ -25,22 +25,22 @@ package struct CacheSettings: Sendable {
     /// The map tiles that are kept ahead.
     package var maps = CacheProfile.maps(zooms: 5...14)
     package var network = NetworkMode.unmetered
-    /// The urgencies that are fetched over a metered network.
+    /// The urgencies that may be fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most tiles on disk, in units of 1,000,000 bytes.
+    /// The budget for tiles on disk, in units of 1,000,000 bytes.
     package var budgetMB = 4_096.0
-    /// The interval of asking sources for a newer edition, seconds.
+    /// The interval between polls of the sources for a newer edition, seconds.
     package var editionInterval = 3_600.0
-    /// Most tiles of one offline region.
+    /// The most tiles of one offline region.
     package var greatestRegionCount = 500_000
-    /// The pause before an offline region that is not complete is tried again, seconds.
+    /// The pause before an incomplete offline region is retried, seconds.
     package var regionRetry = 60.0
-    /// The rate at which tiles on board are scrubbed, bytes per second; 0 for never.
+    /// The rate at which stored tiles are scrubbed, bytes per second; 0 turns the scrub off.
     package var scrubBytesPerSecond = 250_000
 
     package init() {}
 
-    /// Most bytes of tiles on disk.
+    /// The budget for tiles on disk, bytes.
     package var budgetBytes: Int64 {
         get { Int64((min(max(budgetMB, 0), 1e9) * 1e6).rounded()) }
         set { budgetMB = Double(newValue) / 1e6 }
@@ -49,11 +49,11 @@ package struct CacheSettings: Sendable {
     func profile(_ domain: TileDomain) -> CacheProfile { domain == .navigation ? navigation : maps }
 }
 
-/// The moment of an event: of the machine's monotonic clock, and of the wall clock, which may jump.
+/// The moment of an event, on the machine's monotonic clock and on the wall clock, which may jump.
 package struct CacheInstant: Sendable, Hashable {
     /// Nanoseconds of the monotonic clock.
     package var monotonic: Int64
-    /// For what expires, and for what is noted with tiles and regions.
+    /// The wall clock, used for expiry and for the times stored with tiles and regions.
     package var wall: Timestamp
 
     package init(monotonic: Int64, wall: Timestamp) {
@@ -62,10 +62,10 @@ package struct CacheInstant: Sendable, Hashable {
     }
 }
 
-/// The network as the shell knows it when the cache takes a turn.
+/// The state of the network when the cache handles an event.
 package struct NetworkReport: Sendable {
     package var conditions: [SourceCondition]
-    /// Whether tiles are being fetched, or somebody waits for the disk: the scrub stands still.
+    /// Whether tiles are being fetched or a request waits for the disk; the scrub pauses meanwhile.
     package var isBusy: Bool
 
     package init(conditions: [SourceCondition] = [], isBusy: Bool = false) {
@@ -75,16 +75,16 @@ package struct NetworkReport: Sendable {
 }
 
 package enum CacheEvent: Sendable {
-    /// The process has started; the store is as the last one left it.
+    /// The process has started; the store is as the previous process left it.
     case start
-    /// The vehicle moved, or has another route.
+    /// The vehicle moved or has another route.
     case vehicle(VehicleUpdate)
     case downloads([DownloadResult])
-    /// A source has said what it has, or has not.
+    /// A source has answered a poll for its edition, or has failed to.
     case edition(String, Result<EditionAnswer, TileSourceError>)
-    /// An offline region is wanted, by the caller of a number.
+    /// A caller, identified by `token`, wants an offline region.
     case load(StoredRegionDefinition, token: UInt64)
-    /// Samples of a wanted region's size are there, in bytes by tileset where there are any.
+    /// The size samples of a wanted region have arrived: the estimated bytes of those tilesets that have samples.
     case sampled(String, number: UInt64, estimates: [String: Int64])
     case settings(CacheSettings)
     case tick(NetworkReport)
@@ -93,22 +93,22 @@ package enum CacheEvent: Sendable {
 
 /// Something that the cache asks its shell to do.
 package enum CacheEffect: Sendable {
-    /// Replaces what an owner demands of the download queue; nothing: forgets it.
+    /// Replaces an owner's demands in the download queue; an empty list forgets the owner.
     case demand([TileDemand], DownloadOwner)
-    /// Fetches nothing but what somebody waits for, or goes on.
+    /// Pauses or resumes all downloads that no caller waits for.
     case pauseDownloads(Bool)
-    /// Asks the source of a tileset what it has; answered by ``CacheEvent/edition(_:_:)``.
+    /// Asks the source of a tileset for its edition; answered by ``CacheEvent/edition(_:_:)``.
     case askEdition(String, known: Validators?)
-    /// Finds out how much a region may take; answered by ``CacheEvent/sampled(_:number:estimates:)``.
+    /// Estimates the size of a region; answered by ``CacheEvent/sampled(_:number:estimates:)``.
     case sample(StoredRegionDefinition, number: UInt64)
-    /// The answer to a sample is not wanted any more.
+    /// Cancels the size estimate of a region.
     case stopSample(number: UInt64)
-    /// A region that was asked for is being loaded.
+    /// The requested region is being loaded.
     case accepted(token: UInt64, region: String)
-    /// A region that was asked for is not loaded.
+    /// The requested region is not loaded.
     case refused(token: UInt64, TileFailure)
     case region(RegionNotice)
-    /// Other editions are in use, or known.
+    /// The editions in use or the known editions have changed.
     case tilesetsChanged
     case log(isWarning: Bool, String)
 }
@@ -127,7 +127,7 @@ package struct RegionNotice: Sendable {
 
 /// An offline region as callers see it.
 package enum RegionStatus: Sendable {
-    /// As it is stored, with its progress as known here, and when the first of its tiles expires.
+    /// The region as stored, with its current progress and the moment when its first tile expires.
     case stored(StoredRegion, expires: Timestamp?)
     /// Nothing of it is stored yet.
     case requested(StoredRegionDefinition, StoredRegionState)

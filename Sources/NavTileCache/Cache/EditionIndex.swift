@@ -2,7 +2,7 @@ package import NavGeo
 
 package final class EditionIndex: Sendable {
     package let edition: TilesetEdition
-    /// Bytes of each tile; nil where the source cannot list them.
+    /// The size of each tile, bytes; nil where the source cannot list its tiles.
     package let sizes: [TileID: Int64]?
 
     package init(_ edition: TilesetEdition) {
@@ -14,7 +14,7 @@ package final class EditionIndex: Sendable {
 
     package var key: EditionKey { EditionKey(edition.tileset, edition.version) }
 
-    /// Whether it has a tile, as far as is known without asking.
+    /// Whether the edition has a tile, as far as is known without asking its source.
     package func has(_ tile: TileID) -> Bool {
         if let sizes { return sizes[tile] != nil }
         guard edition.zooms.contains(tile.zoom) else { return false }
@@ -38,7 +38,7 @@ package final class EditionIndex: Sendable {
         return tiles
     }
 
-    /// Bytes of some tiles; nil where the source cannot list them.
+    /// The total size of `tiles`, bytes; nil where the source cannot list its tiles.
     package func size(of tiles: [TileID]) -> Int64? {
         sizes.map { sizes in tiles.reduce(0) { $0 + (sizes[$1] ?? 0) } }
     }

@@ -1,38 +1,41 @@
-/// The schedule of asking the source of a tileset for its edition.
+/// The schedule of polling a tileset's source for its edition.
 ///
-/// However many want to know, a source is not asked again before the pause is over that its last failure left: each of
-/// thousands of tiles may show that it has another edition, and it may be unable to say which.
+/// A source that failed is not polled again before its pause is over, however often a poll is requested: each of
+/// thousands of tiles may reveal another edition while the source cannot say which.
 package struct EditionPoll {
-    /// Pauses after failed questions, ns.
+    /// Pauses after failed polls, ns.
     private static let firstPause: Int64 = 2_000_000_000
     private static let longestPause: Int64 = 60_000_000_000
 
     package private(set) var isAsking = false
-    /// Whether it is to be asked whatever that costs: it has shown that it has another edition, or somebody wants to know.
+    /// Whether the source is to be polled at any cost: it has shown that it has another edition, or a caller asked for
+    /// the poll.
     package private(set) var isUrgent = false
-    /// Whether its source has shown that it has another edition, and not said yet which: tiles are asked for in vain.
+    /// Whether the source has shown that it has another edition but not yet said which; until then tile requests are in
+    /// vain.
     package private(set) var isSuperseded = false
-    /// Questions that failed one after the other.
+    /// Failed polls in a row.
     private var failures = 0
-    /// The moment when its source is to be asked, and before which it must not be, monotonic ns.
+    /// The moment when the source is to be polled, and the moment before which it must not be, monotonic ns.
     private var asksAt = Int64.min
     private var restsUntil = Int64.min
 
-    /// Its source is to be asked at once.
+    /// A schedule whose first poll is due at once.
     package init() {}
 
-    /// Whether its source is to be asked now.
+    /// Whether the source is to be polled now.
     package func isDue(at moment: Int64) -> Bool { !isAsking && moment >= asksAt && moment >= restsUntil }
 
     package mutating func begin() { (isAsking, isUrgent) = (true, false) }
 
-    /// It has answered.
+    /// Notes that the source has answered.
     ///
     /// - Parameters:
-    ///   - isNews: Whether with another edition, or another list of the same.
-    ///   - interval: When it is to be asked again, ns from now.
+    ///   - isNews: Whether the answer is another edition, or another list of the same edition.
+    ///   - interval: The time until the next poll, ns.
     package mutating func succeed(isNews: Bool, interval: Int64, at moment: Int64) {
-        // A source that takes back what its tiles show, such as servers that do not agree, is asked ever more seldom.
+        // A source whose answer contradicts its tiles, such as servers out of step with each other, is polled ever less
+        // often.
         guard isNews || !isSuperseded else {
             isSuperseded = false
             fail(at: moment)
@@ -42,7 +45,7 @@ package struct EditionPoll {
         (asksAt, restsUntil) = (moment + interval, .min)
     }
 
-    /// It has not answered, or what it said could not be kept.
+    /// Notes that the source has not answered, or that its answer could not be stored.
     package mutating func fail(at moment: Int64) {
         isAsking = false
         isUrgent = isUrgent || isSuperseded
@@ -51,16 +54,16 @@ package struct EditionPoll {
         asksAt = restsUntil
     }
 
-    /// It is not asked for a while: nothing may be sent.
+    /// Postpones the poll by the longest pause, because nothing may be sent.
     package mutating func postpone(at moment: Int64) { asksAt = moment + Self.longestPause }
 
-    /// Has the source asked at once, unless it rests after a failure.
+    /// Makes the poll due at once, unless the source rests after a failure.
     package mutating func hurry() { asksAt = .min }
 
-    /// Its source has shown that it has another edition.
+    /// Notes that the source has shown that it has another edition.
     package mutating func noteChange() { (isSuperseded, isUrgent, asksAt) = (true, true, .min) }
 
-    /// Forgets failures: the network is another one, or somebody has ordered to ask.
+    /// Forgets failures, because the network has changed or a caller has ordered a poll.
     package mutating func restart(isUrgent: Bool) {
         self.isUrgent = self.isUrgent || isUrgent
         (failures, asksAt, restsUntil) = (0, .min, .min)

@@ -1,12 +1,12 @@
-/// A disk that was found full: nothing more is fetched for it until there is room.
+/// A disk that was found full; nothing more is fetched until there is room.
 ///
-/// Room is looked for every second, which costs nothing. Where the system says that there is some and writing fails all
-/// the same (a quota, a limit of the process) it is tried ever more seldom, so that not everything is fetched again in
+/// The free space is checked every second, which costs nothing. Where the system reports room and writing fails all the
+/// same (a quota, a limit of the process), retries become ever rarer, so that tiles are not fetched again and again in
 /// vain.
 package struct FullDisk {
-    /// The interval of looking for room, ns.
+    /// The interval between checks of the free space, ns.
     static let interval: Int64 = 1_000_000_000
-    /// Room that there must be beside what is to be written: the index grows as well.
+    /// Free bytes required besides those to be written, since the index grows as well.
     private static let margin: Int64 = 1 << 20
     /// The longest pause, ns.
     private static let longestPause: Int64 = 600_000_000_000
@@ -18,8 +18,8 @@ package struct FullDisk {
     private let triesAt: Int64
 
     /// - Parameters:
-    ///   - bytes: How much was to be written.
-    ///   - failures: How often it was full just before.
+    ///   - bytes: The number of bytes that could not be written.
+    ///   - failures: The number of times in a row that the disk was full just before.
     ///   - moment: Now, monotonic ns.
     package init(bytes: Int64, failures: Int, free: Int64?, at moment: Int64) {
         needed = bytes + Self.margin

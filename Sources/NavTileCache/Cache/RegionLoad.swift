@@ -2,28 +2,28 @@ package import NavGeo
 
 /// An offline region that is being loaded.
 ///
-/// Its missing tiles are asked for in windows of bounded size, so that a region of any size takes little memory. What
-/// came counts only when it is of the edition that was asked for: a tile of an older one may be late.
+/// Its missing tiles are requested in windows of bounded size, so that a region of any size takes little memory. A
+/// result counts only when it is of the requested edition, since a tile of an older one may arrive late.
 package struct RegionLoad {
-    /// Most tiles that are asked for at a time.
+    /// The most tiles that are requested at a time.
     package static let windowSize = 5_000
-    /// Most failed tiles that are told apart; a region with more of them ends at once.
+    /// The most failed tiles that are recorded one by one; the load of a region with more ends at once.
     static let greatestFailures = 10_000
 
     let definition: StoredRegionDefinition
     let editions: [String: String]
-    /// Whether the region serves as something else until this is complete.
+    /// Whether the region still serves its former definition until this load is complete.
     let isUpdate: Bool
-    /// Whether the area differs from that of the region as it was.
+    /// Whether the area differs from the region's former one.
     var changesGeometry = false
-    /// Whether name or metadata differ.
+    /// Whether the name or the metadata differ.
     var changesMetadata = false
-    /// The moment when it began, UTC: what had expired by then is asked for.
+    /// The start of the load, UTC; tiles that had expired by then are requested again.
     let started: NavGeo.Timestamp
 
     package struct Asked {
         package var edition: String
-        /// Whether it is on board, and may have to be replaced.
+        /// Whether the tile is on board and may only have to be replaced.
         package var isOnBoard: Bool
 
         package init(edition: String, isOnBoard: Bool) {
@@ -33,29 +33,29 @@ package struct RegionLoad {
     }
 
     package var window: [TileAddress: Asked] = [:]
-    /// The last missing tile that was looked at; nil for none.
+    /// The last missing tile that was examined; nil before the first.
     package private(set) var searched: RegionTile?
-    /// Whether all missing tiles were looked at.
+    /// Whether all missing tiles have been examined.
     private(set) var isSearched = false
-    /// Tiles on board that their source is still to be asked for again, the last first.
+    /// Tiles on board that are still to be revalidated with their source, in descending order.
     package var toRevalidate: [RegionTile] = []
-    /// Whether the window has to be made or told anew.
+    /// Whether the window has to be built or sent to the queue again.
     var isToAsk = true
     package private(set) var failed: Set<TileAddress> = []
-    /// The reason why the first of them could not.
+    /// The reason why the first of them failed.
     private(set) var failure: TileFailure?
-    /// Tiles that had expired and hold on all the same, or were fetched for this load.
+    /// Expired tiles that are still valid, and tiles that were fetched for this load.
     package private(set) var settled: Set<TileAddress> = []
     package var progress = StoredRegionProgress()
-    /// Whether all of it is on board, and it waits for others that come into use with it.
+    /// Whether all of its tiles are on board and it waits for the others that come into use with it.
     var isReady = false
 
-    /// The moment when something last came, monotonic ns.
+    /// The moment when the last result arrived, monotonic ns.
     var cameAt: Int64
-    /// The moment when its progress was told last, monotonic ns, and the progress.
+    /// The moment when the progress was last reported, monotonic ns, and that progress.
     var toldAt: Int64 = 0
     var told: StoredRegionProgress?
-    /// The moment when its progress was written last, monotonic ns.
+    /// The moment when the progress was last written, monotonic ns.
     var writtenAt: Int64
 
     package init(
@@ -72,16 +72,16 @@ package struct RegionLoad {
 
     var owner: DownloadOwner { DownloadOwner(.region, definition.id) }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
-    /// Takes what a search for missing tiles has found, the tiles after ``searched``: those that are to be asked for.
+    /// Takes the result of a search for missing tiles after ``searched``; returns those to request.
     package mutating func takeFound(_ tiles: [RegionTile]) -> [RegionTile] {
         searched = tiles.last ?? searched
         isSearched = tiles.count < Self.windowSize
         return tiles.filter(isOpen)
     }
 
-    /// Takes the next tiles on board that their source is to be asked for again, a window of them; none when all were.
+    /// Takes the next window of tiles on board to revalidate; empty when none are left.
     package mutating func takeToRevalidate() -> [RegionTile] {
         var next: [RegionTile] = []
         while next.count < Self.windowSize, let tile = toRevalidate.popLast() {
@@ -94,26 +94,26 @@ package struct RegionLoad {
         !failed.contains(tile.address) && !settled.contains(tile.address)
     }
 
-    /// Takes back what was asked for and not answered: the search begins anew.
+    /// Takes back all unanswered requests, so that the search begins anew.
     package mutating func clearWindow() {
         guard !window.isEmpty else { return }
         (searched, isSearched) = (nil, false)
-        // Those on board are not missing.
+        // Tiles on board are not missing.
         let again = window.filter(\.value.isOnBoard).map { RegionTile($0.key, edition: $0.value.edition) }
         toRevalidate += again.sorted { $0.address > $1.address }
         window = [:]
     }
 
-    /// Tiles are missing that it thought were there: their files were damaged, or they went while their source said
-    /// that they hold on. They are asked for again.
+    /// Searches again, since tiles that were thought to be on board are missing: their files were damaged, or they were
+    /// evicted while their source confirmed them.
     package mutating func reopen(_ tiles: [RegionTile]) {
         settled.subtract(tiles.map(\.address))
         (searched, isSearched, isToAsk, isReady) = (nil, false, true, false)
     }
 
-    // MARK: What came
+    // MARK: Results
 
-    /// Takes what was asked for, when this answers it.
+    /// Removes the request that this result answers; nil when it answers none.
     private mutating func takeAsked(_ address: TileAddress, of edition: String?, at moment: Int64) -> Asked? {
         guard let asked = window[address], asked.edition == edition else { return nil }
         window[address] = nil
@@ -121,7 +121,7 @@ package struct RegionLoad {
         return asked
     }
 
-    /// A tile that it needs has come.
+    /// Notes that a requested tile has arrived.
     package mutating func take(_ tile: RegionTile, bytes: Int64, at moment: Int64) {
         guard let asked = takeAsked(tile.address, of: tile.edition, at: moment) else { return }
         if !asked.isOnBoard {
@@ -133,16 +133,16 @@ package struct RegionLoad {
         settled.insert(tile.address)
     }
 
-    /// A tile that it needs holds on.
+    /// Notes that a tile on board is still valid.
     package mutating func settle(_ address: TileAddress, of edition: String?, at moment: Int64) {
         guard takeAsked(address, of: edition, at: moment) != nil else { return }
         settled.insert(address)
     }
 
-    /// There is no such tile; what is not needed any more therefore.
+    /// Notes that the source has no such tile; returns the tile that the region therefore no longer needs.
     package mutating func drop(_ address: TileAddress, of edition: String?, at moment: Int64) -> RegionTile? {
         guard let asked = takeAsked(address, of: edition, at: moment) else { return nil }
-        // One that was there once and is gone from its source stays.
+        // A tile on board stays even though its source no longer has it.
         guard !asked.isOnBoard else {
             settled.insert(address)
             return nil
@@ -151,7 +151,7 @@ package struct RegionLoad {
         return RegionTile(address, edition: asked.edition)
     }
 
-    /// A tile could not be got.
+    /// Notes that a tile could not be fetched.
     package mutating func fail(
         _ address: TileAddress, of edition: String?, _ failure: TileFailure, at moment: Int64
     ) {

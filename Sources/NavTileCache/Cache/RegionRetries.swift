@@ -1,16 +1,16 @@
-/// A condition of this machine that keeps a region from being complete.
+/// A condition of this machine that keeps a region incomplete.
 package enum RegionObstacle: Sendable, CaseIterable {
     case disk
-    /// There is no room within the budget.
+    /// The budget has no room.
     case budget
-    /// The network must not be used for it.
+    /// The network mode forbids the downloads.
     case network
 }
 
-/// The schedule of retries of regions that are not complete, and what has ended them.
+/// The schedule of retries of incomplete regions, and the obstacles that ended their loads.
 ///
-/// Where an obstacle ends, those are due that it has ended, and no others: a source that failed has its own pause, which
-/// has nothing to do with a disk.
+/// The end of an obstacle makes due only the regions that it stopped: a source that failed has its own pause, which has
+/// nothing to do with a disk.
 package struct RegionRetries {
     private struct Wait {
         var moment: Int64
@@ -21,29 +21,29 @@ package struct RegionRetries {
 
     package init() {}
 
-    /// A region is tried again later.
+    /// Schedules a retry of a region.
     ///
     /// - Parameters:
-    ///   - moment: When at the latest, monotonic ns; `Int64.max` when only the end of the obstacle helps.
-    ///   - obstacle: What has ended it; nil when that was nothing of this machine's own.
+    ///   - moment: The latest moment of the retry, monotonic ns; `Int64.max` when only the end of the obstacle helps.
+    ///   - obstacle: The obstacle that ended the load; nil when the cause is not on this machine.
     package mutating func add(_ id: String, until moment: Int64, for obstacle: RegionObstacle? = nil) {
         waits[id] = Wait(moment: moment, obstacle: obstacle)
     }
 
-    /// A region does not wait any more; false when it did not.
+    /// Cancels the retry of a region; false when none was scheduled.
     @discardableResult
     package mutating func remove(_ id: String) -> Bool { waits.removeValue(forKey: id) != nil }
 
     package func contains(_ id: String) -> Bool { waits[id] != nil }
 
-    /// An obstacle has ended: what it kept waiting is due.
+    /// Makes the regions due that an obstacle stopped, since it has ended.
     ///
-    /// - Parameter moment: When at the latest, monotonic ns; by default at once.
+    /// - Parameter moment: The latest moment of their retry, monotonic ns; at once by default.
     package mutating func end(_ obstacle: RegionObstacle, by moment: Int64 = .min) {
         for (id, wait) in waits where wait.obstacle == obstacle { waits[id]?.moment = min(wait.moment, moment) }
     }
 
-    /// Takes the regions that are due, by id.
+    /// Takes the ids of the regions that are due, sorted.
     package mutating func takeDue(at moment: Int64) -> [String] {
         let due = waits.filter { $0.value.moment <= moment }.keys.sorted()
         for id in due { waits[id] = nil }

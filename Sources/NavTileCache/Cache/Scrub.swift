@@ -1,17 +1,17 @@
 import NavStorage
 
-/// The scrub of all files on board: its position, and what it has found that cannot be put right.
+/// The scrub of all files on board: its position, and the damage found that cannot be repaired.
 package struct Scrub: Sendable {
-    /// Most such files that are told apart.
+    /// The most damaged files that are recorded one by one.
     private static let greatestUnsound = 1_000
-    /// After how many bytes the place is kept.
+    /// The number of bytes after which the position is saved.
     private static let keepInterval: Int64 = 16 << 20
 
     var pace: ScrubPace
     private(set) var place: ScrubPosition
-    /// Bytes that were looked at since the place was kept.
+    /// Bytes that were scrubbed since the position was saved.
     private var bytesSinceKept: Int64 = 0
-    /// Subjects of faults that cannot be repaired: of the round before, and of this one.
+    /// Subjects of faults that cannot be repaired, found in the previous round and in this one.
     private var unsoundBefore: Set<String> = []
     private var unsoundNow: Set<String> = []
     /// The reason why the last step failed.
@@ -25,9 +25,9 @@ package struct Scrub: Sendable {
     /// Subjects of faults in the store's folder that cannot be repaired.
     package var unsound: Set<String> { unsoundBefore.union(unsoundNow) }
 
-    /// A step was made.
+    /// Notes that a step has succeeded.
     ///
-    /// - Returns: What is news of it: what was put right, and what cannot be and was not known.
+    /// - Returns: The new findings: those repaired, and those that cannot be repaired and were not known before.
     mutating func take(_ report: ScrubReport, at moment: Int64) -> [CheckFinding] {
         (place, problem) = (report.place, nil)
         bytesSinceKept += report.bytes
@@ -46,14 +46,14 @@ package struct Scrub: Sendable {
         return news
     }
 
-    /// A step has failed; false when the one before did for the same reason.
+    /// Notes that a step has failed; false when the step before failed for the same reason.
     mutating func fail(_ error: StoreError, at moment: Int64) -> Bool {
         pace.fail(at: moment)
         defer { problem = error.description }
         return problem != error.description
     }
 
-    /// The place when it is time to keep it for the next start: short drives would look at the same tiles each time.
+    /// Returns the position when it is time to save it; else short drives would scrub the same tiles each time.
     mutating func placeToKeep() -> ScrubPosition? {
         guard bytesSinceKept >= Self.keepInterval || (place == ScrubPosition() && bytesSinceKept > 0) else {
             return nil

@@ -1,35 +1,35 @@
-/// The pace of a scrub: when its next step is due, and how many bytes it has. It goes slowly, and stands
-/// still while there is something else to do.
+/// The pace of a scrub: the moment of its next step and the bytes it may read.
 ///
-/// It decides and does nothing. Moments are nanoseconds of any clock that never runs backwards.
+/// A scrub is slow and pauses while there is other work. The pace only decides. Moments are nanoseconds of any clock
+/// that never runs backwards.
 package struct ScrubPace: Sendable, Hashable {
-    /// Most bytes that are looked at in one step: some milliseconds of a thread that others wait for.
+    /// The most bytes that are read in one step, which takes some milliseconds of a thread that others wait for.
     package static let greatestStep: Int64 = 1 << 20
-    /// Fewest, so that a slow walk does not wake the machine for each file.
+    /// The fewest bytes of a step, so that a slow scrub does not wake the machine for each file.
     package static let leastStep: Int64 = 16 << 10
     /// The least pause after a step, ns.
     private static let breath: Int64 = 10_000_000
-    /// The least pause after a round, ns: a small store is not read over and over again.
+    /// The least pause after a round, ns, so that a small store is not read over and over again.
     private static let idle: Int64 = 5_000_000_000
-    /// The pause while there is something else to do, ns.
+    /// The pause while there is other work, ns.
     private static let pause: Int64 = 1_000_000_000
-    /// The pause after a failure, ns: what a machine or a disk lacks is not there a second later.
+    /// The pause after a failure, ns, since a lack of memory or a failing disk rarely recovers within a second.
     private static let rest: Int64 = 60_000_000_000
 
-    /// The mean rate, bytes per second, up to some 100,000,000; 0 for none.
+    /// The mean rate, bytes per second, up to some 100,000,000; 0 turns the scrub off.
     package let bytesPerSecond: Int64
     /// The moment of the next step; `Int64.max` when there is none.
     package private(set) var due: Int64
 
-    /// A walk whose first step is due at once.
+    /// A scrub whose first step is due at once.
     ///
-    /// - Parameter bytesPerSecond: 0 or less for a walk that never begins.
+    /// - Parameter bytesPerSecond: The mean rate; 0 or less for a scrub that never begins.
     package init(bytesPerSecond: Int64) {
         self.bytesPerSecond = max(bytesPerSecond, 0)
         due = bytesPerSecond > 0 ? .min : .max
     }
 
-    /// Returns the number of bytes to read now; nil when it is not time, or there is something else to do.
+    /// Returns the number of bytes to read now; nil when no step is due or there is other work.
     package mutating func step(isBusy: Bool, at moment: Int64) -> Int64? {
         guard moment >= due, bytesPerSecond > 0 else { return nil }
         guard !isBusy else {
@@ -39,11 +39,11 @@ package struct ScrubPace: Sendable, Hashable {
         return min(max(bytesPerSecond, Self.leastStep), Self.greatestStep)
     }
 
-    /// A step has ended: the next one is due when as many bytes would have been looked at by the rate.
+    /// Notes that a step has ended; the next one is due when its bytes fit the rate.
     ///
     /// - Parameters:
-    ///   - bytes: What it came to; a file is looked at whole, so it may be more than the step had.
-    ///   - isRound: Whether all that is on board was looked at with it.
+    ///   - bytes: The bytes that were read; files are read whole, so this may exceed the step's share.
+    ///   - isRound: Whether the step completed a round of all that is on board.
     package mutating func note(_ bytes: Int64, isRound: Bool, at moment: Int64) {
         guard bytesPerSecond > 0 else { return }
         let seconds = Double(max(bytes, 0)) / Double(bytesPerSecond)

@@ -3,14 +3,15 @@ package import NavStorage
 
 /// Tiles ahead of the vehicle.
 extension TileCache {
-    /// The interval of telling the queue of tiles that are still missing, ns: those that failed are tried again then.
+    /// The interval between demands for tiles that are still missing, ns; failed tiles are retried then.
     private static var askAgain: Int64 { 30_000_000_000 }
-    /// Within how many metres the vehicle waits for a tile: less than a minute on a motorway.
+    /// The distance within which the vehicle waits for a tile, metres: less than a minute on a motorway.
     private static var nearby: Double { 2_000.0 }
-    /// After how many metres along the route the queue is told anew what the vehicle waits for: a tenth of ``nearby``, so
-    /// that a tile is waited for at most six seconds late on a motorway, and the queue is told no more often than that.
+    /// The distance along the route after which the demands are updated, metres: a tenth of ``nearby``.
+    ///
+    /// A tile is then marked as awaited at most six seconds late on a motorway, and the queue is updated no more often.
     private static var stride: Double { 200.0 }
-    /// The shortest interval of telling the store what will be needed, ns.
+    /// The shortest interval between updates of the store's wanted tiles, ns.
     static var guardInterval: Int64 { 2_000_000_000 }
 
     func take(_ update: VehicleUpdate) {
@@ -37,7 +38,7 @@ extension TileCache {
         }
     }
 
-    /// Notes that tiles on board are needed by where the vehicle is now.
+    /// Notes that the vehicle needs tiles on board at its position.
     private func touch(_ tiles: [WantedTile], _ tileset: TrackedTileset) throws(StoreError) {
         guard let current = tileset.current else { return }
         var records: [TileRecord] = []
@@ -50,10 +51,10 @@ extension TileCache {
         if !records.isEmpty { store.touch(records, now: now) }
     }
 
-    /// The tiles of a tileset that the vehicle will need, the soonest first.
+    /// The tiles of a tileset that the vehicle will need, soonest first.
     package func wanted(of tileset: TrackedTileset) -> [WantedTile] { planners[tileset.domain]?.wanted ?? [] }
 
-    /// Looks at all wanted tiles of a tileset: its edition or the profile is another one.
+    /// Examines all wanted tiles of a tileset again, since its edition or the profile has changed.
     func planAnew(_ tileset: TrackedTileset) {
         tileset.unwantAll()
         tileset.isToTell = true
@@ -65,7 +66,7 @@ extension TileCache {
         }
     }
 
-    /// Tells the queue what is missing: at once when that has changed, as the vehicle gets nearer, and now and then.
+    /// Sends the missing tiles to the queue: on every change, as the vehicle gets nearer, and periodically.
     func demandAhead() {
         if moment - askedAgainAt >= Self.askAgain {
             askedAgainAt = moment
@@ -86,7 +87,7 @@ extension TileCache {
         }
     }
 
-    /// Tells the store what will be needed, so that it goes last.
+    /// Tells the store which tiles will be needed, so that it evicts them last.
     func tellStore() {
         guard moment - guardedAt >= Self.guardInterval, mayLackWanted || tilesets.contains(where: \.isToGuard) else {
             return
@@ -100,7 +101,8 @@ extension TileCache {
             tileset.isToGuard = false
             if tileset.hasLessToGuard {
                 tileset.hasLessToGuard = false
-                // The vehicle moves on all the time, and each trial may fetch in vain: no sooner than after any failure.
+                // The vehicle moves all the time and each retry may fetch in vain, so retry no sooner than after any
+                // failure.
                 retries.end(.budget, by: nextTry)
             }
             let wanted = wanted(of: tileset)
@@ -113,14 +115,15 @@ extension TileCache {
         }
     }
 
-    /// Whether taking the newest edition of a tileset into use takes no tile away from the vehicle: each that it will
-    /// need and has, it has of the newest edition as well.
+    /// Whether the switch to the newest edition of a tileset takes no tile away from the vehicle.
+    ///
+    /// Each tile that the vehicle will need and that is on board must be on board in the newest edition as well.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
         guard planners[tileset.domain] != nil, let current = tileset.current else {
             return true
         }
         guard vehicle.position != nil || vehicle.route != nil else {
-            // Where the vehicle is will be known soon: until then what is on board stays in use.
+            // The position is not known yet, but will be soon; until then the tiles on board stay in use.
             return try !store.reader.editions().contains { $0.key == current.key && $0.tileCount > 0 }
         }
         let missing = tileset.open.keys.sorted()
@@ -128,7 +131,7 @@ extension TileCache {
         return try store.reader.absent(missing, in: current.key).count == missing.count
     }
 
-    /// Share of the tiles along the current route that are on board; nil without a route or without road tiles.
+    /// The share of the tiles along the current route that are on board; nil without a route or without road tiles.
     package func routeCoverage() throws(StoreError) -> Double? {
         guard vehicle.route != nil, let planner = planners[.navigation] else { return nil }
         let wanted = planner.wanted.map(\.tile)

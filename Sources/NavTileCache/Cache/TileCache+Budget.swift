@@ -1,15 +1,15 @@
 import NavStorage
 
-/// Whether offline regions fit into the budget.
+/// The check that offline regions fit into the budget.
 extension TileCache {
-    /// There may be room within the budget again: what found none is tried again.
+    /// Retries what the budget had no room for, since there may be room again.
     func noteRoom() {
         isChanged = true
         retries.end(.budget)
         noteRoomAhead()
     }
 
-    /// There may be room for tiles ahead that found none.
+    /// Plans tiles ahead again that the budget had no room for.
     func noteRoomAhead() {
         mayHaveRoom = false
         guard refusedCount > 0 else { return }
@@ -18,7 +18,7 @@ extension TileCache {
         for tileset in tilesets { planAnew(tileset) }
     }
 
-    /// Advice for people on a full budget.
+    /// The advice to users when the budget is full.
     package var budgetAdvice: String {
         "store.budget_mb (\(settings.budgetMB)), which offline regions and tiles ahead of the vehicle fill: raise it, "
             + "remove offline regions, or keep less ahead (predictive.*)"
@@ -26,8 +26,8 @@ extension TileCache {
 
     /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
     ///
-    /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them; a tileset of which
-    ///   nothing is known counts for nothing.
+    /// - Parameter estimates: The bytes of its tiles by tileset, where the source does not list them; a tileset without
+    ///   an estimate counts as nothing.
     func expectRoom(
         _ id: String, _ tiles: [TileAddress], _ editions: [String: String], _ estimates: [String: Int64]
     ) throws(TileFailure) {
@@ -47,7 +47,7 @@ extension TileCache {
                 + "remove others", obstacle: .budget)
     }
 
-    /// Bytes of some of a region's tiles.
+    /// The size of some of a region's tiles, bytes.
     private func size(of some: [TileAddress], among all: [TileAddress], _ estimates: [String: Int64]) -> Int64 {
         var indices: [String: EditionIndex] = [:]
         for tileset in tilesets { indices[tileset.name] = tileset.newest }

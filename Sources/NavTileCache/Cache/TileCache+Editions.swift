@@ -1,16 +1,16 @@
 import NavGeo
 import NavStorage
 
-/// Editions: what the sources have, and how a newer one comes into use.
+/// The editions of the sources, and the switch to a newer one.
 ///
 /// A newer edition is first loaded beside the one in use: the tiles of every offline region, and those that the vehicle
-/// will need. Then it comes into use with all of these regions in one transaction, so that everything on board is of the
-/// old edition or of the new one.
+/// will need. Then it comes into use with all of these regions in one transaction, so that everything on board is of
+/// either the old edition or the new one.
 extension TileCache {
-    /// The time that an edition stays on disk after it went out of use, ns: readers finish with it.
+    /// The time that an edition stays on disk after it went out of use, ns, so that readers can finish with it.
     private static var grace: Int64 { 60_000_000_000 }
 
-    /// Takes the editions of the store into use until the sources tell of newer ones.
+    /// Takes the editions of the store into use until the sources report newer ones.
     func takeStoredEditions() throws(StoreError) {
         for record in try store.reader.editions() {
             guard let tileset = tileset(record.key.tileset) else { continue }
@@ -26,20 +26,21 @@ extension TileCache {
         }
     }
 
-    /// Whether the network costs, and tiles of regions are not to be fetched over it: a newer edition cannot come into use
-    /// then that regions have to come with.
+    /// Whether the network is metered and must not be used for tiles of regions; a newer edition that needs such tiles
+    /// then cannot come into use.
     var isDear: Bool {
         settings.network == .metered && !settings.metered.contains(.region)
     }
 
-    /// Whether tiles of the newest edition would be fetched ahead in vain: those on board are of another one, it cannot
-    /// come into use, and each byte costs.
+    /// Whether fetching tiles of the newest edition ahead is in vain over a metered network: the tiles on board are of
+    /// another edition, and the newest one cannot come into use.
     func isInVain(_ tileset: TrackedTileset) -> Bool {
         isDear && tileset.settings.isRemote && tileset.isPending && tileset.waitsForRegions
     }
 
-    /// Whether what is known of its editions will do: over a network that costs nobody asks for another one. As long as a source is
-    /// not asked it goes on with that edition, and tiles ahead are of it.
+    /// Whether the known edition will do, since a metered network is not used to poll for another.
+    ///
+    /// A source that is not polled goes on with that edition, and tiles ahead are of it.
     private func holds(_ tileset: TrackedTileset) -> Bool {
         isDear && tileset.settings.isRemote && tileset.current != nil && !tileset.poll.isUrgent
     }
@@ -91,12 +92,12 @@ extension TileCache {
         tileset.poll.succeed(
             isNews: before != tileset.newest?.edition, interval: Int64(settings.editionInterval * 1e9), at: moment)
         guard wasSuperseded else { return }
-        // Nothing was asked for until now.
+        // No tiles were requested while the edition was unknown.
         tileset.isToTell = true
         askAnew(for: tileset.name)
     }
 
-    /// False when it could not be kept.
+    /// Takes an edition; false when it could not be stored.
     private func take(_ edition: TilesetEdition, _ tileset: TrackedTileset) -> Bool {
         let index = EditionIndex(edition)
         let isNews = index.key != tileset.newest?.key
@@ -110,7 +111,7 @@ extension TileCache {
         tileset.newest = index
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
-            // What was told of the old list may be wrong by the new one.
+            // The new list may contradict what was reported of the old one.
             log("tileset '\(tileset.name)': edition '\(edition.version.prefix(12))'")
         } else {
             log(
@@ -123,9 +124,9 @@ extension TileCache {
         return true
     }
 
-    /// Takes newer editions into use when all that is to come with them is on board.
+    /// Switches to newer editions once everything that comes with them is on board.
     ///
-    /// A region takes all of its tilesets with it. Tilesets that no region has in common do not wait for each other.
+    /// All tilesets of a region switch together. Tilesets that share no region do not wait for each other.
     func switchEditions() {
         let pending = tilesets.filter { $0.isPending }
         guard !pending.isEmpty else { return }
@@ -163,7 +164,7 @@ extension TileCache {
                 try store.completeRegions(progress, using: next.compactMap { $0.newest?.key }, now: now)
             } catch {
                 guard error.code == .inUse else { throw error }
-                // A tile went while others were waited for: its file was damaged.
+                // A tile was lost to a damaged file while others were awaited.
                 for id in coming { try reopen(id) }
                 return
             }
@@ -183,7 +184,7 @@ extension TileCache {
         tilesets.contains { $0.current?.key == key || $0.newest?.key == key } || outdated[key] != nil
     }
 
-    /// Removes editions that nobody uses any more; those that an offline region still has stay.
+    /// Removes editions that are no longer used; those that an offline region still has stay.
     func removeOutdated() {
         for (key, due) in outdated.sorted(by: { $0.key < $1.key }) where due <= moment {
             let isInUse = tilesets.contains { $0.current?.key == key || $0.newest?.key == key }
@@ -205,7 +206,7 @@ extension TileCache {
 }
 
 extension RegionLoad {
-    /// Whether its tiles are of the newest editions of some tilesets.
+    /// Whether its editions are the newest of those tilesets that it has.
     fileprivate func isOf(_ tilesets: [TrackedTileset]) -> Bool {
         tilesets.allSatisfy { tileset in
             editions[tileset.name].map { $0 == tileset.newest?.key.version } ?? true
@@ -216,9 +217,9 @@ extension RegionLoad {
 extension StoredRegion {
     var newest: StoredRegionDefinition { staged?.definition ?? definition }
 
-    /// The tilesets of which it has, or will have, tiles.
+    /// The tilesets that it has, or will have, tiles of.
     var tilesets: Set<String> { Set((newest.descriptors + definition.descriptors).map(\.tileset)) }
 
-    /// Whether it has, or will have, tiles of one of some tilesets.
+    /// Whether it has, or will have, tiles of one of the named tilesets.
     func uses(anyOf names: Set<String>) -> Bool { !tilesets.isDisjoint(with: names) }
 }

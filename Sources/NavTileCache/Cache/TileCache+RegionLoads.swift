@@ -3,17 +3,18 @@ package import NavStorage
 
 /// Loading of offline regions.
 extension TileCache {
-    /// The shortest interval of telling progress, ns.
+    /// The shortest interval between progress reports, ns.
     private static var tellInterval: Int64 { 500_000_000 }
-    /// The shortest interval between writes of the progress, ns; a crash loses no more, as the progress is recounted after it.
+    /// The shortest interval between writes of the progress, ns; progress lost in a crash is recounted at the next
+    /// start.
     private static var writeInterval: Int64 { 5_000_000_000 }
-    /// The time that a region waits for a source that cannot be reached, and for one that sends nothing, ns.
+    /// The time that a region waits for an unreachable source, and for one that sends nothing, ns.
     private static var patience: Int64 { 15_000_000_000 }
     private static var longestPatience: Int64 { 600_000_000_000 }
-    /// The interval of looking at complete regions, ns.
+    /// The interval between checks of complete regions, ns.
     private static var checkInterval: Int64 { 600_000_000_000 }
 
-    /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
+    /// Resumes the loads that were under way when the node ended, and schedules retries of incomplete regions.
     func resumeRegions() throws(StoreError) {
         for region in try store.reader.regions() {
             let id = region.definition.id
@@ -27,7 +28,7 @@ extension TileCache {
         }
     }
 
-    /// Completes regions again of which a tile went: its file was damaged.
+    /// Schedules a load for each complete region that lost a tile to a damaged file.
     private func checkRegions() {
         if let regionsCheckedAt, moment - regionsCheckedAt < Self.checkInterval { return }
         regionsCheckedAt = moment
@@ -37,7 +38,7 @@ extension TileCache {
                 guard loads[id] == nil, !retries.contains(id) else { continue }
                 switch region.state {
                 case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
-                    // Somebody may have fetched what went: then all that is left to do is to say so.
+                    // Another download may have fetched the lost tile, so that only the state has to change.
                     warn("region '\(id)' is not whole any more: what is missing is fetched again")
                     retries.add(id, until: moment)
                 case .complete, .cancelled, .loading: continue
@@ -67,7 +68,7 @@ extension TileCache {
         isChanged = true
     }
 
-    /// Asks for more of each region, and ends those that are through.
+    /// Requests more tiles for each region, and ends the loads that are finished.
     func turnRegions() -> Int64 {
         var due = Int64.max
         checkRegions()
@@ -76,8 +77,8 @@ extension TileCache {
             if let fullDisk {
                 end(id, .incomplete, fullDisk.failure(store.reader.folder))
             } else if let failure = load.failure, [.resourceExhausted, .wrongState].contains(failure.code) {
-                // What finds no room now finds none later, and a source has no older edition than its own: no more of
-                // it is asked for in vain.
+                // What finds no room now finds none later, and a source has no older edition than its own: further
+                // requests would be in vain.
                 end(id, .incomplete, failure)
             } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
@@ -86,7 +87,8 @@ extension TileCache {
             }
             due = min(due, tell(id))
         }
-        // Before a switch: a region that lost a tile is loaded beside what it has left, which stays in use until then.
+        // Before a switch: a region that lost a tile is loaded beside its remaining tiles, which stay in use until
+        // then.
         if fullDisk == nil {
             for id in retries.takeDue(at: moment) { retry(id) }
         }
@@ -94,13 +96,13 @@ extension TileCache {
         return due
     }
 
-    /// The tileset of a region whose source has another edition, and has not said yet which: until then its tiles are
-    /// asked for in vain.
+    /// Returns a tileset of the region whose source has another edition but has not yet said which; until then requests
+    /// for its tiles are in vain.
     private func superseded(_ load: RegionLoad) -> TrackedTileset? {
         tilesets.first { $0.poll.isSuperseded && load.editions[$0.name] != nil }
     }
 
-    /// Makes the next window of missing tiles; when there are none the region is through.
+    /// Requests the next window of missing tiles; ends the load when there are none.
     private func ask(_ id: String) throws(StoreError) {
         guard var load = loads[id] else { return }
         load.isToAsk = false
@@ -120,7 +122,7 @@ extension TileCache {
         }
         var demands: [TileDemand] = []
         for (place, tile) in open.enumerated() {
-            // A tile on board that its source says holds on is not sent again.
+            // A tile on board is not sent again when its source confirms it.
             let record = try store.reader.tile(tile.address, version: tile.edition, now: now)
             load.window[tile.address] = RegionLoad.Asked(edition: tile.edition, isOnBoard: record != nil)
             demands.append(
@@ -131,8 +133,7 @@ extension TileCache {
         add(.demand(demands, load.owner))
     }
 
-    /// Tiles to ask for next: missing ones, those that have expired where that matters, then those that are to be asked
-    /// for again.
+    /// Returns the next tiles to request: missing ones, expired ones where that matters, then those to revalidate.
     private func nextTiles(_ load: inout RegionLoad) throws(StoreError) -> [RegionTile] {
         while !load.isSearched {
             let open = load.takeFound(
@@ -144,14 +145,14 @@ extension TileCache {
         return load.takeToRevalidate()
     }
 
-    /// Everything is on board.
+    /// Completes a load whose tiles are all on board.
     private func complete(_ id: String) throws(StoreError) {
-        // What came before the first window was made, for the vehicle or for somebody who asked, is on board as well.
+        // Tiles that came before the first window, for the vehicle or for a caller, are on board as well.
         guard var load = loads[id] else { return }
         try store.reader.count(&load.progress, ofRegion: id)
         loads[id] = load
         guard load.progress.completedCount == load.progress.requiredCount else { return try reopen(id) }
-        // What is of a newer edition comes into use with everything else of it.
+        // Tiles of a newer edition come into use together with everything else of that edition.
         let mustWait = load.editions.contains { name, version in
             tileset(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
         }
@@ -163,22 +164,22 @@ extension TileCache {
             try store.completeRegions([id: load.progress], using: [], now: now)
         } catch {
             guard error.code == .inUse else { throw error }
-            // A tile went meanwhile: its file was damaged.
+            // A tile was lost to a damaged file meanwhile.
             return try reopen(id)
         }
         finish(id)
     }
 
-    /// Asks again for what a region misses that seemed to be whole.
+    /// Searches again for tiles that a seemingly complete region lacks.
     func reopen(_ id: String) throws(StoreError) {
         let missing = try store.reader.missingTiles(ofRegion: id, limit: RegionLoad.windowSize)
         guard !missing.isEmpty else { return }
         loads[id]?.reopen(missing)
     }
 
-    /// A region is complete, and the store knows.
+    /// Ends the load of a region that the store has marked complete.
     func finish(_ id: String) {
-        // A retry stays: a newer edition that found no room while this one was loaded.
+        // A scheduled retry stays: it may be for a newer edition that found no room while this one was loaded.
         guard let load = loads.removeValue(forKey: id) else { return }
         outdatedReasons[id] = nil
         loggedEnds[id] = nil
@@ -186,11 +187,11 @@ extension TileCache {
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
         tell(.loadFinished, id, load.progress, success: true)
-        // What it was before has room for others.
+        // Tiles of its former definition may now be evicted for others.
         if load.isUpdate { noteRoom() }
     }
 
-    /// A region is not loaded any further, for now or for good.
+    /// Ends the load of an incomplete region, for now or for good.
     func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
         guard let load = loads.removeValue(forKey: id) else { return }
         forget(load.owner)
@@ -201,7 +202,7 @@ extension TileCache {
         if state == .incomplete, failure.isRetryable {
             retries.add(id, until: nextTry, for: failure.obstacle)
         } else if state == .incomplete, [.providerUnavailable, .corruptData, .internal].contains(failure.code) {
-            // Whoever runs the source may put it right, and a disk that failed may do again.
+            // The operator of the source may repair it, and a disk that failed may work again.
             retries.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
         } else if state == .incomplete, let obstacle = failure.obstacle {
             retries.add(id, until: .max, for: obstacle)
@@ -216,7 +217,7 @@ extension TileCache {
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
 
-    /// Returns the reason why nothing comes; nil when something may.
+    /// Returns the reason why no tile is coming; nil when one still may.
     private func stall(_ load: RegionLoad) -> TileFailure? {
         let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
         if let closed = closedNetwork(to: names) { return closed }
@@ -239,12 +240,13 @@ extension TileCache {
         return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
     }
 
-    /// Whether tilesets come over the network, all of them.
+    /// Whether all of the named tilesets come over the network.
     private func areRemote(_ names: Set<String>) -> Bool {
         tilesets.allSatisfy { $0.settings.isRemote || !names.contains($0.name) }
     }
 
-    /// Returns the reason why a network mode keeps tiles of regions from being fetched; nil when it does not.
+    /// Returns the failure when the network mode forbids fetching tiles of the named tilesets for regions; nil when it
+    /// allows it.
     private func closedNetwork(to names: Set<String>) -> TileFailure? {
         guard areRemote(names), settings.network == .offline || isDear else { return nil }
         return TileFailure(
@@ -252,7 +254,8 @@ extension TileCache {
             isRetryable: true, obstacle: .network)
     }
 
-    /// Whether a region still waits for the network, as was told: not all of it came another way.
+    /// Whether a region still waits for the network, as last reported; false when its missing tiles have come another
+    /// way.
     private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
         let id = region.definition.id
         guard let told = loggedEnds[id] else { return false }
@@ -262,14 +265,14 @@ extension TileCache {
         return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
     }
 
-    /// The moment of the next try of a region that could not go on, monotonic ns.
+    /// The moment of the next retry of a region that could not go on, monotonic ns.
     var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
 
-    /// Tries a region again that is not complete, or not of the newest editions.
+    /// Retries a region that is incomplete or not of the newest editions.
     private func retry(_ id: String) {
         let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
-            // A load of an older edition may be ready, and would wait for good.
+            // A finished load of an older edition would otherwise wait for ever.
             guard loads[id] == nil || isOutdated(region) else { return }
             if region.needsPlanning || region.state == .complete || isOutdated(region) {
                 do throws(TileFailure) {
@@ -287,14 +290,14 @@ extension TileCache {
         if !isDone { retries.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
-    /// Whether a region is, or is being loaded, of other editions than the newest.
+    /// Whether a region has, or is being loaded with, an edition other than the newest.
     private func isOutdated(_ region: StoredRegion) -> Bool {
         (region.staged?.editions ?? region.editions).contains { name, version in
             tileset(name)?.newest.map { $0.key.version != version } ?? false
         }
     }
 
-    // MARK: What came
+    // MARK: Results
 
     func takeIntoLoads(_ tile: RegionTile, bytes: Int64) {
         for id in loads.keys { loads[id]?.take(tile, bytes: bytes, at: moment) }
@@ -315,14 +318,14 @@ extension TileCache {
         for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
     }
 
-    /// Loads ask anew for tiles of a tileset.
+    /// Makes the loads that use a tileset request their tiles again.
     func askAnew(for tileset: String) {
         for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
             loads[id]?.isToAsk = true
         }
     }
 
-    // MARK: What is told
+    // MARK: Reports
 
     private func tell(_ id: String) -> Int64 {
         guard let load = loads[id], load.progress != load.told else { return .max }
@@ -360,7 +363,8 @@ extension TileCache {
                     kind: kind, id: id, progress: progress, isSuccess: success, failure: failure, region: region)))
     }
 
-    /// A region as callers see it: one whose update waits is what it serves as, with the reason.
+    /// Returns a region as callers see it; a region whose update is stalled appears with its former definition and the
+    /// reason.
     package func status(of region: StoredRegion) throws(StoreError) -> RegionStatus {
         let id = region.definition.id
         var region = region
@@ -381,7 +385,7 @@ extension TileCache {
 }
 
 extension StoredRegionDefinition {
-    /// Whether name or the client's own data differ.
+    /// Whether the name or the client's own data differ.
     func isDescribedOtherwise(than other: StoredRegionDefinition) -> Bool {
         name != other.name || metadata != other.metadata
     }

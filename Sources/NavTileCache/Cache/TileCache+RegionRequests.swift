@@ -1,22 +1,22 @@
-/// A region that somebody wants to have, while it is being found out how large it is.
+/// A request for a region whose size is being estimated.
 package struct RegionRequest: Sendable {
     package var definition: StoredRegionDefinition
     /// The calls that wait for it.
     var tokens: [UInt64]
-    /// The number of the request: answers to earlier ones are ignored.
+    /// The number of the request; answers to earlier requests are ignored.
     let number: UInt64
 }
 
-/// Regions that are wanted, from the moment they are asked for: whoever lists, cancels or removes one knows of it.
+/// Wanted regions; they can be listed, cancelled and removed from the moment they are requested.
 extension TileCache {
-    /// Most regions that may be wanted at a time.
+    /// The most pending requests for regions.
     private static var greatestRequestCount: Int { 1_000 }
 
-    /// Takes a request: it is loaded once it is known what its tilesets have, and whether it may fit.
+    /// Takes a request; the load begins once the editions of its tilesets and an estimate of its size are known.
     func take(_ definition: StoredRegionDefinition, token: UInt64) {
         let id = definition.id
         if var same = requests[id], same.definition.wantsTiles(of: definition) {
-            // What is being found out holds for this one: whoever asks again and again delays nothing.
+            // The pending estimate holds for this request too, so that repeated requests delay nothing.
             same.definition = definition
             same.tokens.append(token)
             requests[id] = same
@@ -29,17 +29,17 @@ extension TileCache {
             return
         }
         lastRequest += 1
-        // Whoever wanted it as it was before sees how it goes on.
+        // Callers of the earlier request follow the new one.
         requests[id] = RegionRequest(
             definition: definition, tokens: (before?.tokens ?? []) + [token], number: lastRequest)
         add(.sample(definition, number: lastRequest))
     }
 
-    /// Begins to load a region of which is known how much it may take.
+    /// Begins to load a region whose size is now estimated.
     func begin(_ id: String, _ number: UInt64, _ estimates: [String: Int64]) {
         guard let request = requests[id], request.number == number else { return }
         requests[id] = nil
-        // Who asked hears of all that happens to the region from now on.
+        // From now on the callers are told of every event of the region.
         for token in request.tokens { add(.accepted(token: token, region: id)) }
         do throws(TileFailure) {
             try load(request.definition, estimates: estimates)
@@ -56,7 +56,7 @@ extension TileCache {
         return request
     }
 
-    /// Drops all requests without telling anybody.
+    /// Drops all requests without telling their callers.
     func withdrawAll() {
         for number in requests.values.map(\.number).sorted() { add(.stopSample(number: number)) }
         requests = [:]
@@ -69,7 +69,7 @@ extension TileFailure {
 }
 
 extension StoredRegionDefinition {
-    /// Whether it has the same tiles as another one.
+    /// Whether it needs the same tiles as another definition.
     fileprivate func wantsTiles(of other: StoredRegionDefinition) -> Bool {
         geometry == other.geometry && descriptors == other.descriptors
     }

@@ -5,7 +5,7 @@ import NavStorage
 extension TileCache {
     /// Creates or updates a region and begins to load it.
     ///
-    /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them.
+    /// - Parameter estimates: The bytes of its tiles by tileset, where the source does not list them.
     func load(_ definition: StoredRegionDefinition, estimates: [String: Int64]) throws(TileFailure) {
         let id = definition.id
         let before = try checked { () throws(StoreError) in try store.reader.region(id) }
@@ -18,7 +18,7 @@ extension TileCache {
             loads[id]?.changesMetadata = changesMetadata
             return
         }
-        // It was never complete: it is another one at once.
+        // A region that was never complete changes at once.
         if changesGeometry { tell(.geometryChanged, id) }
         if changesMetadata { tell(.metadataChanged, id) }
     }
@@ -29,7 +29,7 @@ extension TileCache {
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
         try checked { () throws(StoreError) in
-            // Until that has succeeded the region is what it was, and is loaded or waits as it did.
+            // Until this succeeds the region is unchanged, and its load or its wait goes on.
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             if let old = loads.removeValue(forKey: id) { forget(old.owner) }
             outdatedReasons[id] = nil
@@ -39,7 +39,7 @@ extension TileCache {
         }
     }
 
-    /// All tiles that a region needs, of the newest editions.
+    /// Returns all tiles that a region needs, with the newest editions.
     private func tiles(
         of definition: StoredRegionDefinition
     ) throws(TileFailure) -> (tiles: [TileAddress], editions: [String: String]) {
@@ -105,7 +105,7 @@ extension TileCache {
         let failure = TileFailure(.cancelled, "region '\(id)' was removed")
         let request = withdraw(id, failure)
         guard isKnown else {
-            // Nobody has heard of it but who wanted it.
+            // Only its own callers have heard of the region.
             guard request != nil else { throw Self.unknown(id) }
             return
         }
@@ -121,7 +121,7 @@ extension TileCache {
         noteRoom()
     }
 
-    /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
+    /// Stops loading a region; loaded tiles stay, and a region under update keeps its former definition.
     package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
         let failure = TileFailure(.cancelled, "loading was cancelled")
         let request = withdraw(id, failure)
@@ -159,7 +159,7 @@ extension TileCache {
         return try region(id)
     }
 
-    /// Changes name and metadata, and asks for its tiles again when that is wanted.
+    /// Changes the name and metadata of a region, and revalidates its tiles on request.
     package func update(
         _ id: String, name: String?, metadata: [String: String]?, isToRevalidate: Bool
     ) throws(TileFailure) -> RegionStatus {
@@ -182,7 +182,8 @@ extension TileCache {
         return try region(id)
     }
 
-    /// Asks the sources of a region for a newer edition at once, and for its tiles where they have no editions.
+    /// Polls the sources of a region for a newer edition at once, and revalidates the tiles of sources without
+    /// editions.
     private func revalidate(_ id: String) throws(TileFailure) {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
@@ -191,13 +192,13 @@ extension TileCache {
         guard loads[id] == nil else { return }
         try put(stored.newest)
         let (tiles, editions) = try tiles(of: stored.newest)
-        // What belongs to an edition with a name does not change.
+        // Tiles of a named edition never change.
         loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
             editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
         }
     }
 
-    /// Removes tiles that no region has.
+    /// Removes tiles that no region needs.
     package func purge(_ name: String?, expiredOnly: Bool) throws(TileFailure) -> RemovalReport {
         if let name, tileset(name) == nil { throw TileFailure(.notFound, "there is no tileset '\(name)'") }
         let report = try checked { () throws(StoreError) in

@@ -1,14 +1,14 @@
 import NavGeo
 package import NavStorage
 
-/// Damage on the disk: the scrub finds it, or whoever reads a tile, and what is needed of it is fetched again.
+/// The repair of disk damage: damaged tiles are found by the scrub or by readers, and are fetched again when needed.
 extension TileCache {
-    /// Most damaged tiles that are told apart while they are not back.
+    /// The most damaged tiles that are recorded until they are back.
     private static var greatestDamaged: Int { 1_000 }
 
-    /// Makes a step of the scrub when it is due, and sees to what was lost.
+    /// Performs a step of the scrub when one is due, and requests lost tiles again.
     ///
-    /// - Returns: When to come again, monotonic ns.
+    /// - Returns: The moment of the next step, monotonic ns.
     func stepScrub() -> Int64 {
         let isBusy = fullDisk != nil || network.isBusy
         if let bytes = scrub.pace.step(isBusy: isBusy, at: moment) {
@@ -30,7 +30,7 @@ extension TileCache {
         return scrub.pace.due
     }
 
-    /// Asks again for the tiles that left the store because their files were damaged, as far as they are needed.
+    /// Requests the tiles again that were lost to damaged files and are still needed.
     private func takeLosses() {
         let lost = store.takeLosses()
         guard !lost.isEmpty else { return }
@@ -41,7 +41,7 @@ extension TileCache {
         isChanged = true
         damagedCount += lost.count
         damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))
-        // Their regions are looked at now.
+        // The regions are checked now.
         regionsCheckedAt = nil
         for tileset in tilesets {
             guard let newest = tileset.newest, let planner = planners[tileset.domain] else { continue }
@@ -55,7 +55,7 @@ extension TileCache {
         }
     }
 
-    /// Forgets damaged tiles that are back, or that nobody needs any more.
+    /// Forgets damaged tiles that are back or no longer needed.
     package func forgetMended() throws(StoreError) {
         guard !damaged.isEmpty else { return }
         let lacking = Set(try store.reader.lacking(damaged))

@@ -1,20 +1,20 @@
 import NavGeo
 package import NavStorage
 
-/// The decisions of a tile cache: what is fetched ahead of the vehicle and for offline regions, which edition of each
-/// tileset is in use, what is tried again when, and when the disk is scrubbed.
+/// The decisions of a tile cache: downloads ahead of the vehicle and for offline regions, the edition of each tileset
+/// in use, retries, and scrubs.
 ///
-/// A state machine: events with their moments go in, effects come out (``CacheEffect``). It reads no clock and asks no
-/// network; the disk is a ``TileCacheStore``, whose changes are atomic, so that a process that is killed between two of
-/// them starts again from a sound state. Which download begins when is decided by ``DownloadPlan``, which tiles go by
-/// ``Eviction``. One thread owns it.
+/// A state machine: events with their moments go in, effects come out (``CacheEffect``). It reads no clock and uses no
+/// network. The disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them
+/// restarts from a sound state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
+/// evicted. One thread owns it.
 package final class TileCache<Store: TileCacheStore> {
-    /// The disk; this is its only writer but for readers that find a file damaged.
+    /// The disk; this cache is its only writer, except for readers that find a damaged file.
     package let store: Store
     /// The tilesets, in the order of the configuration.
     package let tilesets: [TrackedTileset]
     package private(set) var settings: CacheSettings
-    /// Reads the stored area of a region; nil when what is stored is none.
+    /// Decodes the stored area of a region; nil when it is malformed.
     let area: @Sendable (StoredRegionDefinition) -> RegionArea?
 
     /// The moment of the event that is being handled.
@@ -22,57 +22,57 @@ package final class TileCache<Store: TileCacheStore> {
     var network = NetworkReport()
     private var effects: [CacheEffect] = []
 
-    /// The vehicle as it was reported last.
+    /// The vehicle as last reported.
     package internal(set) var vehicle = VehicleState()
-    /// The plans of what the vehicle will need, by kind of tiles; none while nothing is fetched ahead.
+    /// The planners of tiles ahead of the vehicle, by domain; empty while nothing is fetched ahead.
     var planners: [TileDomain: CachePlanner] = [:]
-    /// Offline regions that are wanted and of which nothing is stored yet, or nothing of what they are to be, by id.
+    /// Requested offline regions of which nothing is stored yet, or whose update is not stored yet, by id.
     package internal(set) var requests: [String: RegionRequest] = [:]
     var lastRequest: UInt64 = 0
     /// Offline regions that are being loaded, by id.
     package internal(set) var loads: [String: RegionLoad] = [:]
-    /// The moment when complete regions were looked at last, monotonic ns; nil when a damaged file has taken a tile since, of them
-    /// maybe.
+    /// The moment of the last check of complete regions, monotonic ns; nil when a tile has been lost since, so that the
+    /// check is due.
     var regionsCheckedAt: Int64? = 0
     /// The scrub of the files on board.
     package internal(set) var scrub: Scrub
-    /// Tiles that left the store because their files were damaged and that are needed; the first of them.
+    /// Needed tiles that left the store because their files were damaged; the first of them only.
     package internal(set) var damaged: [RegionTile] = []
     /// The number of tiles found damaged since the start.
     package internal(set) var damagedCount = 0
-    /// Regions that are not complete and are tried again.
+    /// The retries of incomplete regions.
     var retries = RegionRetries()
-    /// The reasons why regions stay of an older edition, by id.
+    /// The reasons why regions still have an older edition, by id.
     package internal(set) var outdatedReasons: [String: TileFailure] = [:]
-    /// The reasons why regions are not whole as they were logged last, by id: each attempt may end alike.
+    /// The last logged reasons why regions are incomplete, by id; a repeated reason is not logged again.
     var loggedEnds: [String: String] = [:]
-    /// Outdated editions and when they may go, monotonic ns.
+    /// Outdated editions, with the moment when each may be removed, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
-    /// The state of the disk that was found full; nil while it is not.
+    /// The state of a full disk; nil while the disk has room.
     package private(set) var fullDisk: FullDisk?
-    /// The moment of the next plan for tiles whose write failed, monotonic ns; nil when none failed.
+    /// The moment when tiles whose write failed are planned again, monotonic ns; nil when none failed.
     private var unwrittenAt: Int64?
     /// The number of times in a row that the disk was full.
     private var diskFailures = 0
-    /// The reason why the store could not be written last.
+    /// The reason why the last write of the store failed.
     package private(set) var storeProblem: String?
-    /// Tiles for which there was no room in the budget, since something changed.
+    /// Tiles that the budget had no room for, since room was last expected.
     package internal(set) var refusedCount = 0
     /// Tiles evicted since the start.
     package private(set) var evictedCount = 0
-    /// Whether something has changed that totals or health tell; the shell that tells it resets it.
+    /// Whether the totals or the health have changed; the shell resets it when it reports them.
     package var isChanged = true
-    /// The moment at which ``CacheEvent/tick(_:)`` is due again at the latest, monotonic ns.
+    /// The latest moment of the next ``CacheEvent/tick(_:)``, monotonic ns.
     package private(set) var due = Int64.min
 
-    /// Whether the vehicle does not need some tiles any more since there was no room for others.
+    /// Whether some tiles are no longer wanted since others were refused for want of room.
     var mayHaveRoom = false
-    /// Whether tiles that the vehicle needs may have been evicted unnoticed, before the store was told of them.
+    /// Whether wanted tiles may have been evicted unnoticed, before the store knew that they are wanted.
     var mayLackWanted = false
     var guardedAt: Int64 = 0
     var askedAgainAt: Int64 = 0
 
-    /// - Parameter area: Reads the stored area of a region.
+    /// - Parameter area: Decodes the stored area of a region.
     package init(
         _ settings: CacheSettings, _ tilesets: [TilesetSettings], store: Store,
         area: @escaping @Sendable (StoredRegionDefinition) -> RegionArea?
@@ -92,14 +92,14 @@ package final class TileCache<Store: TileCacheStore> {
         for domain in TileDomain.allCases { planners[domain] = CachePlanner(settings.profile(domain), vehicle) }
     }
 
-    /// The pause before tiles that could not be written are fetched again, unless others could be written, ns.
+    /// The pause before tiles whose write failed are fetched again, ns; a successful write ends it early.
     private static var unwrittenPause: Int64 { 300_000_000_000 }
 
     // MARK: Events
 
     /// Handles an event.
     ///
-    /// - Returns: What is to be done, in this order.
+    /// - Returns: The effects to carry out, in this order.
     package func handle(_ event: CacheEvent, at instant: CacheInstant) -> [CacheEffect] {
         self.instant = instant
         switch event {
@@ -118,9 +118,9 @@ package final class TileCache<Store: TileCacheStore> {
         return takeEffects()
     }
 
-    /// Runs a command of a caller, or a question.
+    /// Runs a caller's command or query.
     ///
-    /// - Returns: Its answer, and what is to be done.
+    /// - Returns: Its answer, and the effects to carry out.
     package func run<Value>(
         at instant: CacheInstant, _ command: (TileCache) throws(TileFailure) -> Value
     ) -> (answer: Result<Value, TileFailure>, effects: [CacheEffect]) {
@@ -134,16 +134,16 @@ package final class TileCache<Store: TileCacheStore> {
         return effects
     }
 
-    /// Asks the shell for something.
+    /// Adds an effect for the shell to carry out.
     func add(_ effect: CacheEffect) { effects.append(effect) }
 
     func log(_ text: String) { add(.log(isWarning: false, text)) }
     func warn(_ text: String) { add(.log(isWarning: true, text)) }
 
-    /// Fetches nothing more for an owner.
+    /// Ends all demands of an owner.
     func forget(_ owner: DownloadOwner) { add(.demand([], owner)) }
 
-    /// The wall clock: for what expires, and for what is noted with tiles and regions.
+    /// The wall clock, used for expiry and for the times stored with tiles and regions.
     var now: Timestamp { instant.wall }
 
     /// Nanoseconds of the monotonic clock.
@@ -151,10 +151,10 @@ package final class TileCache<Store: TileCacheStore> {
 
     package func tileset(_ name: String) -> TrackedTileset? { tilesets.first { $0.name == name } }
 
-    /// Begins: what the store has is in use, and what was being loaded goes on.
+    /// Takes the store's content into use and resumes unfinished loads.
     private func start() {
         if let problem = store.readOnlyProblem {
-            // Nothing is fetched that could not be kept.
+            // Downloads are paused, since a read-only store cannot keep them.
             add(.pauseDownloads(true))
             note(problem, "the store")
         }
@@ -178,20 +178,20 @@ package final class TileCache<Store: TileCacheStore> {
         tellStore()
     }
 
-    /// Writes what lasts.
+    /// Writes the state that outlives the process.
     private func stop() {
         withdrawAll()
         writeLoads()
         attempt("the store's index") { () throws(StoreError) in try store.flush() }
     }
 
-    /// Tells everybody which editions there are.
+    /// Reports the editions to everybody.
     func tellTilesets() {
         add(.tilesetsChanged)
         isChanged = true
     }
 
-    /// Does something with the store; a failure is told and ends nothing.
+    /// Runs a change of the store; a failure is reported and ends nothing else.
     @discardableResult
     func attempt(_ what: String, _ body: () throws(StoreError) -> Void) -> Bool {
         do throws(StoreError) {
@@ -203,14 +203,14 @@ package final class TileCache<Store: TileCacheStore> {
         }
     }
 
-    /// Reads or changes the store; a failure is the caller's.
+    /// Reads or changes the store; a failure is thrown to the caller.
     func checked<Value>(_ body: () throws(StoreError) -> Value) throws(TileFailure) -> Value {
         do throws(StoreError) { return try body() } catch { throw TileFailure(error) }
     }
 
-    /// A failure of the store: it is told once, and shown in the health until writing works again.
+    /// Reports a failure of the store once, and shows it in the health until a write succeeds.
     ///
-    /// - Parameter bytes: How much was to be written.
+    /// - Parameter bytes: The number of bytes that could not be written.
     package func note(_ error: StoreError, _ what: String, bytes: Int64 = 0) {
         isChanged = true
         guard error.code == .diskFull else {
@@ -220,7 +220,7 @@ package final class TileCache<Store: TileCacheStore> {
             return
         }
         guard fullDisk == nil else { return }
-        // Nothing is fetched that could not be kept.
+        // Downloads are paused, since they could not be stored.
         add(.pauseDownloads(true))
         let disk = FullDisk(bytes: bytes, failures: diskFailures, free: store.reader.freeBytes, at: moment)
         diskFailures += 1
@@ -228,7 +228,7 @@ package final class TileCache<Store: TileCacheStore> {
         warn("\(what): \(error); \(disk.text(store.reader.folder))")
     }
 
-    /// Goes on when there is room on the disk again.
+    /// Resumes downloads when the disk has room again.
     private func lookAtDisk() -> Int64 {
         guard let disk = fullDisk else { return .max }
         guard disk.mayTry(free: store.reader.freeBytes, at: moment) else { return moment + FullDisk.interval }
@@ -244,7 +244,7 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Downloads
 
-    /// Stores what was fetched, in one transaction, and lets all who waited for it go on.
+    /// Stores fetched tiles in one transaction, and resumes everything that waits for them.
     private func take(_ results: [DownloadResult]) {
         var tiles: [FetchedTile] = []
         for result in results {
@@ -252,7 +252,7 @@ package final class TileCache<Store: TileCacheStore> {
             let tileset = tileset(address.tileset)
             switch result.outcome {
             case .success(.fetched(let tile)):
-                // What is late, and of an edition that went meanwhile, must not keep the others from being stored.
+                // A late tile of a removed edition must not keep the others from being stored.
                 if tileset?.settings.isCacheable == true, isOnBoard(EditionKey(address.tileset, tile.edition)) {
                     tiles.append(tile)
                 }
@@ -269,7 +269,7 @@ package final class TileCache<Store: TileCacheStore> {
                 attempt("tile \(address)") { () throws(StoreError) in
                     isOnBoard = try store.revalidate(address, version: version, validators: validators, now: now)
                 }
-                // Its file may have been damaged meanwhile.
+                // Its file may have been found damaged meanwhile.
                 if isOnBoard { tileset?.settle(address.tile, of: edition) } else { tileset?.demandWhole(address.tile) }
                 settleLoads(address, of: edition)
             case .success(.absent):
@@ -288,7 +288,7 @@ package final class TileCache<Store: TileCacheStore> {
             report = try store.commit(tiles, now: now)
         } catch {
             note(error, "storing \(tiles.count) tiles", bytes: tiles.reduce(0) { $0 + $1.size })
-            // They are asked for again; what else failed than the disk's size is tried again later.
+            // On a full disk the tiles are requested again; other failures are retried later.
             guard error.code != .diskFull else { return }
             unwrittenAt = unwrittenAt ?? moment + Self.unwrittenPause
             for tile in tiles {
@@ -307,8 +307,8 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        // What was evicted although it will be needed comes back when there is room. Any of them may be needed as long as
-        // the store has not been told what is.
+        // Tiles that were evicted although they will be needed come back when there is room. Until the store knows the
+        // wanted tiles, any evicted tile may be one.
         if tilesets.contains(where: \.isToGuard) {
             mayLackWanted = mayLackWanted || report.evictedCount > 0
         } else {
@@ -325,7 +325,7 @@ package final class TileCache<Store: TileCacheStore> {
     }
 
     private func fail(_ result: DownloadResult, _ error: TileSourceError, _ tileset: TrackedTileset?) {
-        // Whether it is news that the source has another edition: what was asked for may be of an older one itself.
+        // The change is news only for a request of the newest known edition; other requests may be of an older edition.
         if error.code == .editionChanged, let tileset, result.edition == tileset.newest?.key.version {
             tileset.poll.noteChange()
             tileset.isToTell = true
@@ -370,7 +370,7 @@ package final class TileCache<Store: TileCacheStore> {
         guard isPlannedAnew || next.isPredictive != old.isPredictive else { return }
         makePlanners()
         for tileset in tilesets { planAnew(tileset) }
-        // The store learns at once what is not needed any more: room is looked for with it.
+        // The store learns at once which tiles are no longer wanted, before room is looked for.
         guardedAt = moment - Self.guardInterval
         tellStore()
         noteRoom()

@@ -1,41 +1,41 @@
 package import NavGeo
 package import NavStorage
 
-/// The index of a tile store: what the cache's decisions read, and nothing that changes anything.
+/// The index of a tile store, as far as the cache's decisions read it; it changes nothing.
 package protocol TileCacheIndex {
     /// The store's folder, for messages.
     var folder: String { get }
-    /// Bytes that are free on its disk; nil when the system does not say.
+    /// The free bytes of its disk; nil when the system does not report them.
     var freeBytes: Int64? { get }
-    /// Bytes of all tiles on board; what tiles share counts once.
+    /// The bytes of all tiles on board; a file that several tiles share counts once.
     func storedBytes() throws(StoreError) -> Int64
 
     /// All editions on board, by tileset and version.
     func editions() throws(StoreError) -> [EditionRecord]
-    /// An edition as it was added, with its list of tiles; nil when it is not on board.
+    /// An edition as it was added, with its list of tiles; nil when the edition is not on board.
     func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition?
 
     /// A tile of an edition; nil when it is not on board.
     func tile(_ address: TileAddress, version: String?, now: Timestamp) throws(StoreError) -> TileRecord?
-    /// Returns those of some tiles of an edition that are not on board, or have expired at `now` when that is given.
+    /// Returns those of `tiles` that are not on board in an edition, or have expired at `now` if that is given.
     func absent(_ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp?) throws(StoreError) -> [TileID]
-    /// Returns those of some tiles that are not on board and needed by a region whose load was not cancelled.
+    /// Returns those of `tiles` that are not on board but needed by a region whose load was not cancelled.
     func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile]
 
     func regions() throws(StoreError) -> [StoredRegion]
-    /// A region; nil when there is none of that id.
+    /// A region; nil when the id is unknown.
     func region(_ id: String) throws(StoreError) -> StoredRegion?
-    /// Tiles that a region needs and that are not on board, or had expired, after `last` and at most `limit`.
+    /// The tiles that a region needs and that are missing or had expired: those after `last`, at most `limit`.
     func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp?, now: Timestamp?, after last: RegionTile?, limit: Int
     ) throws(StoreError) -> [RegionTile]
-    /// Counts the tiles that a region needs, and those of them that are on board with their bytes.
+    /// Counts the tiles that a region needs, and those on board with their bytes.
     func completeness(
         ofRegion id: String, asServed: Bool
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64)
     /// Returns the moment when the first of a region's tiles expires; nil when none does.
     func expiry(ofRegion id: String) throws(StoreError) -> Timestamp?
-    /// Bytes on board that a region must do without, and which of `tiles` are not among them.
+    /// The bytes on board that other regions pin, or this one while it is updated, and those of `tiles` not among them.
     func held(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> (bytes: Int64, others: [TileAddress])
@@ -46,7 +46,7 @@ extension TileCacheIndex {
         try absent(tiles, in: edition, expiredAt: nil)
     }
 
-    /// Counts a region's tiles into its progress.
+    /// Adds the counts of a region's tiles to its progress.
     func count(
         _ progress: inout StoredRegionProgress, ofRegion id: String, asServed: Bool = false
     ) throws(StoreError) {
@@ -66,61 +66,62 @@ package protocol TileCacheStore: AnyObject {
     associatedtype Index: TileCacheIndex
 
     var reader: Index { get }
-    /// Most bytes of tiles on disk.
+    /// The budget for tiles on disk, bytes.
     var budgetBytes: Int64 { get }
-    /// The error of every change on a disk that is mounted read-only; nil where changes are possible.
+    /// The error that every change throws on a disk that is mounted read-only; nil where changes are possible.
     var readOnlyProblem: StoreError? { get }
 
-    /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
+    /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     func setBudget(_ bytes: Int64)
-    /// Evicts until `bytes` more fit into the budget, see ``Eviction``.
+    /// Evicts until `bytes` more fit into the budget; see ``Eviction``.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
-    /// Tells which tiles of an edition will be needed, all of them: eviction spares them. Kept in memory only.
+    /// Sets all wanted tiles of an edition, which eviction spares; kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)
     func touch(_ tiles: [TileRecord], now: Timestamp)
     func flush() throws(StoreError)
 
-    /// Stores tiles in one transaction, evicting for them where the budget asks for it.
+    /// Stores tiles in one transaction, evicting others as the budget requires.
     func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport
-    /// Notes that a source said of a tile that it still holds; false when it is not on board.
+    /// Notes that a source confirmed a tile; false when the tile is not on board.
     func revalidate(
         _ address: TileAddress, version: String, validators: Validators, now: Timestamp
     ) throws(StoreError) -> Bool
-    /// Removes tiles that no region has, of one tileset or all, expired or all.
+    /// Removes tiles that no region needs: of one tileset or of all, only expired ones or all.
     func purge(tileset: String?, expiredAt now: Timestamp?) throws(StoreError) -> RemovalReport
 
-    /// Adds an edition, or gives it another list; the first of a tileset is in use at once.
+    /// Adds an edition, or replaces its list; the first edition of a tileset is in use at once.
     func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError)
-    /// Removes an edition with its tiles; `inUse` when it is in use or a region has tiles of it.
+    /// Removes an edition with its tiles; throws `inUse` when it is in use or a region needs tiles of it.
     func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport
 
     /// Creates a region or stages its update, and pins its tiles.
     func putRegion(
         _ definition: StoredRegionDefinition, tiles: [TileAddress], editions: [String: String], now: Timestamp
     ) throws(StoreError) -> StoredRegion
-    /// Sets state, progress and failure of a region that is not complete.
+    /// Sets the state, progress and failure of an incomplete region.
     func setRegion(
         _ id: String, state: StoredRegionState, progress: StoredRegionProgress, failure: StoredRegionFailure?,
         now: Timestamp
     ) throws(StoreError)
-    /// Completes regions and takes editions into use, in one transaction; `inUse` when a tile is missing.
+    /// Completes regions and takes editions into use in one transaction; throws `inUse` when a tile is missing.
     func completeRegions(
         _ regions: [String: StoredRegionProgress], using editions: [EditionKey], now: Timestamp
     ) throws(StoreError)
-    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
+    /// Removes tiles that their source does not have from a region's needs, from the staged ones if it is being
+    /// updated.
     func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError)
     func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError)
-    /// Changes a region's name and the client's own data, also of what is staged; nil leaves them.
+    /// Changes a region's name and the client's own data, in the staged definition too; nil keeps the old value.
     func describeRegion(
         _ id: String, name: String?, metadata: [String: String]?, now: Timestamp
     ) throws(StoreError)
-    /// Removes a region, on a full disk too; its tiles stay until room is needed. False when there is none of that id.
+    /// Removes a region, even on a full disk, and keeps its tiles until room is needed; false when the id is unknown.
     func removeRegion(_ id: String) throws(StoreError) -> Bool
 
-    /// Reads and checks the files of some tiles; what is damaged leaves the store.
+    /// Reads and verifies the files of some tiles; damaged tiles leave the store.
     func scrub(from position: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport
     func savedScrubPosition() -> ScrubPosition
     func saveScrubPosition(_ position: ScrubPosition)
-    /// Takes the tiles that left the store because their files were damaged, since they were taken last.
+    /// Takes the tiles lost to damaged files since the last call.
     func takeLosses() -> [RegionTile]
 }

@@ -1,6 +1,6 @@
 package import NavStorage
 
-/// The reason why the tile cache could not do what it was asked for.
+/// The reason why the tile cache could not do what was requested.
 package struct TileFailure: Error, Sendable, Equatable {
     /// The kind, by its number on the wire (`navbus.v1.ErrorCode`).
     package enum Code: Int32, Sendable, CaseIterable {
@@ -20,9 +20,9 @@ package struct TileFailure: Error, Sendable, Equatable {
     package var code: Code
     /// A sentence for people: what failed, where, and what to do.
     package var message: String
-    /// Whether the same may succeed later.
+    /// Whether the same request may succeed later.
     package var isRetryable: Bool
-    /// The condition of this machine that has to end before; nil for none.
+    /// The condition of this machine that must end first; nil when the cause is not on this machine.
     package var obstacle: RegionObstacle?
 
     package init(_ code: Code, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
@@ -59,19 +59,19 @@ package struct TileFailure: Error, Sendable, Equatable {
                 .unreachable, .unreadable, .resting, .offline:
                 .providerUnavailable
             }
-        // Login pages of networks and credentials that have run out end without anybody changing the request.
+        // Login pages of networks and expired credentials are resolved without a change to the request.
         let mayEnd = [.editionChanged, .redirected, .unauthorized].contains(error.code)
         self.init(
             code, error.message, isRetryable: error.isRetryable || mayEnd,
             obstacle: error.code == .offline ? .network : nil)
     }
 
-    /// As the store keeps it with a region.
+    /// The failure as the store keeps it with a region.
     package var stored: StoredRegionFailure {
         StoredRegionFailure(code: "\(code.rawValue)\(isRetryable ? "+" : "")", message: message)
     }
 
-    /// From what the store keeps with a region.
+    /// A failure that the store keeps with a region.
     package init(_ failure: StoredRegionFailure) {
         let number = Int32(failure.code.filter(\.isNumber)) ?? 0
         self.init(Code(rawValue: number) ?? .unspecified, failure.message, isRetryable: failure.code.hasSuffix("+"))

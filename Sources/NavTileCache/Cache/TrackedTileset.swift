@@ -1,32 +1,32 @@
 package import NavGeo
 import NavStorage
 
-/// The state of one tileset: its editions, and the tiles that the vehicle will need and that are missing.
+/// The state of one tileset: its editions, and the missing tiles that the vehicle will need.
 package final class TrackedTileset {
     package let settings: TilesetSettings
     package internal(set) var current: EditionIndex?
-    /// The newest edition: tiles are fetched of this one.
+    /// The newest edition, of which tiles are fetched.
     package internal(set) var newest: EditionIndex?
-    /// The validators of the newest edition's list, so that its source can say that it is unchanged.
+    /// The validators of the newest edition's list, sent so that its source can confirm it.
     var known: Validators?
-    /// The schedule of asking its source for its edition.
+    /// The schedule of polling its source for its edition.
     var poll = EditionPoll()
-    /// Whether regions keep the newest edition from coming into use that are not loaded of it yet.
+    /// Whether the newest edition waits for regions that are not yet loaded with it.
     var waitsForRegions = false
-    /// The reason why the last question failed.
+    /// The reason why the last poll failed.
     package internal(set) var problem: String?
 
-    /// Tiles that will be needed and are not on board, with how soon.
+    /// The missing tiles that will be needed, each with its need.
     package private(set) var open: [TileID: Double] = [:]
-    /// The validators of those that are on board and have expired.
+    /// The validators of those of them that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
-    /// Whether the queue has to be told.
+    /// Whether the queue's demands are out of date.
     var isToTell = false
-    /// The vehicle's place along the route when the queue was told last, metres.
+    /// The vehicle's position along the route at the last update of the queue, metres.
     var toldCursor = 0.0
-    /// Whether the store has to be told what is wanted.
+    /// Whether the store's wanted tiles are out of date.
     var isToGuard = false
-    /// Whether tiles are among that which will not be needed any more.
+    /// Whether tiles have left the wanted ones since the store's last update.
     var hasLessToGuard = false
 
     init(_ settings: TilesetSettings) { self.settings = settings }
@@ -43,7 +43,7 @@ package final class TrackedTileset {
 
     // MARK: Tiles ahead
 
-    /// Takes tiles that will be needed: those that are not on board, or have expired, are missing.
+    /// Takes wanted tiles; those that are not on board or have expired count as missing.
     func want(_ tiles: [WantedTile], _ reader: some TileCacheIndex, now: Timestamp) throws(StoreError) {
         guard let newest, settings.isCacheable else { return }
         let there = tiles.filter { newest.has($0.tile) }
@@ -65,7 +65,7 @@ package final class TrackedTileset {
         }
     }
 
-    /// Forgets tiles that will not be needed any more.
+    /// Forgets tiles that are no longer needed.
     func unwant(_ tiles: [TileID]) {
         for tile in tiles where open.removeValue(forKey: tile) != nil {
             expired[tile] = nil
@@ -78,24 +78,23 @@ package final class TrackedTileset {
         (open, expired) = ([:], [:])
     }
 
-    /// A tile of an edition is on board now, or will never be; the queue knows. Of another than the newest one it says
-    /// nothing of those that are missing.
+    /// Notes that a tile of an edition is on board now, or does not exist; ignored for editions other than the newest.
     func settle(_ tile: TileID, of edition: String?) {
         guard edition == newest?.key.version else { return }
         open[tile] = nil
         expired[tile] = nil
     }
 
-    /// A tile that its source says holds is not on board any more: it is fetched whole.
+    /// Requests a tile without validators, since it is no longer on board although its source confirmed it.
     func demandWhole(_ tile: TileID) {
         guard open[tile] != nil else { return }
         expired[tile] = nil
         isToTell = true
     }
 
-    /// There is no room for a tile of an edition: what is needed no sooner finds none either, and is not fetched in vain.
+    /// Gives up a tile that found no room, and all that are needed no sooner, so that none is fetched in vain.
     ///
-    /// - Returns: How many tiles were given up.
+    /// - Returns: The number of tiles given up.
     func refuse(_ tile: TileID, of edition: String) -> Int {
         guard edition == newest?.key.version, let need = open[tile] else { return 1 }
         let given = open.filter { $0.value >= need }.map(\.key)
@@ -103,14 +102,14 @@ package final class TrackedTileset {
         return given.count
     }
 
-    /// The missing tiles as the queue takes them, the soonest needed first.
+    /// The demands for the missing tiles, soonest needed first.
     ///
-    /// - Parameter limit: Up to which need the vehicle waits for them.
+    /// - Parameter limit: The greatest need that counts as awaited by the vehicle.
     func demands(awaitedUntil limit: Double) -> [TileDemand] {
         open.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { tile, need in
             TileDemand(
                 TileAddress(name, tile), edition: newest?.key.version, need: need,
-                // What has expired serves as long as it takes.
+                // An expired tile serves until its replacement arrives.
                 isAwaited: need <= limit && expired[tile] == nil, known: expired[tile], size: newest?.sizes?[tile])
         }
     }

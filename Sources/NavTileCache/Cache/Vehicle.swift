@@ -1,10 +1,10 @@
 package import NavGeo
 
-/// A report of the vehicle; of each kind the newest counts, and what is nil was not reported.
+/// A report of the vehicle: the newest value of each kind; nil for what was not reported.
 package struct VehicleUpdate: Sendable {
     package struct Route: Sendable {
         package var id: UInt64?
-        /// Its line; fewer than two corners: there is none.
+        /// The line of the route; fewer than two corners mean no route.
         package var corners: [Coordinate]
 
         package init(id: UInt64?, corners: [Coordinate]) {
@@ -13,7 +13,7 @@ package struct VehicleUpdate: Sendable {
         }
     }
 
-    /// The other ways that the vehicle may take instead of a route.
+    /// The alternatives that the vehicle may take instead of a route.
     package struct Alternatives: Sendable {
         package var route: UInt64?
         package var lines: [PlannedLine]
@@ -37,7 +37,7 @@ package struct VehicleState: Sendable {
     /// The position; nil before the first one.
     private(set) var position: Coordinate?
     private(set) var route: PlannedLine?
-    /// The place along the route, metres.
+    /// The position along the route, metres.
     private(set) var cursor = 0.0
 
     private var routeID: UInt64?
@@ -51,7 +51,7 @@ package struct VehicleState: Sendable {
 
     var forks: [PlannedLine] { alternatives.route == routeID ? alternatives.lines : [] }
 
-    /// The place along the route; nil without a route.
+    /// The position along the route, metres; nil without a route.
     var cursorOnRoute: Double? { route == nil ? nil : cursor }
 
     mutating func take(_ update: VehicleUpdate) -> Change {
@@ -75,7 +75,7 @@ package struct VehicleState: Sendable {
         return change
     }
 
-    /// Takes a route: true when it is another one than before; a refresh is not.
+    /// Takes a route; returns whether it is a new route, which a refresh is not.
     private mutating func take(_ next: VehicleUpdate.Route) -> Bool {
         guard next.corners.count >= 2 else {
             routeID = nil
@@ -96,7 +96,7 @@ package struct VehicleState: Sendable {
 }
 
 extension CachePlanner {
-    /// A planner for where the vehicle is now.
+    /// A planner for the vehicle's current position and route.
     init(_ profile: CacheProfile, _ vehicle: VehicleState) {
         self.init(profile)
         _ = follow(vehicle)

@@ -1,9 +1,9 @@
 import HeapModule
 import NavGeo
 
-/// The demand of one owner for tiles of one tileset, in its order, with its progress.
+/// The demands of one owner for tiles of one tileset, in its order, with their progress.
 ///
-/// A cursor goes through the wants once; what must be tried again comes back by a heap of when it is due, and from there by
+/// A cursor passes over the demands once. A demand to retry goes to a heap by its due moment, and returns from there to
 /// its place.
 struct DemandLane: Sendable {
     private struct Due: Comparable, Sendable {
@@ -28,10 +28,10 @@ struct DemandLane: Sendable {
     private var cursor = 0
     private var deferred = Heap<Due>()
     private var ready = Heap<Int>()
-    /// Wants that are not done.
+    /// The number of demands that are not done.
     private(set) var remaining: Int
 
-    /// - Parameter wants: all of `tileset`; of several for one tile the first counts.
+    /// - Parameter wants: All demands are for `tileset`; of several for one tile the first counts.
     init(_ owner: DownloadOwner, _ tileset: String, _ wants: [TileDemand]) {
         self.owner = owner
         self.tileset = tileset
@@ -51,7 +51,7 @@ struct DemandLane: Sendable {
         remaining = self.wants.count
     }
 
-    /// The place of a want that is not done; nil when there is none.
+    /// The place of a demand that is not done; nil when there is none.
     func place(of key: DownloadKey) -> Int? {
         guard let place = places[key.address.tile], states[place] != .done, wants[place].edition == key.edition else {
             return nil
@@ -59,10 +59,10 @@ struct DemandLane: Sendable {
         return place
     }
 
-    /// Adds a want at the end; nil when it is there already.
+    /// Appends a demand, or replaces the one for the same tile.
     mutating func append(_ want: TileDemand) {
         if let place = places[want.address.tile] {
-            // Done before, or of another edition: asked for anew.
+            // A demand that is done, or is for another edition, starts anew.
             if states[place] == .done { remaining += 1 }
             wants[place] = want
             states[place] = .pending
@@ -75,7 +75,7 @@ struct DemandLane: Sendable {
         remaining += 1
     }
 
-    /// The place of the next want to look at; it stays the next until it is taken, deferred or done.
+    /// Returns the place of the next demand; it stays the next until it is taken, deferred or done.
     mutating func next(at now: Duration) -> Int? {
         while let due = deferred.min, due.moment <= now {
             deferred.removeMin()
@@ -89,7 +89,7 @@ struct DemandLane: Sendable {
         return min(first, cursor)
     }
 
-    /// The moment when the next deferred want is due.
+    /// The moment when the next deferred demand is due.
     var wake: Duration? { deferred.min?.moment }
 
     mutating func take(_ place: Int) { states[place] = .taken }
@@ -116,6 +116,6 @@ package struct DownloadKey: Sendable, Hashable {
         edition = want.edition
     }
 
-    /// By the tile alone: what is under way is rarely of several tilesets or editions.
+    /// Hashes the tile alone, since running downloads are rarely of several tilesets or editions.
     package func hash(into hasher: inout Hasher) { hasher.combine(address.tile) }
 }

@@ -1,9 +1,9 @@
 import NavGeo
 import NavRemote
 
-/// The schedule of downloads: a state machine that decides and does nothing. Moments are durations since any fixed one.
+/// The schedule of downloads: a state machine that only decides; moments are durations since any fixed one.
 package struct DownloadPlan: Sendable {
-    /// A tile to be fetched now.
+    /// A download to begin now.
     package struct Start: Sendable {
         package var key: DownloadKey
         package var want: TileDemand
@@ -14,7 +14,7 @@ package struct DownloadPlan: Sendable {
     private struct Source: Sendable {
         var isRemote: Bool
         var breaker: CircuitBreaker
-        /// Tiles that are under way, and those of them that have not come in.
+        /// The running downloads, and those of them whose tile has not arrived.
         var running = 0
         var asked = 0
     }
@@ -37,30 +37,30 @@ package struct DownloadPlan: Sendable {
     private var sources: [String: Source]
     private var lanes: [DemandLane] = []
     private var flights: [DownloadKey: Flight] = [:]
-    /// Until when tiles that the vehicle waits for have the network for themselves.
+    /// The moments until which awaited tiles have the network to themselves.
     private var aloneUntil: [DownloadKey: Duration] = [:]
-    /// Failures so far of tiles that are tried again.
+    /// The failed attempts of tiles that will be retried.
     private var attempts: [DownloadKey: Int] = [:]
     private var waiting: [DownloadKey: Duration] = [:]
     private var givenUp: [DownloadKey: Failure] = [:]
-    /// Delivered, or about to be, and not yet done with.
+    /// The sizes of tiles that are delivered, or about to be, and not yet released.
     private var held: [DownloadKey: Int64] = [:]
     private var heldBytes: Int64 = 0
     private var reserved: Int64 = 0
     private var random: SplitMix64
-    /// The assumed size of a tile of unknown size: a mean of those that came.
+    /// The assumed size of a tile of unknown size: the mean of those received.
     private var usualSize = 65_536.0
 
     package var network = NetworkMode.unmetered
-    /// Whether nothing is begun but what somebody waits for.
+    /// Whether only tiles that callers wait for are begun.
     package var isPaused = false
     package private(set) var statistics = DownloadStatistics()
-    /// Results that needed no attempt.
+    /// Results that are ready without an attempt.
     package private(set) var early: [DownloadResult] = []
 
     static let asking = DownloadOwner(.asked, "")
 
-    /// - Parameter sources: tilesets and whether each comes over a network.
+    /// - Parameter sources: The tilesets, each with whether its source is remote.
     package init(_ configuration: DownloadConfiguration, sources: [(tileset: String, isRemote: Bool)]) {
         self.configuration = configuration
         names = sources.map(\.tileset).sorted()
@@ -75,9 +75,9 @@ package struct DownloadPlan: Sendable {
         random = SplitMix64(seed: configuration.seed)
     }
 
-    // What is wanted.
+    // MARK: Demands
 
-    /// Replaces what an owner wants; what is held already counts as fetched.
+    /// Replaces an owner's demands; tiles that are still held count as fetched.
     package mutating func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         lanes.removeAll { $0.owner == owner }
         var byTileset: [String: [TileDemand]] = [:]
@@ -92,7 +92,7 @@ package struct DownloadPlan: Sendable {
         lanes.sort { left, right in
             (left.owner.urgency, left.owner.name, left.tileset) < (right.owner.urgency, right.owner.name, right.tileset)
         }
-        // Of what nobody wants any more not too much is remembered.
+        // Limit the memory of tiles that are no longer wanted.
         if attempts.count + waiting.count > 10_000 {
             let isWanted = { [lanes] (key: DownloadKey) in
                 lanes.contains { $0.place(of: key) != nil && $0.tileset == key.address.tileset }
@@ -105,7 +105,7 @@ package struct DownloadPlan: Sendable {
     package mutating func ask(_ want: TileDemand) {
         let key = DownloadKey(want)
         givenUp[key] = nil
-        // Somebody waits: a pause that a failure left is cut short.
+        // A caller waits, so the pause after a failure is cut short.
         waiting[key] = nil
         let tileset = want.address.tileset
         if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
@@ -117,7 +117,7 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Notes that no caller waits for a tile any more.
     package mutating func unask(_ key: DownloadKey) {
         for index in lanes.indices where lanes[index].owner == Self.asking {
             if lanes[index].tileset == key.address.tileset, let place = lanes[index].place(of: key) {
@@ -126,9 +126,9 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    // What is begun.
+    // MARK: Starts
 
-    /// The tiles to be fetched now, the most urgent first.
+    /// Returns the downloads to begin now, most urgent first.
     package mutating func starts(at now: Duration) -> [Start] {
         var starts: [Start] = []
         while let (lane, place) = best(at: now) {
@@ -140,7 +140,8 @@ package struct DownloadPlan: Sendable {
             let attempt = attempts[key, default: 0] + 1
             waiting[key] = nil
             let isRemote = sources[tileset]?.isRemote ?? false
-            // Only the first attempt, and not for long: a source that fails or trickles holds nobody up.
+            // Only the first attempt gets the network to itself, and not for long: a failing or slow source holds up no
+            // other tile.
             if isRemote, want.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
             flights[key] = Flight(attempt: attempt, reserved: max(size, 0), isRemote: isRemote)
             reserved += max(size, 0)
@@ -152,7 +153,7 @@ package struct DownloadPlan: Sendable {
         return starts
     }
 
-    /// The most urgent want that may be begun.
+    /// Returns the most urgent demand that may begin.
     private mutating func best(at now: Duration) -> (lane: Int, place: Int)? {
         var found: (lane: Int, place: Int)?
         for index in lanes.indices {
@@ -172,13 +173,15 @@ package struct DownloadPlan: Sendable {
         return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
     }
 
-    /// The number of tiles that the vehicle waits for and that are fetched at a time: one comes while the next one is asked for.
+    /// The number of awaited tiles that are fetched at a time: one arrives while the next is requested.
     private static let awaitedAtOnce = 2
-    /// For how long such a tile has the network for itself: a megabyte over 1 Mbit/s.
+    /// The longest time for which an awaited tile has the network to itself: a megabyte over 1 Mbit/s.
     private static let longestAlone = Duration.seconds(10)
 
-    /// Whether a want may be begun beside what is under way: what the vehicle waits for comes one after the other, each
-    /// as fast as the network can, and is slowed down by nothing that has time.
+    /// Whether a download may begin beside the running ones.
+    ///
+    /// Tiles that the vehicle awaits are fetched one after the other, each as fast as the network can, and less urgent
+    /// tiles do not slow them down.
     private func mayShare(
         _ want: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
     ) -> Bool {
@@ -203,7 +206,7 @@ package struct DownloadPlan: Sendable {
         return heldBytes + reserved + (want.size ?? Int64(usualSize)) <= configuration.undeliveredBytes
     }
 
-    /// The next want of a lane that is neither under way, nor waiting, nor given up.
+    /// Returns the place of a lane's next demand that is neither running, nor waiting, nor given up.
     private mutating func candidate(_ index: Int, at now: Duration) -> Int? {
         while let place = lanes[index].next(at: now) {
             let key = DownloadKey(lanes[index].wants[place])
@@ -224,9 +227,10 @@ package struct DownloadPlan: Sendable {
         return nil
     }
 
-    // What came of it.
+    // MARK: Results
 
-    /// All of a tile has come in, and makes room for the next one; what it is worth is not known yet.
+    /// Notes that all bytes of a tile have arrived, which makes room for the next download; the tile is not checked
+    /// yet.
     package mutating func noteArrival(_ key: DownloadKey, bytes: Int64) {
         guard var flight = flights[key], !flight.hasArrived else { return }
         reserved += bytes - flight.reserved
@@ -237,7 +241,7 @@ package struct DownloadPlan: Sendable {
         sources[key.address.tileset]?.asked -= 1
     }
 
-    /// An attempt has ended; the result to deliver, or nil when the tile is tried again.
+    /// Ends an attempt; returns the result to deliver, or nil when the tile will be retried.
     package mutating func finish(
         _ key: DownloadKey, _ outcome: Result<TileAnswer, TileSourceError>, at now: Duration
     ) -> DownloadResult? {
@@ -304,14 +308,14 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// Returns the moment when a tile that failed is tried again; nil when it is given up.
+    /// Returns the moment of the retry of a failed tile; nil when the tile is given up.
     private mutating func retry(
         _ key: DownloadKey, _ error: TileSourceError, _ attempt: Int, at now: Duration
     ) -> Duration? {
-        // What was broken off for the network's sake waits for it.
+        // An attempt that was broken off because of the network mode waits for the network.
         if error.code == .cancelled || error.code == .offline { return now }
         guard error.isRetryable else { return nil }
-        // A source that cannot be reached says nothing of the tile: it waits until the source is back.
+        // An unreachable source tells nothing about the tile, which waits until the source is back.
         let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
         if isOutage, sources[key.address.tileset]?.breaker.failures == nil {
             if isAsked(key) { return nil }
@@ -330,9 +334,9 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    // What is held.
+    // MARK: Held results
 
-    /// A result waits for its reader.
+    /// Holds a result until its reader releases it.
     package mutating func hold(_ result: DownloadResult) {
         guard case .success(let answer) = result.outcome, let tile = answer.tile else { return }
         let key = DownloadKey(TileDemand(result.address, edition: result.edition))
@@ -340,21 +344,21 @@ package struct DownloadPlan: Sendable {
         held[key, default: 0] += tile.size
     }
 
-    /// The reader is done with a result.
+    /// Releases a result that its reader has finished with.
     package mutating func release(_ result: DownloadResult) {
         let key = DownloadKey(TileDemand(result.address, edition: result.edition))
         if let bytes = held.removeValue(forKey: key) { heldBytes -= bytes }
     }
 
-    /// Takes the results that needed no attempt.
+    /// Takes the results that are ready without an attempt.
     package mutating func takeEarly() -> [DownloadResult] {
         defer { early = [] }
         return early
     }
 
-    // How it stands.
+    // MARK: State
 
-    /// Returns the moment when something may be begun that may not be now; nil when only an event changes that.
+    /// Returns the moment when a blocked download may begin; nil when only an event can unblock one.
     package func wake(at now: Duration) -> Duration? {
         var first: Duration?
         let note = { (moment: Duration) in
@@ -366,14 +370,14 @@ package struct DownloadPlan: Sendable {
             if let opens = source.breaker.opens, opens > now {
                 note(opens)
             } else if let wake = lane.wake, source.asked < configuration.concurrency {
-                // What is due and has not begun waits for an event.
+                // A due demand that has not begun waits for an event.
                 note(wake)
             }
         }
         return first
     }
 
-    /// Downloads that the network is needed for.
+    /// The running downloads that use the network.
     package var remoteFlights: [DownloadKey] {
         flights.filter { $0.value.isRemote && !$0.value.hasArrived }.map(\.key)
     }
@@ -381,7 +385,7 @@ package struct DownloadPlan: Sendable {
     /// Whether a tile is being fetched.
     package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
 
-    /// Returns the reason why a tile that is asked for cannot be had now; nil when it can.
+    /// Returns the reason why a requested tile cannot be fetched now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
         guard let source = sources[tileset] else {
             return TileSourceError(.configuration, "there is no source of '\(tileset)'")
@@ -395,12 +399,12 @@ package struct DownloadPlan: Sendable {
             retryAfter: rest / .seconds(1))
     }
 
-    /// A question that is no tile's begins; ``finishQuestion(_:_:at:)`` says how it ended.
+    /// Begins a query that is not for a tile; ``finishQuestion(_:_:at:)`` ends it.
     package mutating func beginQuestion(_ tileset: String, at now: Duration) {
         sources[tileset]?.breaker.noteQuestion(at: now)
     }
 
-    /// A question that is no tile's has ended.
+    /// Ends a query that is not for a tile.
     package mutating func finishQuestion(_ tileset: String, _ error: TileSourceError?, at now: Duration) {
         guard let error else {
             sources[tileset]?.breaker.noteAnswer()

@@ -1,17 +1,17 @@
-/// The purpose of a demand: the order in which tiles are fetched.
+/// The purpose of a demand, which determines the order of downloads.
 package enum DownloadUrgency: UInt8, Sendable, Hashable, Comparable, CaseIterable {
-    /// Somebody asked for it and waits.
+    /// A caller has requested the tile and waits for it.
     case asked = 0
     /// The vehicle will need it.
     case predicted = 1
-    /// An offline region has it.
+    /// An offline region needs it.
     case region = 2
 
-    /// The more urgent first.
+    /// Orders the more urgent first.
     package static func < (left: DownloadUrgency, right: DownloadUrgency) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The owner of a set of demands, which is replaced as a whole.
+/// The owner of a set of demands that is replaced as a whole.
 package struct DownloadOwner: Sendable, Hashable {
     package var urgency: DownloadUrgency
     /// Its name, such as a region's id.
@@ -25,15 +25,16 @@ package struct DownloadOwner: Sendable, Hashable {
 
 package struct TileDemand: Sendable, Hashable {
     package var address: TileAddress
-    /// Version of the edition it must be of; nil for whichever its source has.
+    /// The version of the edition that the tile must be of; nil for the source's current one.
     package var edition: String?
-    /// The order, lowest first: seconds until the vehicle needs it, or any other measure of its owner.
+    /// The rank in the order, lowest first: seconds until the vehicle needs the tile, or any other measure of the
+    /// owner.
     package var need: Double
-    /// Whether the vehicle waits for it: such tiles come two at a time, and those that have time after them.
+    /// Whether the vehicle waits for the tile: such tiles come two at a time, before all others.
     package var isAwaited: Bool
-    /// The validators of the tile on board: the source is asked whether it is unchanged.
+    /// The validators of the tile on board, with which the source is asked whether the tile is unchanged.
     package var known: Validators?
-    /// The size, bytes, where a list has it.
+    /// The size, bytes; nil when no list states it.
     package var size: Int64?
 
     package init(
@@ -48,8 +49,7 @@ package struct TileDemand: Sendable, Hashable {
         self.size = size
     }
 
-    /// Whether it comes before another: what the vehicle waits for does, then what is needed sooner; a need that is no
-    /// number comes last.
+    /// Whether this demand precedes another: awaited tiles first, then those needed sooner; a need of NaN comes last.
     package func isSooner(than other: TileDemand) -> Bool {
         if isAwaited != other.isAwaited { return isAwaited }
         return need < other.need || (other.need.isNaN && !need.isNaN)
@@ -59,91 +59,92 @@ package struct TileDemand: Sendable, Hashable {
 /// The outcome of a demand for a tile.
 package struct DownloadResult: Sendable {
     package var address: TileAddress
-    /// The edition that was wanted, see ``TileDemand/edition``.
+    /// The requested edition; see ``TileDemand/edition``.
     package var edition: String?
-    /// The answer, or why there is none and none will be looked for until it is wanted again.
+    /// The answer, or the final failure, after which the tile is not fetched until it is demanded again.
     package var outcome: Result<TileAnswer, TileSourceError>
-    /// The owners that wanted it when it arrived, by urgency and name.
+    /// The owners that demanded the tile when it arrived, by urgency and name.
     package var owners: [DownloadOwner]
     package var attempts: Int
 }
 
 package enum NetworkMode: String, Sendable, CaseIterable {
-    /// Everything.
+    /// All downloads.
     case unmetered
-    /// The urgencies that are worth the price: see ``DownloadConfiguration/metered``.
+    /// Only the urgencies that are worth the price; see ``DownloadConfiguration/metered``.
     case metered
-    /// Nothing: what is under way is broken off. Sources on this machine are still read.
+    /// No downloads, and running ones are broken off; sources on this machine are still read.
     case offline
 }
 
 package enum SourceReachability: String, Sendable, CaseIterable {
-    /// The last question was answered, or none was asked.
+    /// The last query was answered, or there was none yet.
     case online
     case degraded
-    /// It failed so often that it is left alone for a while.
+    /// It failed so often that it is not queried for a while.
     case offline
 }
 
 package struct SourceCondition: Sendable, Hashable {
     package var tileset: String
     package var reachability: SourceReachability
-    /// The reason of its last failure, for people; nil when the last question was answered.
+    /// The reason of the last failure, for people; nil when the last query was answered.
     package var reason: String?
-    /// Seconds for which it is left alone.
+    /// The remaining seconds for which it is not queried.
     package var rest: Double?
     /// Tiles that are being fetched from it.
     package var runningCount: Int
-    /// Tiles wanted from it that wait, each owner's counted.
+    /// Tiles that wait to be fetched from it; a tile counts once for each owner.
     package var pendingCount: Int
 }
 
-/// The counts of a queue since it began.
+/// The counts of a queue since it started.
 package struct DownloadStatistics: Sendable, Hashable {
-    /// Bytes received, packed as they came.
+    /// Bytes received, as transferred (compressed).
     package var receivedBytes: Int64 = 0
     package var fetchedCount = 0
     package var failedAttempts = 0
     /// Tiles given up.
     package var failedCount = 0
-    /// Answers refused because their form, size or hash was wrong.
+    /// Answers refused because of their format, size or hash.
     package var corruptCount = 0
     /// Tiles being fetched.
     package var runningCount = 0
-    /// Tiles that wait, each owner's counted.
+    /// Tiles that wait; a tile counts once for each owner.
     package var pendingCount = 0
 
     package init() {}
 }
 
 package struct DownloadConfiguration: Sendable, Hashable {
-    /// Most tiles at a time from one source, 1 to 64.
+    /// The most tiles fetched at a time from one source, 1 to 64.
     package var concurrency = 6
-    /// Bytes per second from all remote sources together; nil for any number.
+    /// The rate limit of all remote sources together, bytes per second; nil for no limit.
     package var bytesPerSecond: Double?
-    /// The urgencies that are fetched over a metered network.
+    /// The urgencies that may be fetched over a metered network.
     package var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most bytes of tiles that are fetched and not yet taken, or being fetched: one tile may always be. 64 MiB: half of it is what is stored at
-    /// once, and what the disk takes for a batch it takes less often.
+    /// The most bytes of tiles that are being fetched, or fetched and not yet taken; one tile is always allowed.
+    ///
+    /// 64 MiB: half of it is stored as one batch, and larger batches need fewer disk writes.
     package var undeliveredBytes: Int64 = 64 << 20
     package var batchCount = 256
-    /// The number of retries of a tile that failed.
+    /// The number of retries of a failed tile.
     package var retries = 4
-    /// Seconds before it is asked for again; doubles each time.
+    /// The pause before the first retry, seconds; doubles each time.
     package var firstPause = 1.0
-    /// Most seconds before it is asked for again.
+    /// The longest pause before a retry, seconds.
     package var longestPause = 60.0
-    /// Seconds for which a tile that was given up is not tried again, but when it is asked for.
+    /// The time for which a tile that was given up is not retried unless a caller requests it, seconds.
     package var failureRest = 120.0
-    /// Failures of a source one after the other until it is left alone.
+    /// The failures of a source in a row after which it is left alone.
     package var failuresToRest = 5
-    /// Seconds for which it is left alone first; doubles with each trial that fails.
+    /// The first time for which a source is left alone, seconds; doubles with each trial that fails.
     package var firstRest = 5.0
-    /// Most seconds for which it is left alone.
+    /// The longest time for which a source is left alone, seconds.
     package var longestRest = 120.0
-    /// Most seconds that a source's Retry-After is believed.
+    /// The longest Retry-After of a source that is honoured, seconds.
     package var longestRetryAfter = 600.0
-    /// Begins the random part of the pauses.
+    /// The seed of the random part of the pauses.
     package var seed: UInt64 = 1
 
     package init() {}
@@ -152,7 +153,7 @@ package struct DownloadConfiguration: Sendable, Hashable {
 /// An estimate of the size of some tiles.
 package struct DownloadEstimate: Sendable, Hashable {
     package var tileCount: Int
-    /// Bytes of them, as they would be stored.
+    /// The estimated bytes of the tiles, as they would be stored.
     package var bytes: Int64
     /// Half the width of the 95 % interval of ``bytes``; 0 when they are exact.
     package var uncertainty: Int64

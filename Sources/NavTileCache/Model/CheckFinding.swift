@@ -1,34 +1,34 @@
-/// Something that is not as it should be in a store.
+/// A fault that a check has found in a store.
 package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// SQLite finds the index damaged.
         case index
-        /// The index names a file that is not there.
+        /// A file that the index names is missing.
         case missingObject
-        /// A file has another size than the index says.
+        /// The size of a file differs from the index.
         case wrongSize
-        /// A file's content does not hash to its name.
+        /// The content of a file does not match the hash in its name.
         case wrongHash
-        /// A file that no tile has.
+        /// No tile uses a file.
         case orphan
-        /// Something else lies where only the store writes.
+        /// A foreign file lies where only the store writes.
         case foreign
         /// A count of the index differs from what it counts.
         case count
-        /// A tile on board is not in the folder for mapping, or another one is.
+        /// A tile on board is missing from the folder for mapping, or another tile is in its place.
         case view
         /// `current` names another edition than the one in use.
         case current
-        /// A region that is complete lacks tiles.
+        /// A complete region lacks tiles.
         case region
     }
 
     package var kind: Kind
-    /// The path relative to the store's folder, or a name.
+    /// The path relative to the store's folder, or the name of the subject.
     package var subject: String
     /// The fault in a few words.
     package var detail: String
-    /// Whether it was put right.
+    /// Whether the fault was repaired.
     package var isRepaired: Bool
 
     package init(kind: Kind, subject: String, detail: String, isRepaired: Bool) {
@@ -38,6 +38,6 @@ package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
         self.isRepaired = isRepaired
     }
 
-    /// Kind, place and what is wrong there.
+    /// The kind, subject and detail of the fault.
     package var description: String { "\(kind.rawValue): \(subject): \(detail)\(isRepaired ? " (repaired)" : "")" }
 }

@@ -1,9 +1,9 @@
-/// The position of a scrub: it goes through the editions on board, then through the tiles.
+/// The position of a scrub, which checks the editions on board and then the tiles.
 package struct ScrubPosition: Sendable, Hashable {
     package enum Stage: Sendable, Hashable {
-        /// After this edition; nil: before the first.
+        /// After this edition; nil for the start.
         case editions(EditionKey?)
-        /// After the tile of this number.
+        /// After the tile with this number.
         case tiles(Int64)
     }
 
@@ -14,12 +14,12 @@ package struct ScrubPosition: Sendable, Hashable {
 
 /// The outcome of a step of a scrub.
 package struct ScrubReport: Sendable, Hashable {
-    /// The beginning of the next step.
+    /// The start of the next step.
     package var place = ScrubPosition()
-    /// Whether all that is on board was looked at since the beginning.
+    /// Whether the step completed a round of all that is on board.
     package var isRound = false
     package var tileCount = 0
-    /// Bytes that were looked at; a small file counts for 4 KiB, since finding it costs as well.
+    /// The cost of the step in bytes; a small file counts as 4 KiB, since finding it costs as well.
     package var bytes: Int64 = 0
     package var findings: [CheckFinding] = []
 

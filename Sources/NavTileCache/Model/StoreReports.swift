@@ -1,11 +1,11 @@
 /// The outcome of storing some tiles.
 package struct CommitReport: Sendable, Hashable {
-    /// Tiles that are on board now, all of each.
+    /// Tiles that are now on board, each complete.
     package var stored: [RegionTile] = []
-    /// Tiles for which there was no room in the budget.
+    /// Tiles that the budget had no room for.
     package var refused: [RegionTile] = []
     package var evictedCount = 0
-    /// The number of evicted tiles that are wanted, later than what was stored.
+    /// The number of evicted tiles that are wanted, but later than the stored ones.
     package var evictedWantedCount = 0
 
     package init() {}
@@ -14,7 +14,7 @@ package struct CommitReport: Sendable, Hashable {
 package struct RemovalReport: Sendable, Hashable {
     package var fits = true
     package var removedCount = 0
-    /// Bytes freed: what another tile shares is not.
+    /// The bytes freed; a file that another tile shares is not freed.
     package var freedBytes: Int64 = 0
 
     package init(fits: Bool = true, removedCount: Int = 0, freedBytes: Int64 = 0) {

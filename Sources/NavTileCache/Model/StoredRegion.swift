@@ -6,7 +6,7 @@ package struct StoredRegionDefinition: Sendable, Hashable, Codable {
     package var name: String
     /// Its area, as the caller encodes it.
     package var geometry: [UInt8]
-    /// Tiles wanted.
+    /// The wanted tiles of each tileset.
     package var descriptors: [RegionDescriptor]
     /// Whether expired tiles on board count as loaded.
     package var acceptExpired: Bool
@@ -26,7 +26,7 @@ package struct StoredRegionDefinition: Sendable, Hashable, Codable {
     }
 }
 
-/// Tiles that a region needs of one tileset.
+/// The tiles of one tileset that a region needs.
 package struct RegionDescriptor: Sendable, Hashable, Codable {
     package var tileset: String
     package var domain: TileDomain
@@ -91,21 +91,21 @@ package struct StoredRegionFailure: Sendable, Hashable, Codable {
 }
 
 package struct StoredRegion: Sendable, Hashable {
-    /// The definition; during an update the one of before, which it still serves as.
+    /// The definition; during an update the former one, which the region still serves.
     package var definition: StoredRegionDefinition
-    /// The edition of each of its tilesets that it has, by name of the tileset.
+    /// The edition of each of its tilesets, by name of the tileset.
     package var editions: [String: String]
     package var state: StoredRegionState
-    /// The progress as last written; of the staged tiles while there are any.
+    /// The progress as last written; that of the staged tiles during an update.
     package var progress: StoredRegionProgress
     package var created: Timestamp
     /// The moment of the last change.
     package var updated: Timestamp
-    /// The reason why it is incomplete, or its update is.
+    /// The reason why the region, or its update, is incomplete.
     package var failure: StoredRegionFailure?
-    /// The definition that replaces this one once its staged tiles are complete; nil when none are staged.
+    /// The definition that replaces this one once its staged tiles are complete; nil without an update.
     package var staged: StagedRegion?
-    /// Whether its tiles must be named again with `putRegion`: the index was lost.
+    /// Whether its tiles must be given again with `putRegion`, since the index was lost.
     package var needsPlanning: Bool
 
     package init(
@@ -125,10 +125,10 @@ package struct StoredRegion: Sendable, Hashable {
     }
 }
 
-/// The update of a region, which takes effect when all of its tiles are there.
+/// The update of a region, which takes effect once all of its tiles are on board.
 package struct StagedRegion: Sendable, Hashable {
     package var definition: StoredRegionDefinition
-    /// The edition of each of its tilesets that it will have.
+    /// The edition of each of its tilesets after the update.
     package var editions: [String: String]
 
     package init(definition: StoredRegionDefinition, editions: [String: String]) {
@@ -137,7 +137,7 @@ package struct StagedRegion: Sendable, Hashable {
     }
 }
 
-/// A tile of an edition: a region needs it of that one and of no other.
+/// A tile of one edition; a region needs the tile of exactly this edition.
 package struct RegionTile: Sendable, Hashable {
     package var address: TileAddress
     package var edition: String

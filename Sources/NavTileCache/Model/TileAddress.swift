@@ -3,7 +3,7 @@ package import NavGeo
 package enum TileDomain: String, Sendable, Codable, CaseIterable {
     /// Road tiles: routing, matching and guidance.
     case navigation
-    /// Tiles that a map draws.
+    /// Tiles that a map renders.
     case maps
 }
 
@@ -17,7 +17,7 @@ package struct TileAddress: Sendable, Hashable, Comparable {
         self.tile = tile
     }
 
-    /// By tileset, zoom, row, column.
+    /// Orders by tileset, zoom, row and column.
     package static func < (left: TileAddress, right: TileAddress) -> Bool {
         (left.tileset, left.tile) < (right.tileset, right.tile)
     }
@@ -27,7 +27,7 @@ extension TileAddress: CustomStringConvertible {
     package var description: String { "\(tileset)/\(tile.zoom)/\(tile.x)/\(tile.y)" }
 }
 
-/// The rule for names of tilesets, which become names of folders and parts of addresses.
+/// The rule for tileset names, which become folder names and parts of URLs.
 package enum TilesetName {
     /// Whether a text is 1 to 64 of a–z, 0–9, `-` and `_`, the first of them a letter or a digit.
     package static func isValid(_ name: String) -> Bool {

@@ -1,11 +1,11 @@
-/// The answer to the question which edition a source has.
+/// The answer to a poll for a source's edition.
 package enum EditionAnswer: Sendable {
-    /// This, for as long as the validators say.
+    /// The current edition, fresh until the validators expire.
     case edition(TilesetEdition, Validators)
     /// The edition that the caller knows is still current, until the new validators expire.
     case notModified(Validators)
 
-    /// - Parameter known: what the caller has.
+    /// - Parameter known: The validators that the caller has.
     package init(_ edition: TilesetEdition, _ validators: Validators, known: Validators?) {
         let isKnown = known?.etag != nil && known?.etag == validators.etag
         self = isKnown ? .notModified(validators) : .edition(edition, validators)
@@ -14,11 +14,11 @@ package enum EditionAnswer: Sendable {
 
 package enum TileAnswer: Sendable {
     case fetched(FetchedTile)
-    /// The tile, checked, of which its server says that it must not be stored: to be passed on, not to be kept.
+    /// The verified tile, which may be passed on but not stored, as its server demands.
     case unstorable(FetchedTile)
     /// The tile that the caller has is still current, until the new validators expire.
     case notModified(Validators)
-    /// There is no such tile: that holds for as long as the validators say.
+    /// There is no such tile, until the validators expire.
     case absent(Validators)
 
     package var tile: FetchedTile? {

@@ -3,7 +3,7 @@ package import NavGeo
 
 /// One of the files that a tile consists of.
 package enum TilePart: UInt8, Sendable, Hashable, Codable, Comparable, CaseIterable {
-    /// The tile itself: roads, or what a map draws.
+    /// The tile itself: road data, or map data to render.
     case body = 0
     /// The ranks of a road tile's edges, in a file of their own.
     case ranks = 1
@@ -31,7 +31,7 @@ package struct ListedTile: Sendable, Hashable {
     package var tile: TileID
     package var parts: [ListedPart]
 
-    /// Bytes of all of them.
+    /// The bytes of all its files.
     package var size: Int64 { parts.reduce(0) { $0 + $1.size } }
 
     package init(_ tile: TileID, parts: [ListedPart]) {
@@ -40,13 +40,13 @@ package struct ListedTile: Sendable, Hashable {
     }
 }
 
-/// The expiry of an answer, and what to send to ask whether it is still valid.
+/// The expiry of an answer, and the validators of a conditional request.
 package struct Validators: Sendable, Hashable {
     /// The answer's ETag.
     package var etag: String?
-    /// The answer's Last-Modified, as it came.
+    /// The answer's Last-Modified, unparsed.
     package var lastModified: String?
-    /// The moment of expiry, UTC; nil when none was given: it is valid until it is replaced.
+    /// The moment of expiry, UTC; nil when none was given, so that the answer holds until it is replaced.
     package var expires: Timestamp?
 
     package init(etag: String? = nil, lastModified: String? = nil, expires: Timestamp? = nil) {
@@ -56,14 +56,14 @@ package struct Validators: Sendable, Hashable {
     }
 }
 
-/// A file of a tile as it came from its source, checked.
+/// A file of a tile as it came from its source, verified.
 package struct FetchedPart: Sendable, Hashable {
     package var part: TilePart
-    /// The bytes to be stored: of a road tile the bytes themselves, of a map tile what its source holds.
+    /// The bytes to store: for a road tile unpacked, for a map tile as its source holds them.
     package var data: [UInt8]
     /// SHA-256 of `data`.
     package var hash: ContentHash
-    /// The encoding of `data`, "gzip" or "zstd"; nil when it is not packed.
+    /// The encoding of `data`, "gzip" or "zstd"; nil when it is not compressed.
     package var contentEncoding: String?
     /// Media type, such as "application/vnd.mapbox-vector-tile"; nil when unknown.
     package var mediaType: String?
@@ -79,10 +79,10 @@ package struct FetchedPart: Sendable, Hashable {
     }
 }
 
-/// A whole tile as it came from its source.
+/// A complete tile as it came from its source.
 package struct FetchedTile: Sendable, Hashable {
     package var address: TileAddress
-    /// The edition of the tileset that it belongs to.
+    /// The edition of the tileset that the tile belongs to.
     package var edition: String
     package var parts: [FetchedPart]
     package var validators: Validators

@@ -1,10 +1,10 @@
 package import NavDigest
 package import NavGeo
 
-/// An edition of a tileset by its names.
+/// The identity of an edition: its tileset and version.
 package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     package var tileset: String
-    /// The edition's version; empty where the source has none.
+    /// The edition's version; empty where the source has no versions.
     package var version: String
 
     package init(_ tileset: String, _ version: String) {
@@ -12,7 +12,7 @@ package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomString
         self.version = version
     }
 
-    /// By tileset, then version.
+    /// Orders by tileset, then version.
     package static func < (left: EditionKey, right: EditionKey) -> Bool {
         (left.tileset, left.version) < (right.tileset, right.version)
     }
@@ -23,14 +23,14 @@ package struct EditionKey: Sendable, Hashable, Comparable, Codable, CustomString
 /// A file of a tile on board.
 package struct PartRecord: Sendable, Hashable {
     package var part: TilePart
-    /// SHA-256 of what is stored.
+    /// SHA-256 of the stored bytes.
     package var hash: ContentHash
     package var bytes: Int64
-    /// The encoding, "gzip" or "zstd"; nil when it is not packed.
+    /// The encoding, "gzip" or "zstd"; nil when it is not compressed.
     package var contentEncoding: String?
     /// Media type; nil when unknown.
     package var mediaType: String?
-    /// The file, absolute: immutable; it may be unlinked at any time, a mapping stays valid.
+    /// The absolute path of the file, which is immutable; it may be unlinked at any time, but a mapping stays valid.
     package var path: String
 
     package init(
@@ -50,7 +50,8 @@ package struct TileRecord: Sendable, Hashable {
     package var edition: String
     package var parts: [PartRecord]
     package var validators: Validators
-    /// Whether it had expired at the moment of the question, or nobody knows: it was fetched while the clock was ahead.
+    /// Whether the tile had expired when it was looked up, or its age is unknown because the clock was ahead when it
+    /// was fetched.
     package var isExpired: Bool
     package var isPinned: Bool
     package var lastNeeded: Timestamp
@@ -77,12 +78,12 @@ package struct TileRecord: Sendable, Hashable {
 package struct EditionRecord: Sendable, Hashable {
     package var key: EditionKey
     package var domain: TileDomain
-    /// Since when it is the one in use; nil when it is not.
+    /// The moment since when the edition is in use; nil when it is not in use.
     package var inUseSince: Timestamp?
     package var added: Timestamp
     package var tileCount: Int64
-    /// The folder for mapping, absolute: `tileset.json`, and of each tile on board `{z}/{x}/{y}.road` and `.rank`; nil
-    /// for map tiles.
+    /// The absolute path of the folder for mapping, with `tileset.json` and, of each tile on board, `{z}/{x}/{y}.road`
+    /// and `.rank`; nil for map tiles.
     package var viewPath: String?
 
     package init(

@@ -3,44 +3,44 @@ internal import NavDigest
 /// The reason why there is no answer from a source of tiles.
 package struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        /// The configuration makes no sense: the message says what to change.
+        /// The configuration is invalid; the message says what to change.
         case configuration
-        /// The source is not there, or has no list of tiles: a wrong address, or a folder that is gone.
+        /// The source does not exist, or has no list of tiles: a wrong address, or a folder that is gone.
         case missing
-        /// The credential is missing, wrong, or not allowed to ask.
+        /// The credential is missing, wrong, or not sufficient.
         case unauthorized
-        /// The source refuses the request as it is (HTTP 4xx).
+        /// The source rejects the request (HTTP 4xx).
         case refused
-        /// Too many requests; ``TileSourceError/retryAfter`` says when to come back if the source does.
+        /// Too many requests; ``TileSourceError/retryAfter`` says when to retry, if the source does.
         case rateLimited
         /// The source failed (HTTP 5xx).
         case server
-        /// The source sends somewhere that is not allowed.
+        /// The source redirects to an address that is not allowed.
         case redirected
-        /// The answer is not what it should be: no tile, no list, no archive, or damaged.
+        /// The answer is damaged, or is not a tile, a list or an archive as expected.
         case malformed
-        /// The answer is sound in form, but not what the list says: another size or another hash.
+        /// The answer is well-formed but differs from the list in size or hash.
         case mismatch
-        /// The answer, packed or unpacked, is larger than allowed.
+        /// The answer, compressed or not, is larger than allowed.
         case tooLarge
-        /// The answer ended before it was whole.
+        /// The answer ended early.
         case truncated
         case timedOut
-        /// The answer came slower than the least rate.
+        /// The answer came slower than the minimum rate.
         case tooSlow
-        /// No connection, or one that broke.
+        /// No connection, or a broken one.
         case unreachable
-        /// The source has another edition than the one asked for: ask for the edition.
+        /// The source has another edition than the requested one; poll it for its edition.
         case editionChanged
         /// A file of the source cannot be read.
         case unreadable
-        /// This machine has no memory, or no open files left, to ask with.
+        /// This machine lacks the memory or open files for the request.
         case system
-        /// The caller does not want the answer any more.
+        /// The caller has cancelled the request.
         case cancelled
-        /// The source failed too often and is left alone until ``TileSourceError/retryAfter`` has passed.
+        /// The source failed too often and is not queried until ``TileSourceError/retryAfter`` has passed.
         case resting
-        /// The network must not be used now.
+        /// The network mode forbids the request.
         case offline
         /// The source, or the queue, is closed.
         case closed
@@ -49,7 +49,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
     package var code: Code
     /// A sentence for people: what happened, where, and what to do; never holds a credential.
     package var message: String
-    /// Seconds after which asking again makes sense; nil when nothing is known of it.
+    /// The seconds after which a retry makes sense; nil when unknown.
     package var retryAfter: Double?
 
     package init(_ code: Code, _ message: String, retryAfter: Double? = nil) {
@@ -58,19 +58,20 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         self.retryAfter = retryAfter
     }
 
-    /// Nothing can be said of some content: its source is not to blame.
+    /// Returns the error for content that could not be hashed, which is not the source's fault.
     package static func unhashed(_ what: String) -> TileSourceError {
         TileSourceError(.system, "\(what) cannot be hashed: \(ContentHash.refusal)")
     }
 
-    /// The same of the question what a source has: one that refuses to say so has no tile for anybody, and is left alone
-    /// like one that is not there.
+    /// The error as the answer to a poll for the edition.
+    ///
+    /// A source that refuses such a poll has no tile for anybody, and is left alone like a missing one.
     package var ofEdition: TileSourceError {
         code == .refused || code == .editionChanged
             ? TileSourceError(.missing, message, retryAfter: retryAfter) : self
     }
 
-    /// Whether the same question may be answered later.
+    /// Whether the same request may succeed later.
     package var isRetryable: Bool {
         switch code {
         case .rateLimited, .server, .malformed, .mismatch, .truncated, .timedOut, .tooSlow, .unreachable, .unreadable,
@@ -82,7 +83,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether it speaks against the source, not against the question.
+    /// Whether the error is the source's fault rather than the request's.
     package var blamesSource: Bool {
         switch code {
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,

@@ -1,26 +1,25 @@
 package import NavGeo
 
-/// One edition of a tileset: everything in it fits together.
+/// One edition of a tileset, whose tiles all fit together.
 ///
-/// Road tiles of two editions cannot be mixed, their edges have other numbers; where a source has no editions (a plain
-/// tile server) there is one, with an empty version, whose tiles change one by one.
+/// Road tiles of two editions cannot be mixed, because their edges are numbered differently. A source without editions
+/// (a plain tile server) has a single one with an empty version, whose tiles change one by one.
 package struct TilesetEdition: Sendable, Hashable {
     /// The tileset's name, see ``TilesetName``.
     package var tileset: String
     package var domain: TileDomain
-    /// The version: a map version, or the hash of an archive's header; empty
-    /// where the source has none.
+    /// The version: a map version, or the hash of an archive's header; empty where the source has none.
     package var version: String
     package var zooms: ClosedRange<UInt8>
-    /// The area with tiles; nil when its source does not say.
+    /// The area that has tiles; nil when its source does not state it.
     package var bounds: BoundingBox?
     /// Its tiles, by id; nil where its source cannot list them.
     package var tiles: [ListedTile]?
-    /// The source's own description, to be kept beside the tiles: the bytes of `tileset.json`, or of a TileJSON.
+    /// The source's own description, stored beside the tiles: the bytes of `tileset.json`, or of a TileJSON.
     package var document: [UInt8]
     /// The attribution that the data's licence asks for.
     package var attribution: String
-    /// Media type of its tiles, when that is known of all.
+    /// The media type of its tiles, where all have the same known one.
     package var mediaType: String?
 
     package init(

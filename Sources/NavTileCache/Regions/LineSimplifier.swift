@@ -1,8 +1,8 @@
 import Glibc
 
-/// Leaves out the points of a line that it hardly needs.
+/// A simplification of lines that leaves out hardly needed points.
 enum LineSimplifier {
-    /// The line with the fewest points that Douglas and Peucker's method (1973) finds: those left out lie within
+    /// Returns the line simplified by the method of Douglas and Peucker (1973): the points left out lie within
     /// `tolerance` metres of it.
     static func simplified(_ line: [ProjectedLine.Vertex], tolerance: Double) -> [ProjectedLine.Vertex] {
         guard line.count > 2 else { return line }

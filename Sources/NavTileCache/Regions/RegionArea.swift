@@ -1,23 +1,23 @@
 import Glibc
 package import NavGeo
 
-/// The area of an offline region: polygons with holes, of which the union counts.
+/// The area of an offline region: the union of polygons with holes.
 ///
-/// Edges are straight on the Mercator map and go the short way round: a ring may cross the antimeridian, its longitudes
-/// then jump from one side to the other. In a polygon what lies in an odd number of rings is inside, whatever the
-/// direction of the rings.
+/// Edges are straight on the Mercator map and go the short way round. A ring may cross the antimeridian; its longitudes
+/// then jump from one side to the other. A point is inside a polygon when it lies in an odd number of its rings,
+/// whatever their direction.
 package struct RegionArea: Sendable, Hashable {
     /// The most corners of all rings together. 100,000: the coast of a country, some 600 kB on the wire.
     package static let greatestCornerCount = 100_000
-    /// The largest radius and the largest distance to each side of a line, metres.
+    /// The largest radius, and the largest distance to each side of a line, metres.
     package static let greatestReach = 500_000.0
-    /// The projection's last latitude, degrees.
+    /// The latitude limit of the projection, degrees.
     static let lastLatitude = 85.05
 
-    /// Each polygon's outer ring and its holes, without the corner that closes a ring.
+    /// Each polygon's outer ring and its holes, without the closing corner.
     package let polygons: [[[Coordinate]]]
 
-    /// An area from polygons; each ring may be closed by its first corner or be left open.
+    /// An area of polygons; a ring may repeat its first corner at the end or be left open.
     package init(polygons: [[[Coordinate]]]) throws(RegionFault) {
         guard !polygons.isEmpty else { throw .empty }
         var count = 0
@@ -48,8 +48,9 @@ package struct RegionArea: Sendable, Hashable {
         return try RegionArea(polygons: [[ring]])
     }
 
-    /// Returns the area within `buffer` metres of a line: a polygon of eight corners around each of its pieces, after the line
-    /// has been made simpler by a tenth of the distance.
+    /// Returns the area within `buffer` metres of a line: a polygon of eight corners around each of its segments.
+    ///
+    /// The line is first simplified with a tolerance of a tenth of the distance.
     package static func corridor(along line: [Coordinate], buffer: Double) throws(RegionFault) -> RegionArea {
         guard buffer > 0, buffer <= greatestReach else { throw .badReach(buffer) }
         for (number, corner) in line.enumerated() where !Self.isInside(corner) {
@@ -61,7 +62,7 @@ package struct RegionArea: Sendable, Hashable {
         let kept = LineSimplifier.simplified(ProjectedLine(Polyline(line)).vertices, tolerance: tolerance)
         var polygons: [[[Coordinate]]] = []
         for (start, end) in zip(kept, kept.dropFirst()) {
-            // The larger scale of both ends: rather a metre too much.
+            // The larger scale of both ends, so that the area errs on the large side.
             let reach = (buffer + tolerance) * max(start.scale, end.scale)
             polygons.append([Self.capsule(start.place, end.place, reach)])
         }
@@ -101,7 +102,7 @@ package struct RegionArea: Sendable, Hashable {
         return corners
     }
 
-    /// A ring where the whole world is one tile, closed, going on beyond the antimeridian.
+    /// Returns a ring in worlds, closed, and continuous across the antimeridian.
     private static func unwrapped(_ ring: [Coordinate]) -> [TileGrid.Point] {
         var places: [TileGrid.Point] = []
         places.reserveCapacity(ring.count + 1)
@@ -112,8 +113,8 @@ package struct RegionArea: Sendable, Hashable {
         return places
     }
 
-    /// The closed rings of a polygon in the world as one tile: holes on the same side of the antimeridian as the ring
-    /// around them.
+    /// Returns the closed rings of a polygon in worlds, with holes on the same side of the antimeridian as the outer
+    /// ring.
     static func rings(of polygon: [[Coordinate]]) -> [[TileGrid.Point]] {
         var rings = polygon.map(unwrapped)
         guard let west = rings.first?.map(\.x).min() else { return [] }
@@ -125,7 +126,7 @@ package struct RegionArea: Sendable, Hashable {
         return rings
     }
 
-    /// Eight corners around all that is within `reach` worlds of a segment.
+    /// Returns eight corners around all points within `reach` worlds of a segment.
     private static func capsule(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double) -> [Coordinate] {
         let course = atan2(end.y - start.y, end.x - start.x)
         let radius = reach / cos(.pi / 8)
@@ -139,8 +140,7 @@ package struct RegionArea: Sendable, Hashable {
 }
 
 extension TileGrid {
-    /// The position of a place where the whole world is one tile, brought back over the antimeridian and within the
-    /// projection.
+    /// Returns the coordinate of a position in worlds, wrapped at the antimeridian and clamped to the projection.
     static func coordinate(_ world: Point) -> Coordinate {
         let latitude = Angle.degrees(atan(sinh(.pi * (1 - 2 * world.y))))
         let longitude = (world.x - world.x.rounded(.down)) * 360 - 180

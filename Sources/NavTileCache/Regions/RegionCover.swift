@@ -1,10 +1,10 @@
 import NavGeo
 
-/// A zoom level of a region, and how far beyond the area its tiles are wanted.
+/// A zoom level of a region, and the margin around the area within which its tiles are wanted.
 package struct RegionLayer: Sendable, Hashable {
     /// Zoom level, 0 ... 22.
     package var zoom: UInt8
-    /// Metres beyond the area.
+    /// The margin around the area, metres.
     package var margin: Double
 
     package init(zoom: UInt8, margin: Double = 0) {
@@ -13,8 +13,10 @@ package struct RegionLayer: Sendable, Hashable {
     }
 
     /// Road tiles: the local layer (zoom 12) of the area, and the arterial (9) and highway (6) layers 10 km and 50 km
-    /// beyond it, as ``CacheProfile/navigation(_:)`` has them, so that routes through the area stay routable. Only those
-    /// whose zoom level is among `zooms`.
+    /// beyond it.
+    ///
+    /// As with ``CacheProfile/navigation(_:)``, routes through the area stay routable. Only layers whose zoom level is
+    /// in `zooms` are included.
     package static func navigation(in zooms: ClosedRange<UInt8> = 0...TileID.maximumZoom) -> [RegionLayer] {
         let still = CacheReach(position: 0, route: 0, destination: 0)
         return CacheProfile.navigation(still).levels.filter { zooms.contains($0.zoom) }
@@ -26,8 +28,8 @@ package struct RegionLayer: Sendable, Hashable {
 }
 
 extension RegionArea {
-    /// The tiles of a zoom level that the area touches, or that are within `margin` metres of it: exactly these, but for
-    /// the change of scale within a tile.
+    /// Returns the tiles of a zoom level that touch the area or lie within `margin` metres of it, exact except for the
+    /// change of scale within a tile.
     ///
     /// It takes time and space in proportion to the boundary, counted in tiles, and to the corners.
     ///
@@ -53,7 +55,7 @@ extension RegionArea {
         return rows
     }
 
-    /// The tiles of some levels, coarse ones first.
+    /// Returns the tiles of some levels, coarse ones first.
     ///
     /// - Parameter limit: The most tiles of all levels together.
     package func tiles(of layers: [RegionLayer], limit: Int) throws(RegionFault) -> [TileRows] {
@@ -74,9 +76,9 @@ extension RegionArea {
     }
 }
 
-/// Collects the tiles along edges and those between them, as spans of rows.
+/// A collector of the tiles along edges and between them, as spans of rows.
 private struct BoundaryTracer {
-    /// An edge is cut into pieces of this many tiles at most, so that a long one is not searched as a box.
+    /// The most tiles of one piece of an edge; a long edge is split, so that its bounding box is not searched.
     private static let longestPiece = 4.0
 
     let grid: TileGrid
@@ -84,9 +86,9 @@ private struct BoundaryTracer {
     let limit: Int
     var spans: [TileRows.Span] = []
     private var isFull = false
-    /// Whether one edge alone has, with its margin, more tiles than are allowed.
+    /// Whether a single edge with its margin has more tiles than are allowed.
     private var isLarge = false
-    /// Tiles that were looked at.
+    /// The number of tiles that were examined.
     private var looks = 0
 
     init(zoom: UInt8, margin: Double, limit: Int) {
@@ -95,7 +97,7 @@ private struct BoundaryTracer {
         self.limit = limit
     }
 
-    /// Returns the reason why it ended early: more tiles than `allowed`, or so much of an outline around fewer.
+    /// Returns the reason why the search ended early: more tiles than `allowed`, or too long an outline around fewer.
     func fault(_ allowed: Int) -> RegionFault {
         isLarge || TileRows(zoom: grid.zoom, spans).count > allowed
             ? .tooManyTiles(zoom: grid.zoom, limit: allowed) : .tooComplicated(zoom: grid.zoom)
@@ -127,7 +129,7 @@ private struct BoundaryTracer {
             from: max(min(start.y, end.y) - reach, 0),
             to: min(max(start.y, end.y) + reach, Double(grid.count) - 0.5))
         let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
-        // A margin of many tiles around many corners would be work without end.
+        // A wide margin around many corners would be unbounded work.
         let (share, isOver) = rows.count.multipliedReportingOverflow(by: columns.count)
         guard !isOver, looks + share <= 64 * limit else {
             (isFull, isLarge) = (true, isOver || share > 64 * limit)
@@ -135,7 +137,7 @@ private struct BoundaryTracer {
         }
         looks += share
         for y in rows {
-            // What is within reach of a segment is convex: its tiles of a row are beside each other.
+            // The points within reach of a segment form a convex set, so its tiles in a row are contiguous.
             guard let first = columns.first(where: { isNear($0, y, start, end, reach) }),
                 let last = columns.last(where: { isNear($0, y, start, end, reach) })
             else { continue }
@@ -147,7 +149,7 @@ private struct BoundaryTracer {
         TileGrid.squaredDistance(x: x, y: y, from: start, to: end) <= reach * reach
     }
 
-    /// The margin in tiles, by the largest scale of what is within it.
+    /// Returns the margin in tiles, by the largest scale within it.
     private func reach(from start: TileGrid.Point, to end: TileGrid.Point) -> Double {
         guard margin > 0 else { return 0 }
         let worlds = [start, end].map { point in
@@ -160,8 +162,8 @@ private struct BoundaryTracer {
         return margin * max(worlds[0], worlds[1]) * Double(grid.count)
     }
 
-    /// Adds the tiles whose middle is inside: with those that the boundary touches, all that the area touches. False
-    /// when there are too many.
+    /// Adds the tiles whose centre is inside, which together with the boundary tiles are all tiles that the area
+    /// touches; false when there are too many.
     mutating func fill(_ rings: [[TileGrid.Point]]) -> Bool {
         var crossings: [(row: Int, x: Double)] = []
         for ring in rings {
@@ -169,7 +171,7 @@ private struct BoundaryTracer {
                 let (start, end) = (grid.point(before), grid.point(after))
                 guard start.y != end.y else { continue }
                 let (top, bottom) = (min(start.y, end.y), max(start.y, end.y))
-                // Rows whose middle lies in top ..< bottom.
+                // Rows whose centre lies in top ..< bottom.
                 let first = max(Int((top - 0.5).rounded(.up)), 0)
                 let last = min(Int((bottom - 0.5).rounded(.up)) - 1, grid.count - 1)
                 guard first <= last else { continue }
@@ -196,7 +198,7 @@ private struct BoundaryTracer {
         return !isFull
     }
 
-    /// Adds tiles of a row, around the world east and west.
+    /// Adds tiles of a row, wrapped around the world to the east and west.
     private mutating func add(row: Int, _ first: Int, _ last: Int) {
         let row = Int32(row)
         if last - first + 1 >= grid.count { return append(row, 0, grid.count - 1) }
@@ -209,7 +211,7 @@ private struct BoundaryTracer {
 
     private mutating func append(_ row: Int32, _ first: Int, _ last: Int) {
         let span = TileRows.Span(row: row, first: Int32(first), last: Int32(last))
-        // Dense corners lie in one tile after the other.
+        // Dense corners lie in the same tile in succession.
         if let before = spans.last, before.row == row, before.first <= span.first, span.last <= before.last { return }
         guard spans.count < limit else {
             isFull = true

@@ -1,11 +1,11 @@
-/// The reason why an area cannot be an offline region's.
+/// The reason why an area cannot be that of an offline region.
 package enum RegionFault: Error, Sendable, Hashable {
     case empty
     /// A polygon has no ring, or a ring has fewer than three different corners.
     case degenerateRing(polygon: Int, ring: Int)
     /// A corner is not finite, not within ±180° of longitude, or beyond the projection's ±85.05° of latitude.
     case badCorner(polygon: Int, ring: Int, corner: Int)
-    /// A ring does not come back to where it began: it goes around a pole.
+    /// A ring does not return to its start because it goes around a pole.
     case aroundPole(polygon: Int, ring: Int)
     /// An edge leads from 180° west to 180° east, which is the same meridian.
     case edgeWithoutWidth(polygon: Int, ring: Int, corner: Int)
@@ -14,7 +14,7 @@ package enum RegionFault: Error, Sendable, Hashable {
     /// A radius or a distance is not above 0, or is larger than ``RegionArea/greatestReach``.
     case badReach(Double)
     case tooManyTiles(zoom: UInt8, limit: Int)
-    /// Its outline goes to and fro so often that its tiles cannot be found with bounded work, few as they may be.
+    /// The outline winds so much that its tiles cannot be found with bounded work, few as they may be.
     case tooComplicated(zoom: UInt8)
 }
 

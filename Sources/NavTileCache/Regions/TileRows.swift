@@ -1,8 +1,8 @@
 package import NavGeo
 
-/// Tiles of one zoom level, row by row: a large area takes space in proportion to its boundary.
+/// The tiles of one zoom level, row by row, so that a large area takes space in proportion to its boundary.
 package struct TileRows: Sendable, Hashable {
-    /// Tiles beside each other in a row.
+    /// Adjacent tiles in a row.
     struct Span: Sendable, Hashable, Comparable {
         var row: Int32
         var first: Int32
@@ -12,7 +12,7 @@ package struct TileRows: Sendable, Hashable {
     }
 
     package let zoom: UInt8
-    /// By row and column, apart from each other.
+    /// Sorted by row and column; spans do not touch.
     private let spans: [Span]
     package let count: Int
 
@@ -31,7 +31,7 @@ package struct TileRows: Sendable, Hashable {
         count = merged.reduce(0) { $0 + Int($1.last - $1.first) + 1 }
     }
 
-    /// Passes each tile once, by row and column.
+    /// Passes each tile once, in order of row and column.
     package func forEach(_ body: (TileID) -> Void) {
         for span in spans {
             for column in span.first...span.last {

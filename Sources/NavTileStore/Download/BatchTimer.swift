@@ -1,16 +1,16 @@
-/// The schedule of batches: what comes alone is dealt with at once, what comes one after the other in batches.
+/// The schedule of batches: a lone item is handled at once, items in quick succession in batches.
 ///
-/// To wake a thread for each takes the processor a fifth of what a small tile does.
+/// Waking a thread for each item would cost a fifth of the processor time of a small tile.
 package struct BatchTimer: Sendable {
     package enum Step: Sendable {
         case now
-        /// At this moment; who is told so sees to it, and says ``wake()`` then.
+        /// At this moment; the caller must handle the batch then, and call ``wake()``.
         case later(Duration)
-        /// Somebody sees to it already.
+        /// Another caller will handle the batch.
         case pending
     }
 
-    /// The shortest interval of batches.
+    /// The shortest interval between batches.
     private static let period = Duration.milliseconds(4)
 
     private var last: Duration?
@@ -19,8 +19,8 @@ package struct BatchTimer: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - isUrgent: whether nothing is won by waiting.
-    ///   - now: the machine's time: a queue's own clock may stand still.
+    ///   - isUrgent: whether waiting gains nothing.
+    ///   - now: the machine's time, since a queue's own clock may stand still.
     package mutating func step(isUrgent: Bool, at now: Duration) -> Step {
         guard let last, now < last + Self.period, !isUrgent else {
             self.last = now

@@ -1,8 +1,8 @@
 import NavTileCache
 
-/// Tiles that came in and wait for their check, and how many threads do that.
+/// The received tiles that wait to be checked, and the number of threads that check them.
 ///
-/// To unpack a tile of a map may take longer than to receive two. A struct that is asked: its owner starts the threads.
+/// Unpacking a map tile may take longer than receiving two. This struct only decides; its owner starts the threads.
 struct CheckLine: Sendable {
     struct Arrival: Sendable {
         var key: DownloadKey
@@ -13,27 +13,27 @@ struct CheckLine: Sendable {
     private var checkers = 0
 
     private static let mostCheckers = 2
-    /// So many are checked between two locks, and so many wait when a second thread begins.
+    /// The number of tiles that are checked between two locks, and that must wait for a second thread to start.
     private static let batch = 32
 
-    /// Tiles that wait.
+    /// The number of waiting tiles.
     var count: Int { arrivals.count }
-    /// Whether nobody checks.
+    /// Whether no thread checks tiles.
     var isAtRest: Bool { checkers == 0 }
 
     mutating func add(_ arrival: Arrival) { arrivals.append(arrival) }
 
     mutating func removeAll() { arrivals = [] }
 
-    /// Whether another thread is of use: the first when a tile waits, a second when many do.
+    /// Whether another thread is needed: the first when a tile waits, a second when many do.
     var needsChecker: Bool {
         checkers == 0 ? !arrivals.isEmpty : checkers < Self.mostCheckers && arrivals.count >= Self.batch
     }
 
-    /// Counts a thread that begins.
+    /// Counts a thread that starts.
     mutating func begin() { checkers += 1 }
 
-    /// Takes what a thread checks next; nothing when it is done, and not counted any more.
+    /// Takes the next tiles for a thread to check; when there are none, the thread ends and is no longer counted.
     mutating func take() -> [Arrival] {
         let taken = Array(arrivals.prefix(Self.batch))
         arrivals.removeFirst(taken.count)

@@ -3,10 +3,10 @@ import NavHTTP
 package import NavTileCache
 import Synchronization
 
-/// Fetches the tiles that are wanted, the most urgent first, and hands them on as they come.
+/// A queue that fetches wanted tiles, most urgent first, and delivers them as they arrive.
 ///
-/// Owners say which tiles they want and may say so anew at any time. What has not begun and is not wanted any more is not
-/// begun; what is under way is finished and delivered, it is paid for.
+/// Owners state which tiles they want, and may change that at any time. A download that has not begun is dropped when
+/// nobody wants it any more; a running one is finished and delivered, since it is already paid for.
 package final class DownloadQueue: Sendable {
     private typealias Answer = Result<TileAnswer, TileSourceError>
 
@@ -19,7 +19,7 @@ package final class DownloadQueue: Sendable {
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
         var checks = CheckLine()
         var results: [DownloadResult] = []
-        /// The results that the reader was given last.
+        /// The results last delivered to the reader.
         var taken: [DownloadResult] = []
         /// The schedule of checking tiles and of delivering results.
         var batches = BatchTimer()
@@ -36,14 +36,14 @@ package final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
-    /// The executors that fetch tiles, where they are not any.
+    /// The executors of those sources that need a particular one to fetch tiles.
     private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
     private let meter: TransferMeter
     private let state: Mutex<State>
 
-    /// A queue over some sources, one for each tileset.
+    /// A queue over one source for each tileset.
     ///
     /// Fails with ``TileSourceError/Code/configuration``.
     package init(
@@ -65,20 +65,22 @@ package final class DownloadQueue: Sendable {
             State(plan: DownloadPlan(configuration, sources: sources.map { ($0.tileset, $0.isRemote) })))
     }
 
-    // What is wanted.
+    // MARK: Demands
 
-    /// Replaces what an owner wants. Wants for tilesets without a source are ignored.
+    /// Replaces an owner's demands; those for tilesets without a source are ignored.
     ///
-    /// Each want gets one result. A tile whose result waits to be taken, or was taken and is not done with
-    /// (``release()``), is not fetched again; one that was given up lately (``DownloadConfiguration/failureRest``) gets that
+    /// Each demand gets one result. A tile whose result is not yet taken, or taken but not released (``release()``), is
+    /// not fetched again. A tile that was given up recently (``DownloadConfiguration/failureRest``) gets the same
     /// failure again at once.
     package func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
 
-    /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
-    /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
+    /// Fetches one tile before all others and waits for it, joining a running download of it.
+    ///
+    /// The result is also delivered by ``next()``. Fails at once when the source is resting or the network must not be
+    /// used.
     package func fetch(_ want: TileDemand) async throws(TileSourceError) -> TileAnswer {
         let key = DownloadKey(want)
         let number = nextNumber()
@@ -111,12 +113,12 @@ package final class DownloadQueue: Sendable {
         return try answer.get()
     }
 
-    // What is delivered.
+    // MARK: Delivery
 
-    /// Waits for the next results, at least one; nil when the queue has stopped, or the task is cancelled.
+    /// Waits for the next results, at least one; nil when the queue has stopped or the task is cancelled.
     ///
-    /// For one reader: what it was given last counts as held until it says that it is done with it (``release()``), or asks
-    /// again, and while it holds too much (``DownloadConfiguration/undeliveredBytes``) nothing is begun.
+    /// For one reader: the last results count as held until the reader releases them (``release()``) or calls this
+    /// again. While it holds too much (``DownloadConfiguration/undeliveredBytes``) no download begins.
     package func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -131,7 +133,7 @@ package final class DownloadQueue: Sendable {
                     }
                     return (other, done, advance(&state, at: now).delivery)
                 }
-                // What was done with goes here, not where others wait for it.
+                // Free the released results here, outside the lock.
                 _ = consume done
                 other?.resume(returning: nil)
                 delivery?.make()
@@ -144,8 +146,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The reader is done with what it was given last: who wants some of it from now on could not keep it, and it is
-    /// fetched again.
+    /// Releases the last results; a later demand for one of these tiles fetches it again.
     package func release() {
         let done = state.withLock { Self.release(&$0) }
         _ = consume done
@@ -158,16 +159,16 @@ package final class DownloadQueue: Sendable {
         return state.taken
     }
 
-    // Single questions.
+    // MARK: Queries
 
-    /// Asks a source what it has, as the network and the source's state allow.
+    /// Polls a source for its edition, if the network mode and the source's state allow it.
     package func edition(
         of tileset: String, known: Validators? = nil
     ) async throws(TileSourceError) -> EditionAnswer {
         try await question(tileset) { source, _ throws(TileSourceError) in try await source.edition(known: known) }
     }
 
-    /// Estimates the size of some tiles of a tileset: exact where the source knows, else by some samples.
+    /// Estimates the size of some tiles of a tileset: exactly where the source knows their sizes, else by samples.
     package func estimate(
         _ tiles: [TileID], of tileset: String
     ) async throws(TileSourceError) -> DownloadEstimate {
@@ -225,7 +226,7 @@ package final class DownloadQueue: Sendable {
         return try result.get()
     }
 
-    // How it works.
+    // MARK: Parts
 
     package var network: NetworkMode {
         get { state.withLock { $0.plan.network } }
@@ -252,7 +253,7 @@ package final class DownloadQueue: Sendable {
 
     private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
 
-    /// Returns the waiters for tiles that come over a network: nobody waits for the network itself.
+    /// Removes and returns the callers that wait for remote tiles, since nobody waits for the network itself.
     private func remoteWaiters(_ state: inout State) -> [Waiters] {
         let keys = state.waiters.keys.filter { sources[$0.address.tileset]?.isRemote ?? false }
         return keys.compactMap { key in
@@ -261,13 +262,13 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Bytes per second from all remote sources together; nil for any number.
+    /// The rate limit of all remote sources together, bytes per second; nil for no limit.
     package var bytesPerSecond: Double? {
         get { meter.bytesPerSecond }
         set { meter.bytesPerSecond = newValue }
     }
 
-    /// Whether nothing new is begun but what ``fetch(_:)`` waits for: what comes cannot be kept.
+    /// Whether only downloads that ``fetch(_:)`` waits for begin, because others could not be stored.
     package var isPaused: Bool {
         get { state.withLock { $0.plan.isPaused } }
         set {
@@ -287,8 +288,7 @@ package final class DownloadQueue: Sendable {
         return totals
     }
 
-    /// Breaks off what is under way and waits until that has ended; results that were not taken are lost, the
-    /// sources stay open.
+    /// Breaks off all downloads and waits until they have ended; untaken results are lost, and the sources stay open.
     package func stop() async {
         let waiters = state.withLock { state in
             state.isStopped = true
@@ -312,7 +312,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    // The shell around the plan.
+    // MARK: The shell around the plan
 
     private static let closed = TileSourceError(.closed, "the download queue has stopped")
     private static let takenBack = TileSourceError(.cancelled, "the request was cancelled")
@@ -324,14 +324,14 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Lets those go on who wait for the end, when it has come.
+    /// Resumes the callers of ``stop()`` when everything has ended.
     private static func settle(_ state: inout State) {
         guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty, state.checks.isAtRest else { return }
         for waiter in state.idle { waiter.resume() }
         state.idle = []
     }
 
-    /// Results for who waits for them; nil when no more come.
+    /// Results for the waiting reader; nil when no more will come.
     private struct Delivery {
         var reader: CheckedContinuation<[DownloadResult]?, Never>
         var results: [DownloadResult]?
@@ -339,7 +339,7 @@ package final class DownloadQueue: Sendable {
         func make() { reader.resume(returning: results) }
     }
 
-    /// Begins what may be begun, hands on what is ready, and sees to being called again in time.
+    /// Begins downloads, delivers results, and sets the timer for the next call.
     private func pump() {
         let now = clock.now()
         let delivery = state.withLock { advance(&$0, at: now).delivery }
@@ -347,10 +347,10 @@ package final class DownloadQueue: Sendable {
     }
 
     /// - Parameters:
-    ///   - worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new one.
-    ///   - isBatch: whether what is ready has been collected already.
-    /// - Returns: that first one, and what is to be delivered when the lock is free again: who is woken before would
-    ///   wait for it.
+    ///   - worker: an idle worker; it gets the first new download of its tileset, instead of a new worker.
+    ///   - isBatch: whether a batch of results is due, so that they are delivered at once.
+    /// - Returns: that first download, and the delivery to make after unlocking; a reader woken earlier would wait for
+    ///   the lock.
     private func advance(
         _ state: inout State, worker: (number: UInt64, tileset: String)? = nil, isBatch: Bool = false, at now: Duration
     ) -> (first: DownloadPlan.Start?, delivery: Delivery?) {
@@ -382,9 +382,9 @@ package final class DownloadQueue: Sendable {
         return (first, delivery)
     }
 
-    /// Hands on what is ready, when it is time.
+    /// Takes the results to deliver, if it is time.
     ///
-    /// - Parameter isBatch: whether it has been collected already.
+    /// - Parameter isBatch: whether a batch is due, so that the results are delivered at once.
     private func deliver(_ state: inout State, isBatch: Bool = false) -> Delivery? {
         guard !state.results.isEmpty, state.reader != nil else { return nil }
         let isUrgent = isBatch || state.results.count >= configuration.batchCount || state.running.isEmpty
@@ -399,7 +399,7 @@ package final class DownloadQueue: Sendable {
         return Delivery(reader: reader, results: state.taken)
     }
 
-    /// Fetches one tile, and others after it for as long as there are any.
+    /// Fetches one tile, and then others for as long as there are any.
     private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
         var next: DownloadPlan.Start? = start
         while let start = next { next = goOn(start.key, await receive(start), number) }
@@ -418,12 +418,12 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Hands on what came; what its worker fetches next, nil when that has ended.
+    /// Takes what a worker received; returns its next download, nil when the worker ends.
     private func goOn(
         _ key: DownloadKey, _ arrival: Result<TileArrival, TileSourceError>, _ worker: UInt64
     ) -> DownloadPlan.Start? {
         let now = clock.now()
-        // One that was broken off is of no more use.
+        // A cancelled worker gets no further download.
         let isUseful = !Task.isCancelled
         let (answered, next, delivery) = state.withLock { state in
             var answered: Answered?
@@ -450,7 +450,7 @@ package final class DownloadQueue: Sendable {
         return next
     }
 
-    /// An answer for who waits for that tile.
+    /// The answer for the callers that wait for a tile.
     private struct Answered {
         var waiters: Waiters
         var answer: Answer
@@ -467,7 +467,7 @@ package final class DownloadQueue: Sendable {
         return state.waiters.removeValue(forKey: key).map { Answered(waiters: $0, answer: outcome) }
     }
 
-    /// Has what came in checked, when it is time.
+    /// Starts a check of the received tiles, if it is time.
     private func seeToCheck(_ state: inout State) {
         guard state.checks.needsChecker else { return }
         let isUrgent =
@@ -478,7 +478,7 @@ package final class DownloadQueue: Sendable {
         Task { [self] in check() }
     }
 
-    /// Whether the next batch is due now; when it is not, what waits is seen to when it is.
+    /// Whether the next batch is due now; otherwise a timer handles the waiting items when it is.
     private func isBatchDue(_ state: inout State, isUrgent: Bool) -> Bool {
         switch state.batches.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
         case .now: return true
@@ -497,7 +497,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Checks what came in, for as long as something does.
+    /// Checks received tiles until none are left.
     private func check() {
         while true {
             let arrivals = state.withLock { state in

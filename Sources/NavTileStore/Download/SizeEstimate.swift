@@ -4,13 +4,13 @@ import NavTileCache
 
 /// An estimate of the size of some tiles, found by asking for the sizes of a few.
 ///
-/// The tiles of each zoom level are a stratum of their own, ordered along the Hilbert curve, and the samples are spread
-/// evenly over it by the golden ratio: always the same ones. After sixteen of each level more are asked for where the
-/// numbers and the spread are greatest (Neyman's allocation) until the 95 % interval is within 8 %.
+/// The tiles of each zoom level form a stratum, ordered along the Hilbert curve. The samples are spread evenly over it
+/// by the golden ratio, so they are always the same ones. After sixteen of each level, more are taken where the numbers
+/// and the spread are greatest (Neyman's allocation) until the 95 % interval is within 8 %.
 enum SizeEstimate {
     private struct Stratum {
         var tiles: [TileID]
-        /// The number of values of the golden sequence that were used.
+        /// The number of values of the golden sequence used so far.
         var step = 0
         var seen: Set<Int> = []
         var sum = 0.0
@@ -91,7 +91,7 @@ enum SizeEstimate {
         }
     }
 
-    /// Every tile's size, of a source that knows them.
+    /// Returns the exact sum, for a source that knows the sizes of its tiles.
     private static func all(
         _ wanted: [TileID], _ source: any TileSource
     ) async throws(TileSourceError) -> DownloadEstimate {
@@ -107,7 +107,7 @@ enum SizeEstimate {
         return estimate
     }
 
-    /// The sizes of some tiles; nil for those that there are not.
+    /// Returns the sizes of some tiles; nil for tiles that do not exist.
     private static func sizes(
         _ tiles: [TileID], _ source: any TileSource, _ concurrency: Int, _ meter: TransferMeter?
     ) async throws(TileSourceError) -> [Int64?] {
@@ -135,7 +135,7 @@ enum SizeEstimate {
         case .bytes(let size): return size
         case .absent: return nil
         case .unknown:
-            // A server that does not say must send it.
+            // A server that does not state the size must send the tile.
             return try await source.fetch(tile, edition: nil, known: nil, meter: meter).tile?.size
         }
     }

@@ -1,7 +1,7 @@
 import Dispatch
 package import NavTileCache
 
-/// Runs what waits for a disk on threads of its own, so that tasks go on meanwhile.
+/// A runner of blocking disk work on threads of its own, so that tasks go on meanwhile.
 package struct BlockingWork: Sendable {
     private let queue: DispatchQueue
 

@@ -2,28 +2,28 @@ import NavGeo
 import NavHTTP
 import NavTileCache
 
-/// Some bytes of one state of an archive.
+/// The identity of one state of an archive.
 struct ArchiveState: Sendable, Hashable {
-    /// Bytes in all.
+    /// The total size, bytes.
     var size: UInt64
-    /// A tag that tells this state from others: an ETag, a date, the time of a file; empty when there is nothing.
+    /// A tag that distinguishes this state from others: an ETag, a date, or a file's time; empty when there is none.
     var tag: String
-    /// The validators with which the server is asked whether it is this state still.
+    /// The validators with which to ask the server whether this is still its state.
     var validators = Validators()
 }
 
-/// Bytes of a file, or of a file on a server.
+/// A source of byte ranges: a local file, or a file on a server.
 protocol ByteRanges: Sendable {
-    /// The thread where it is best asked; nil for any.
+    /// The executor on which it is best asked; nil for any.
     var executor: (any TaskExecutor)? { get }
 
-    /// The first bytes, as many as there are up to a count, and the state that they are of; nil when that has not
-    /// changed since `known`.
+    /// Returns up to `count` bytes from the beginning, and the state that they are of; nil when it has not changed
+    /// since `known`.
     func begin(
         _ count: Int, known: Validators?
     ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)?
 
-    /// Some bytes of a state; fails with ``TileSourceError/Code/editionChanged`` when it has changed.
+    /// Returns some bytes of a state; fails with ``TileSourceError/Code/editionChanged`` when it has changed.
     func read(
         _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
     ) async throws(TileSourceError) -> [UInt8]
@@ -74,7 +74,7 @@ final class FileRanges: ByteRanges {
     }
 }
 
-/// A file on a server that answers for ranges of it.
+/// A file on a server that supports range requests.
 final class WebRanges: ByteRanges {
     private let address: HTTPAddress
     private let client: SourceClient
@@ -113,7 +113,7 @@ final class WebRanges: ByteRanges {
         request.headers = [("Range", "bytes=\(offset)-\(end)")]
         request.expected = count
         request.needsLength = true
-        // A weak ETag is no promise that the bytes are the same (RFC 9110, 13.1.1).
+        // A weak ETag does not promise equal bytes (RFC 9110, 13.1.1).
         if let etag = state.validators.etag, !etag.hasPrefix("W/") {
             request.headers.append(("If-Match", etag))
         } else if let date = state.validators.lastModified {
@@ -139,7 +139,7 @@ final class WebRanges: ByteRanges {
         do throws(TileSourceError) {
             answer = try await client.ask(request, known: known, isRange: true, meter: meter)
         } catch {
-            // The whole archive instead of a range of it.
+            // The server sent the whole archive instead of a range.
             guard error.code == .tooLarge else { throw error }
             throw noRanges
         }
@@ -157,7 +157,7 @@ final class WebRanges: ByteRanges {
             "the server of '\(address)' sends no ranges of files (HTTP 200 for Range): PMTiles need them")
     }
 
-    /// The first and last byte and the size of the whole.
+    /// Returns the first byte, the last byte and the size of the whole file.
     private func range(_ response: HTTPResponse) throws(TileSourceError) -> (UInt64, UInt64, UInt64) {
         let pieces = (response.header("Content-Range") ?? "").split { $0 == " " || $0 == "-" || $0 == "/" }
         guard response.status == 206, pieces.count == 4, pieces[0].lowercased() == "bytes",

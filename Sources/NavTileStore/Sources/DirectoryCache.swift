@@ -1,4 +1,4 @@
-/// Directories that were read, up to a limit of memory; those not used for longest go first.
+/// A bounded cache of directories that evicts the least recently used first.
 package struct DirectoryCache: Sendable {
     package struct Key: Sendable, Hashable {
         package var edition: String

@@ -5,7 +5,7 @@ import NavStorage
 import NavTileCache
 import Synchronization
 
-/// Tiles of a folder of this machine: road tiles with their list, or tiles of a map as `{z}/{x}/{y}.ext`.
+/// The tiles in a local folder: road tiles with their list, or map tiles as `{z}/{x}/{y}.ext`.
 final class FolderSource: TileSource {
     let tileset: String
     let domain: TileDomain
@@ -54,9 +54,9 @@ final class FolderSource: TileSource {
         }
     }
 
-    // Road tiles.
+    // MARK: Road tiles
 
-    /// The list, read again when its file has changed.
+    /// Returns the list, read again when its file has changed.
     private func roadList() throws(TileSourceError) -> (list: RoadList, stamp: FileStamp) {
         let path = place + "/tileset.json"
         if let here = list.withLock({ $0 }), FileStamp(path) == here.stamp { return here }
@@ -102,9 +102,9 @@ final class FolderSource: TileSource {
                 TileAddress(tileset, tile), edition: list.edition.version, parts: parts, validators: Validators()))
     }
 
-    // Tiles of a map.
+    // MARK: Map tiles
 
-    /// The file of a tile; nil when the folder holds no tiles of its zoom.
+    /// Returns the path of a tile; nil when the folder has no tiles of its zoom level.
     private func mapPath(_ tile: TileID) throws(TileSourceError) -> String? {
         guard zooms.contains(tile.zoom) else { return nil }
         let name: String
@@ -156,7 +156,7 @@ final class FolderSource: TileSource {
 }
 
 enum FolderListing {
-    /// The names in a folder that are not hidden, sorted; none when it cannot be read.
+    /// Returns the sorted names in a folder, without hidden ones; empty when it cannot be read.
     private static func names(_ path: String) -> [String] {
         ((try? Files.list(path)) ?? []).filter { !$0.hasPrefix(".") }.sorted()
     }
@@ -176,7 +176,7 @@ enum FolderListing {
         return nil
     }
 
-    /// All tiles with their sizes; nil when they are more than a limit.
+    /// Returns all tiles with their sizes; nil when there are more than the limit.
     static func tiles(
         _ path: String, _ zooms: ClosedRange<UInt8>, fileExtension: String, limit: Int
     ) -> [ListedTile]? {

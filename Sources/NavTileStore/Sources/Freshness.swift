@@ -1,15 +1,15 @@
 package import NavGeo
 import NavHTTP
 
-/// The freshness of an answer by its headers, by RFC 9111 for a private cache.
+/// The freshness of an answer according to its headers, by RFC 9111 for a private cache.
 package struct Freshness: Sendable, Hashable {
     package var isStorable = true
     /// The moment of expiry; nil when none is given.
     package var expires: Timestamp?
 
     /// - Parameters:
-    ///   - received: when the answer came.
-    ///   - delay: seconds between question and answer.
+    ///   - received: the moment when the answer arrived.
+    ///   - delay: seconds between request and answer.
     package init(
         cacheControl: [String], age: String?, expires: String?, date: String?, received: Timestamp, delay: Double
     ) {
@@ -18,21 +18,21 @@ package struct Freshness: Sendable, Hashable {
         for directive in cacheControl.flatMap({ Self.directives(of: $0) }) {
             switch directive.name {
             case "no-store": isStorable = false
-            // With field names it concerns those alone (RFC 9111, 5.2.2.4).
+            // With field names it concerns only those fields (RFC 9111, 5.2.2.4).
             case "no-cache": mustAsk = mustAsk || directive.value == nil
-            // Of several the first counts, and one that is no number is stale (4.2.1).
+            // Of several the first counts, and an invalid number means stale (4.2.1).
             case "max-age": maximumAge = maximumAge ?? HTTPTime.deltaSeconds(directive.value ?? "") ?? 0
             default: break
             }
         }
-        // The corrected age value (4.2.3): it needs no comparison of two machines' clocks.
+        // The corrected age value (4.2.3), which needs no comparison of two machines' clocks.
         let age = Double(age.flatMap(HTTPTime.deltaSeconds) ?? 0) + max(delay, 0)
         if mustAsk || !isStorable {
             self.expires = received
         } else if let maximumAge {
             self.expires = received.advanced(bySeconds: max(Double(maximumAge) - age, 0))
         } else if let expires {
-            // An invalid date means in the past (5.3).
+            // An invalid date counts as past (5.3).
             let lifetime = HTTPTime.moment(expires).map { moment in
                 Double(moment) - (date.flatMap(HTTPTime.moment).map(Double.init) ?? received.seconds)
             }
@@ -40,7 +40,7 @@ package struct Freshness: Sendable, Hashable {
         }
     }
 
-    /// The directives of a Cache-Control field, names in lower case, values without their quotes.
+    /// Returns the directives of a Cache-Control field, with names in lower case and values without quotes.
     private static func directives(of field: String) -> [(name: String, value: String?)] {
         var parts: [[UInt8]] = [[]]
         var isQuoted = false

@@ -1,7 +1,7 @@
 import Glibc
 package import NavTileCache
 
-/// A stamp that tells one state of a file from another.
+/// A stamp that distinguishes the states of a file.
 package struct FileStamp: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64
@@ -9,7 +9,7 @@ package struct FileStamp: Sendable, Hashable {
     package let modified: Int64
     package let mode: UInt32
 
-    /// The state of a regular file; nil when there is none.
+    /// The current state of a regular file; nil when there is none.
     package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -25,13 +25,13 @@ package struct FileStamp: Sendable, Hashable {
         mode = status.st_mode
     }
 
-    /// A text that changes when the content does, as an ETag.
+    /// The stamp as an ETag-like text, which changes when the content does.
     package var tag: String {
         "\"\(String(UInt64(bitPattern: modified), radix: 16))-\(String(size, radix: 16))-\(String(inode, radix: 16))\""
     }
 }
 
-/// Files of this machine that sources read: regular ones, of bounded size, never waited for.
+/// The local files that sources read: regular files of bounded size, opened without blocking.
 package enum LocalFile {
     /// An open file, closed with its last reference.
     package final class Handle: Sendable {
@@ -41,7 +41,7 @@ package enum LocalFile {
 
         /// Opens a file; nil when there is none.
         package init?(_ path: String) throws(TileSourceError) {
-            // Without O_NONBLOCK a pipe of that name would hold us up.
+            // Without O_NONBLOCK a named pipe would block here.
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
             guard descriptor >= 0 else {
                 if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -59,7 +59,7 @@ package enum LocalFile {
 
         deinit { close(descriptor) }
 
-        /// Some bytes of the file; fails when it has fewer.
+        /// Returns some bytes of the file; fails when it is too short.
         package func read(at offset: Int64, count: Int) throws(TileSourceError) -> [UInt8] {
             guard count > 0 else { return [] }
             var failed = false
@@ -82,7 +82,7 @@ package enum LocalFile {
         }
     }
 
-    /// A whole file; fails when it is larger than allowed, or not there.
+    /// Reads a whole file; fails when it is missing or larger than `limit`.
     package static func read(_ path: String, limit: Int64) throws(TileSourceError) -> (bytes: [UInt8], stamp: FileStamp)
     {
         guard let handle = try Handle(path) else {

@@ -5,7 +5,7 @@ import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// Tiles of a map in an MBTiles file (version 1.3), read only.
+/// The map tiles of an MBTiles file (version 1.3), read only.
 final class MBTilesSource: TileSource {
     private struct Known: Sendable {
         var database: DatabaseQueue
@@ -90,12 +90,12 @@ final class MBTilesSource: TileSource {
         "SELECT \(column) FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
     }
 
-    /// Rows count from the south (TMS).
+    /// Rows are counted from the south (TMS).
     private static func arguments(_ tile: TileID) -> StatementArguments {
         [Int64(tile.zoom), Int64(tile.x), (Int64(1) << Int64(tile.zoom)) - 1 - Int64(tile.y)]
     }
 
-    /// The file as it is now; opened anew when it is another.
+    /// Returns the current file, reopened when it has been replaced.
     private func current() throws(TileSourceError) -> Known {
         guard let stamp = FileStamp(place) else { throw TileSourceError(.missing, "there is no '\(place)'") }
         if let here = known.withLock({ $0 }), here.stamp == stamp { return here }
@@ -104,7 +104,7 @@ final class MBTilesSource: TileSource {
         configuration.label = "mbtiles"
         configuration.maximumReaderCount = 1
         configuration.prepareDatabase { database in
-            // What somebody else wrote into the schema must not call functions, and half a file is found out.
+            // A foreign schema must not call functions, and a truncated file must be detected.
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
         let database: DatabaseQueue
@@ -133,7 +133,7 @@ final class MBTilesSource: TileSource {
                 if let name = row[0] as String?, let value = row[1] as String? { metadata[name] = value }
             }
             let levels = try Row.fetchOne(database, sql: "SELECT min(zoom_level), max(zoom_level) FROM tiles")
-            // One more than allowed tells that there are too many.
+            // One row more than allowed reveals that there are too many.
             let rows = try Row.fetchAll(
                 database, sql: "SELECT zoom_level, tile_column, tile_row, length(tile_data) FROM tiles LIMIT ?",
                 arguments: [limit + 1])
@@ -163,7 +163,7 @@ final class MBTilesSource: TileSource {
         return ListedTile(tile, parts: [ListedPart(.body, size: length, hash: nil)])
     }
 
-    /// Reads, and breaks off a question that takes too long: a file's views may be anything.
+    /// Reads with a time limit on the query, since a foreign file may define views at will.
     private func read<Value: Sendable>(
         _ current: Known, _ work: (Database) throws -> Value
     ) throws(TileSourceError) -> Value {

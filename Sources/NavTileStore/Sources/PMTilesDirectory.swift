@@ -1,29 +1,30 @@
-/// A directory of a PMTiles archive: which tiles, and which further directories, are where.
+/// A directory of a PMTiles archive, which locates tiles and further directories.
 package struct PMTilesDirectory: Sendable {
     package struct Entry: Sendable, Hashable {
         package var id: UInt64
-        /// From the beginning of the data, or of the leaf directories.
+        /// Relative to the start of the data, or of the leaf directories.
         package var offset: UInt64
         package var length: UInt32
-        /// The number of tiles in a row that are this one; 0 for a directory that begins with ``id``.
+        /// The number of consecutive tiles with this content; 0 for a directory that begins with ``id``.
         package var run: UInt32
     }
 
-    /// Most entries: so many that their memory stays below 24 MiB.
+    /// The most entries, whose memory stays below 24 MiB.
     package static let longest = 1_000_000
 
-    /// By ascending id; runs do not overlap.
+    /// In order of ascending id; runs do not overlap.
     package let entries: [Entry]
 
-    /// Bytes of memory.
+    /// The memory that it takes, bytes.
     package var cost: Int { entries.count * MemoryLayout<Entry>.stride }
 
-    /// Reads a directory; nil when it is none: counts that cannot be, ids that do not ascend, places beyond the sections.
+    /// Parses a directory; nil when it is malformed: impossible counts, ids that do not ascend, offsets beyond the
+    /// sections.
     ///
     /// - Parameter bytes: the directory, unpacked.
     package init?(_ bytes: [UInt8], data: UInt64, leaves: UInt64) {
         var reader = Varints(bytes: bytes)
-        // Each entry takes four bytes at least: a count that promises more than there is makes no room.
+        // Each entry takes at least four bytes, so a greater count is refused before memory is reserved.
         guard let count = reader.next(), count > 0, count <= UInt64(min(Self.longest, bytes.count / 4)) else {
             return nil
         }
@@ -64,7 +65,7 @@ package struct PMTilesDirectory: Sendable {
         self.entries = entries
     }
 
-    /// The entry that a tile is in: its own, or the directory to look into; nil when there is no such tile.
+    /// Returns the entry that covers a tile: its own, or a directory to search; nil when there is no such tile.
     package func find(_ id: UInt64) -> Entry? {
         var (low, high) = (0, entries.count)
         while low < high {

@@ -2,7 +2,7 @@ package import NavGeo
 package import NavHTTP
 package import NavTileCache
 
-/// The place of a tile on the Hilbert curves of all zoom levels, one after the other, by which PMTiles number tiles.
+/// The numbering of tiles in PMTiles: along the Hilbert curves of all zoom levels, one level after the other.
 package enum HilbertTileID {
     package static func number(_ tile: TileID) -> UInt64 {
         var (x, y) = (tile.x, tile.y)
@@ -18,7 +18,7 @@ package enum HilbertTileID {
         return number
     }
 
-    /// The tile of a number; nil for one beyond zoom level 22.
+    /// Returns the tile of a number; nil beyond zoom level 22.
     package static func tile(_ number: UInt64) -> TileID? {
         guard let zoom = (0...TileID.maximumZoom).first(where: { number < first($0 + 1) }) else { return nil }
         var rest = number - first(zoom)
@@ -35,7 +35,7 @@ package enum HilbertTileID {
         return TileID(zoom: zoom, x: x, y: y)
     }
 
-    /// The number of the first tile of a zoom level: (4^zoom - 1) / 3.
+    /// Returns the number of the first tile of a zoom level: (4^zoom - 1) / 3.
     package static func first(_ zoom: UInt8) -> UInt64 { ((1 << (2 * UInt64(zoom))) - 1) / 3 }
 
     private static func rotate(_ x: inout UInt32, _ y: inout UInt32, _ side: UInt32, _ right: UInt32, _ low: UInt32) {
@@ -56,7 +56,7 @@ package struct PMTilesHeader: Sendable, Hashable {
     }
 
     package static let size = 127
-    /// The header and the root directory lie within so many bytes (the specification's bound).
+    /// The bound on the end of the header and the root directory, bytes (from the specification).
     package static let rootEnd = 16_384
 
     package var root: Section
@@ -64,17 +64,17 @@ package struct PMTilesHeader: Sendable, Hashable {
     package var leaves: Section
     package var data: Section
     package var addressedCount: UInt64
-    /// The packing of directories and metadata; nil for none.
+    /// The compression of directories and metadata; nil for none.
     package var packing: Packing?
-    /// The packing of tiles; nil for none.
+    /// The compression of tiles; nil for none.
     package var tilePacking: Packing?
     package var form: TileForm
     package var zooms: ClosedRange<UInt8>
     package var bounds: BoundingBox?
 
-    /// Reads a header.
+    /// Parses a header.
     ///
-    /// - Parameter size: bytes of the whole archive: every section must lie within.
+    /// - Parameter size: the size of the whole archive, bytes; every section must lie within it.
     package init(_ bytes: [UInt8], size: UInt64, place: String) throws(TileSourceError) {
         let fault = { (text: String) in TileSourceError(.malformed, "'\(place)' is no PMTiles archive: \(text)") }
         guard bytes.count >= Self.size, bytes.starts(with: Array("PMTiles".utf8)) else {

@@ -4,10 +4,10 @@ import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// Tiles of a map in a PMTiles archive, version 3.
+/// The map tiles of a PMTiles archive, version 3.
 ///
-/// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
-/// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
+/// Header, root directory and metadata are read with the edition and kept. Leaf directories are read when a tile needs
+/// them and kept up to a limit. A changed archive is another edition, and no lookup mixes the two.
 final class PMTilesSource: TileSource {
     private struct Known: Sendable {
         var state: ArchiveState
@@ -26,7 +26,7 @@ final class PMTilesSource: TileSource {
     private let known = Mutex<Known?>(nil)
     private let directories: Mutex<DirectoryCache>
 
-    /// Directories below the root; the specification knows one level, some writers make two.
+    /// The greatest depth of directories below the root; the specification allows one level, but some writers make two.
     private static let deepest = 3
 
     init(
@@ -122,7 +122,7 @@ final class PMTilesSource: TileSource {
         let packed = try await ranges.read(
             current.header.leaves.offset + entry.offset, Int(entry.length), of: current.state, meter: nil)
         let leaf = try directory(packed, current.header)
-        // A directory begins with the tile that its entry names: one that led back up could be walked for ever.
+        // A directory begins with the tile that its entry names; one that led back up could be walked for ever.
         guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin where it should") }
         directories.withLock { $0.keep(leaf, for: key) }
         return leaf
@@ -155,7 +155,7 @@ final class PMTilesSource: TileSource {
         guard edition == nil || edition == version else {
             throw TileSourceError(.editionChanged, "'\(place)' has another edition: ask for what it has")
         }
-        // Within an edition tiles do not change.
+        // Tiles do not change within an edition.
         let validators = Validators(
             etag: current.state.validators.etag, lastModified: current.state.validators.lastModified)
         guard let entry = try await find(tile, current) else { return .answer(.absent(Validators())) }
@@ -177,7 +177,7 @@ final class PMTilesSource: TileSource {
         try await find(tile, try await current()).map { .bytes(Int64($0.length)) } ?? .absent
     }
 
-    /// All tiles with their sizes; nil when they are too many, or their directories too large.
+    /// Returns all tiles with their sizes; nil when there are too many of them, or their directories are too large.
     private func list(_ current: Known) async throws(TileSourceError) -> [ListedTile]? {
         let count = current.header.addressedCount
         guard count > 0, count <= UInt64(limits.listedTiles),
@@ -189,7 +189,7 @@ final class PMTilesSource: TileSource {
             var leaves: [PMTilesDirectory] = []
             for entry in directories.flatMap(\.entries) {
                 guard entry.run > 0 else {
-                    // More directories than tiles: nothing to rely on.
+                    // An archive with more directories than tiles is not to be trusted.
                     guard depth < Self.deepest, leaves.count <= limits.listedTiles / 16 + 16 else { return nil }
                     leaves.append(try await leaf(entry, current))
                     continue

@@ -4,14 +4,14 @@ package import NavGeo
 import NavMap
 package import NavTileCache
 
-/// The list of a road tileset, checked: nothing in it can lead out of the tileset's folder.
+/// The list of a road tileset, checked so that no entry leads out of the tileset's folder.
 package struct RoadList: Sendable {
     package let edition: TilesetEdition
     private let tiles: [TileID: ListedTile]
 
-    /// Reads a `tileset.json`.
+    /// Parses a `tileset.json`.
     ///
-    /// - Parameter place: where it is from, for messages.
+    /// - Parameter place: its origin, for messages.
     package init(
         _ document: [UInt8], tileset name: String, place: String, limits: TransferLimits
     ) throws(TileSourceError) {
@@ -61,7 +61,7 @@ package struct RoadList: Sendable {
     /// Returns the list's entry for a tile; nil when it has none.
     package func tile(_ tile: TileID) -> ListedTile? { tiles[tile] }
 
-    /// A version becomes the name of a folder.
+    /// Whether a version is valid, since it becomes a folder name.
     private static func isVersion(_ text: String) -> Bool {
         let isLetter = { (byte: UInt8) in
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
@@ -72,7 +72,7 @@ package struct RoadList: Sendable {
 }
 
 extension ListedTile {
-    /// A road tile as a `tileset.json` lists it; nil when its id or a hash is none.
+    /// A road tile as listed in a `tileset.json`; nil when its id or a hash is malformed.
     init?(_ entry: Tileset.Entry) {
         guard let id = RoadTileID(rawValue: entry.id), let hash = ContentHash(hexadecimal: entry.sha256),
             let ranksHash = ContentHash(hexadecimal: entry.ranks.sha256)

@@ -2,7 +2,7 @@ package import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// The HTTP client of a tile source: it adds the source's credential to requests for the source's own origin.
+/// The HTTP client of a tile source, which adds the source's credential to requests for the source's own origin.
 final class SourceClient: Sendable {
     private let http: HTTPClient
     private let origin: HTTPAddress.Origin
@@ -34,16 +34,16 @@ final class SourceClient: Sendable {
         }
     }
 
-    /// The thread that receives tiles.
+    /// The executor on which tiles are received.
     var executor: any TaskExecutor { http.executor }
 
     func close() async { await http.close() }
 
-    /// Sends a request and reads its answer; fails where that is neither a file nor the absence of one.
+    /// Sends a request and reads its answer; fails unless that is a file or its absence.
     ///
     /// - Parameters:
-    ///   - known: what the caller has of the file, to ask whether it has changed; nil to get it in any case.
-    ///   - isRange: whether a part of the file is requested, which stays as it is packed.
+    ///   - known: the validators of the caller's copy, to ask whether it has changed; nil to get the file in any case.
+    ///   - isRange: whether a part of the file is requested, which stays compressed.
     func ask(
         _ request: HTTPRequest, known: Validators? = nil, isRange: Bool = false, meter: TransferMeter? = nil
     ) async throws(TileSourceError) -> SourceAnswer {
@@ -76,7 +76,7 @@ final class SourceClient: Sendable {
         }
     }
 
-    /// The error of a server that says that something has not changed although nobody asked.
+    /// Returns the error for a server that reports an unchanged file without a conditional request.
     static func unasked(_ address: HTTPAddress) -> TileSourceError {
         TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
     }
@@ -101,7 +101,7 @@ final class SourceClient: Sendable {
         }
     }
 
-    /// The header fields of a request that asks whether a file has changed.
+    /// Returns the header fields of a conditional request.
     private static func conditions(_ known: Validators?) -> [(name: String, value: String)] {
         let isSound = { (text: String) in
             (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
@@ -112,7 +112,7 @@ final class SourceClient: Sendable {
     }
 }
 
-/// A server's answer to the request of a file.
+/// A server's answer to a request for a file.
 enum SourceAnswer: Sendable {
     case content(HTTPResponse)
     case notModified(HTTPResponse)
@@ -120,7 +120,7 @@ enum SourceAnswer: Sendable {
 }
 
 extension TileSourceError {
-    /// The same failure of a tile source: each code of HTTP has a counterpart of its name.
+    /// The failure of a tile source for an HTTP error; each code has a counterpart of the same name.
     package init(_ error: HTTPError) {
         self.init(Code(rawValue: error.code.rawValue) ?? .unreachable, error.message)
     }
@@ -133,7 +133,7 @@ extension HTTPResponse {
             expires: headers.first("Expires"), date: headers.first("Date"), received: received, delay: delay)
     }
 
-    /// The validators of its headers; those that are missing are as they were.
+    /// Returns the validators of its headers; missing ones are taken from `known`.
     func validators(_ freshness: Freshness? = nil, known: Validators? = nil) -> Validators {
         Validators(
             etag: headers.first("ETag") ?? known?.etag,

@@ -3,11 +3,11 @@ import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
+/// The map tiles at an address template, or at the template in a TileJSON.
 final class TemplateSource: TileSource {
     private struct Known: Sendable {
         var server: HTTPAddress
-        /// Of path and query.
+        /// The template of path and query.
         var template: TileTemplate
         var edition: TilesetEdition
         var form: TileForm
@@ -21,7 +21,7 @@ final class TemplateSource: TileSource {
 
     private let client: SourceClient
     private let configuration: TileSourceConfiguration
-    /// The address of the TileJSON; nil when the template was configured.
+    /// The address of the TileJSON; nil when the template was configured directly.
     private let description: HTTPAddress?
     private let origin: HTTPAddress
     private let known: Mutex<Known?>
@@ -30,7 +30,7 @@ final class TemplateSource: TileSource {
         guard let origin = HTTPAddress(text) else {
             throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
         }
-        // The user and password of the address are sent as a header and left out of it.
+        // The user and password in the address are sent as a header and removed from it.
         let template = try TileTemplate(origin.target, ratio: configuration.pixelRatio)
         tileset = configuration.tileset
         place = origin.description
@@ -87,7 +87,7 @@ final class TemplateSource: TileSource {
         guard let json = TileJSON(response.body), let text = json.template, let zooms = json.zooms else {
             throw TileSourceError(.malformed, "'\(place)' is no TileJSON with an address of tiles and zoom levels")
         }
-        // What a TileJSON names is followed like a redirection: nowhere that was not allowed.
+        // An address in a TileJSON is followed like a redirect, only to allowed hosts.
         guard let address = description.resolving(text) else {
             throw TileSourceError(.redirected, "the TileJSON '\(place)' names tiles that are at no address of HTTP")
         }
@@ -164,7 +164,7 @@ final class TemplateSource: TileSource {
         do throws(TileSourceError) {
             answer = try await client.ask(request)
         } catch {
-            // Some servers know no HEAD.
+            // Some servers do not support HEAD.
             guard error.code == .refused else { throw error }
             return .unknown
         }
@@ -173,7 +173,7 @@ final class TemplateSource: TileSource {
             guard let length = response.header("Content-Length").flatMap({ Int64($0) }), length >= 0 else {
                 return .unknown
             }
-            // What is too large is refused when it comes, and takes no room.
+            // A tile that is too large will be refused on arrival, and takes no room.
             return length <= configuration.limits.tileBytes ? .bytes(length) : .absent
         case .absent: return .absent
         case .notModified: return .unknown

@@ -1,21 +1,21 @@
-/// A header by which a server knows its customers, kept in a file.
+/// A header that authenticates the client to a server, with its value kept in a file.
 ///
-/// The file is read again when it has changed. Its content is shown to nobody but the server.
+/// The file is read again when it has changed. Its content is sent only to the server and never shown.
 package struct TileCredential: Sendable, Hashable {
     package var header: String
-    /// The prefix of the file's content, such as `Bearer `.
+    /// The prefix to the file's content, such as `Bearer `.
     package var prefix: String
-    /// The file: one line of printable ASCII; spaces and line ends around it do not count.
+    /// The path of the file: one line of printable ASCII; surrounding white space is ignored.
     package var file: String
 
-    /// A header with the content of a file.
+    /// A header whose value is the content of a file.
     package init(header: String, file: String, prefix: String = "") {
         self.header = header
         self.file = file
         self.prefix = prefix
     }
 
-    /// `Authorization: Bearer` and the content of a file.
+    /// Returns `Authorization: Bearer` with the content of a file.
     package static func bearer(file: String) -> TileCredential {
         TileCredential(header: "Authorization", file: file, prefix: "Bearer ")
     }

@@ -1,4 +1,4 @@
-/// The format of a map's tile: enough to tell it from an error page, from half a tile and from a bomb.
+/// The format of a map tile, checked far enough to reject error pages, truncated tiles and decompression bombs.
 package enum TileForm: String, Sendable, Hashable {
     case png
     case jpeg
@@ -7,7 +7,7 @@ package enum TileForm: String, Sendable, Hashable {
     case vector = "mvt"
     case unknown
 
-    /// The form that a file's extension, or a `format` of MBTiles and TileJSON, names.
+    /// The format that a file extension, or the `format` of MBTiles and TileJSON, names.
     package init(format: String) {
         switch format.lowercased() {
         case "png": self = .png
@@ -31,7 +31,7 @@ package enum TileForm: String, Sendable, Hashable {
         }
     }
 
-    /// The media type; nil when it is not known.
+    /// The media type; nil when unknown.
     package var mediaType: String? {
         switch self {
         case .png: "image/png"
@@ -43,7 +43,7 @@ package enum TileForm: String, Sendable, Hashable {
         }
     }
 
-    /// Returns the reason why some bytes, not packed, cannot be a tile of this form; nil when they can.
+    /// Returns the reason why uncompressed bytes cannot be a tile of this format; nil when they can.
     package func fault(of bytes: UnsafeRawBufferPointer) -> String? {
         if self != .vector, bytes.isEmpty { return "it is empty" }
         if Self.isPage(bytes) { return "it is a page, not a tile" }
@@ -73,7 +73,7 @@ package enum TileForm: String, Sendable, Hashable {
         return (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
     }
 
-    /// Whether bytes begin like HTML or XML.
+    /// Whether the bytes begin like HTML or XML.
     private static func isPage(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let end = min(bytes.count, 256)
         var start = 0
@@ -83,7 +83,7 @@ package enum TileForm: String, Sendable, Hashable {
         return ["<!doc", "<html", "<head", "<?xml", "<body"].contains(head)
     }
 
-    /// Whether bytes are a protobuf message whose fields are layers (field 3 of a vector tile), or extensions.
+    /// Whether the bytes are a protobuf message whose fields are all layers (field 3 of a vector tile) or extensions.
     private static func isMessage(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset < bytes.count {

@@ -1,7 +1,7 @@
 import Foundation
 import NavGeo
 
-/// The description of a tileset of a map in a TileJSON, or in the metadata of a PMTiles or MBTiles archive.
+/// The description of a map tileset: a TileJSON, or the metadata of a PMTiles or MBTiles archive.
 struct TileJSON: Sendable {
     var template: String?
     var isFromSouth = false
@@ -10,7 +10,7 @@ struct TileJSON: Sendable {
     var attribution = ""
     var form = TileForm.unknown
 
-    /// Reads a TileJSON of versions 1 to 3; nil for what is no JSON object.
+    /// Parses a TileJSON of versions 1 to 3; nil when the document is not a JSON object.
     init?(_ document: [UInt8]) {
         guard let object = try? JSONSerialization.jsonObject(with: Data(document)) as? [String: Any] else { return nil }
         template = (object["tiles"] as? [Any])?.first as? String
@@ -30,13 +30,13 @@ struct TileJSON: Sendable {
         }
     }
 
-    /// Zoom levels as far as there are tiles of them here; nil for none.
+    /// Returns a range of zoom levels, limited to the supported ones; nil when it is empty.
     static func zooms(_ low: Double, _ high: Double) -> ClosedRange<UInt8>? {
         guard low.isFinite, high.isFinite, low >= 0, low <= high, low <= Double(TileID.maximumZoom) else { return nil }
         return UInt8(low)...UInt8(min(high, Double(TileID.maximumZoom)))
     }
 
-    /// A box from west, south, east and north; nil for none.
+    /// Returns a box from west, south, east and north; nil when the edges are invalid.
     static func bounds(_ edges: [Double]) -> BoundingBox? {
         guard edges.count == 4, edges.allSatisfy(\.isFinite), abs(edges[0]) <= 180, abs(edges[2]) <= 180,
             abs(edges[1]) <= 90, abs(edges[3]) <= 90, edges[0] <= edges[2], edges[1] <= edges[3]

@@ -4,48 +4,49 @@ package import NavTileCache
 
 /// A source of the tiles of one tileset.
 ///
-/// Everything that comes from a source is checked before it is handed on: road tiles against the size and the hash of
-/// their list, tiles of maps by their form. A source keeps no tile; it may keep the list and the directories by which it
-/// finds them. All members may be called from any task, several at a time.
+/// Everything from a source is checked before it is passed on: road tiles against the sizes and hashes of their list,
+/// map tiles by their format. A source keeps no tiles; it may keep the list and the directories by which it finds them.
+/// All members may be called from any task, concurrently.
 package protocol TileSource: Sendable {
     /// The tileset's name, see ``TilesetName``.
     var tileset: String { get }
-    /// The place for people; without names of users, passwords, and queries that may hold a key.
+    /// The place to show to people, without user names, passwords, and queries that may hold a key.
     var place: String { get }
-    /// Whether asking it sends anything over a network.
+    /// Whether requests to it use a network.
     var isRemote: Bool { get }
-    /// Whether ``size(of:)`` of many tiles is answered without a request for each.
+    /// Whether ``size(of:)`` needs no request for each tile.
     var knowsSizes: Bool { get }
-    /// The thread on which tiles are received best; nil for any.
+    /// The executor on which tiles are best received; nil for any.
     var executor: (any TaskExecutor)? { get }
 
-    /// Asks what the source has now, and goes on with that edition.
+    /// Polls the source for its edition, and uses that edition from now on.
     ///
-    /// - Parameter known: what the caller has of it since ``EditionAnswer/edition(_:_:)``; nil to get it in any case.
+    /// - Parameter known: the caller's validators from ``EditionAnswer/edition(_:_:)``; nil to get the edition in any
+    ///   case.
     func edition(known: Validators?) async throws(TileSourceError) -> EditionAnswer
 
-    /// Asks for a tile, and hands it on as it came where its check takes long.
+    /// Requests a tile, and returns it unchecked where its check takes long.
     ///
     /// - Parameters:
-    ///   - edition: the version it must be of; nil for whichever the source has. Another than the source's fails with
+    ///   - edition: the required version; nil for the source's current one. Any other version fails with
     ///     ``TileSourceError/Code/editionChanged``.
-    ///   - known: what the caller has of the tile; with them the answer may be ``TileAnswer/notModified(_:)``.
-    ///   - meter: is told what comes in, and may let the source wait; nil for full speed.
+    ///   - known: the validators of the caller's tile, which allow the answer ``TileAnswer/notModified(_:)``.
+    ///   - meter: counts received bytes and may pause the transfer; nil for full speed.
     func receive(
         _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
     ) async throws(TileSourceError) -> TileArrival
 
-    /// Asks how large a tile is as it would be stored, without fetching it.
+    /// Returns the size of a tile as it would be stored, without fetching it.
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize
 
-    /// Ends all connections; what is under way fails with ``TileSourceError/Code/closed``.
+    /// Closes all connections; running requests fail with ``TileSourceError/Code/closed``.
     func close() async
 }
 
 extension TileSource {
     package var executor: (any TaskExecutor)? { nil }
 
-    /// Asks for a tile and checks it.
+    /// Requests a tile and checks it.
     package func fetch(
         _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
     ) async throws(TileSourceError) -> TileAnswer {
@@ -54,9 +55,9 @@ extension TileSource {
 }
 
 package enum TileSize: Sendable, Hashable {
-    /// So many bytes, all its files together.
+    /// The bytes of all its files together.
     case bytes(Int64)
     case absent
-    /// The source does not say without sending it.
+    /// The source does not state the size without sending the tile.
     case unknown
 }

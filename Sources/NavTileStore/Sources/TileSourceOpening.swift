@@ -3,7 +3,7 @@ import NavHTTP
 package import NavTileCache
 
 extension TileSourceConfiguration {
-    /// Makes the source; asks nothing of it yet.
+    /// Makes the source without sending it a request.
     ///
     /// Fails with ``TileSourceError/Code/configuration``; the message says what to change.
     package func open() throws(TileSourceError) -> any TileSource {
@@ -27,7 +27,7 @@ extension TileSourceConfiguration {
         }
     }
 
-    /// The reason why it is invalid; nil when it is valid.
+    /// The reason why the configuration is invalid; nil when it is valid.
     package var fault: String? {
         if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
         if let scheme, !Self.schemes.contains(scheme) {
@@ -45,7 +45,7 @@ extension TileSourceConfiguration {
         return nil
     }
 
-    /// The kind that is configured, or that the address looks like.
+    /// The configured kind, or the one that the address suggests.
     package var resolvedKind: Kind {
         if let kind { return kind }
         let isWeb = address.lowercased().hasPrefix("http:") || address.lowercased().hasPrefix("https:")
@@ -57,14 +57,14 @@ extension TileSourceConfiguration {
         return domain == .maps && path.hasSuffix(".json") ? .tileJSON : .webFolder
     }
 
-    /// The schemes of addresses, besides a path.
+    /// The schemes of addresses that are not paths.
     private static let schemes: Set<String> = ["file", "http", "https"]
 
-    /// The scheme of the address, in small letters; nil for a path.
+    /// The scheme of the address, in lower case; nil for a path.
     private var scheme: String? {
         guard let mark = address.firstRange(of: "://") else { return nil }
         let scheme = address[..<mark.lowerBound].lowercased()
-        // RFC 3986, 3.1; a folder may have such a name, and is then given with its path: './name:'.
+        // RFC 3986, 3.1; a folder with such a name must be written as a path: './name:'.
         let isScheme =
             scheme.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } == true
             && scheme.utf8.allSatisfy { byte in

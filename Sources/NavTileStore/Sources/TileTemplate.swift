@@ -2,7 +2,7 @@ import Glibc
 package import NavGeo
 package import NavTileCache
 
-/// An address, or a path, with places for a tile's numbers.
+/// An address or a path with placeholders for a tile's numbers.
 package struct TileTemplate: Sendable, Hashable {
     private enum Piece: Sendable, Hashable {
         case text(String)
@@ -12,7 +12,7 @@ package struct TileTemplate: Sendable, Hashable {
     private var pieces: [Piece] = []
     private let isFromSouth: Bool
 
-    /// A template; its faults are told as an error of the configuration.
+    /// Parses a template; its faults are reported as configuration errors.
     ///
     /// - Parameter isFromSouth: whether `{y}` counts from the south, as in TMS.
     package init(_ text: String, ratio: Double, isFromSouth: Bool = false) throws(TileSourceError) {
@@ -58,7 +58,7 @@ package struct TileTemplate: Sendable, Hashable {
         }
     }
 
-    /// The extension that the addresses end with, before any query; nil for none.
+    /// The file extension of the addresses, before any query; nil for none.
     package var fileExtension: String? {
         guard case .text(let last)? = pieces.last else { return nil }
         let path = last.prefix { $0 != "?" }

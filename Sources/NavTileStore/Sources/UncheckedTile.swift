@@ -3,9 +3,9 @@ import NavGeo
 package import NavHTTP
 package import NavTileCache
 
-/// A tile of a map as its bytes came in, which nobody has looked at yet.
+/// A map tile as received, not yet checked.
 ///
-/// To unpack one takes the processor up to three times as long as to receive it: who receives leaves that to others.
+/// Unpacking takes up to three times the processor time of receiving, so the receiver leaves it to other threads.
 package struct UncheckedTile: Sendable {
     private let address: TileAddress
     private let edition: String
@@ -18,11 +18,12 @@ package struct UncheckedTile: Sendable {
     private let place: @Sendable () -> String
 
     /// - Parameters:
-    ///   - declared: the packing by its source; what begins like a packed vector tile is taken as one.
-    ///   - form: what it must look like.
-    ///   - limit: most bytes, unpacked.
-    ///   - isStorable: whether it may be kept.
-    ///   - place: which tile of which source, for messages.
+    ///   - declared: the compression that its source declares; without one, vector tiles are detected by their first
+    ///     bytes.
+    ///   - form: the format to check.
+    ///   - limit: the most bytes, unpacked.
+    ///   - isStorable: whether it may be stored.
+    ///   - place: the tile and its source, for messages.
     package init(
         _ address: TileAddress, edition: String, bytes: [UInt8], packing declared: Packing?, form: TileForm,
         limit: Int, validators: Validators, isStorable: Bool = true, place: @escaping @Sendable () -> String
@@ -38,14 +39,14 @@ package struct UncheckedTile: Sendable {
         self.place = place
     }
 
-    /// Itself when it takes long to check it, else what it is worth.
+    /// Returns the tile unchecked when its check takes long, else the checked answer.
     package func arrival() throws(TileSourceError) -> TileArrival {
         packing != nil ? .unchecked(self) : .answer(try checked())
     }
 
-    /// The tile, or what is wrong with it.
+    /// Returns the checked tile, or throws its fault.
     package func checked() throws(TileSourceError) -> TileAnswer {
-        // What cannot be unpacked, and what would fill a reader's memory, is found here and not in the vehicle.
+        // Damaged tiles and decompression bombs are detected here, before they reach a reader.
         if let fault = try unpacked().withUnsafeBytes(form.fault) {
             throw TileSourceError(.malformed, "\(place()) is no tile: \(fault)")
         }

@@ -3,12 +3,12 @@ import NavHTTP
 import NavTileCache
 import Synchronization
 
-/// Road tiles of a static HTTP server.
+/// The road tiles of a static HTTP server.
 final class WebFolderSource: TileSource {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
-        /// The moment when the list was asked for last.
+        /// The moment of the last request for the list.
         var asked: Duration
     }
 
@@ -23,7 +23,7 @@ final class WebFolderSource: TileSource {
     private let storesAnyway: Bool
     private let known = Mutex<Known?>(nil)
 
-    /// A list that was asked for less than this ago is not asked for again because a tile does not fit it.
+    /// The age below which a list is not requested again when a tile does not fit it.
     private static let patience = Duration.seconds(5)
 
     init(_ configuration: TileSourceConfiguration, _ base: HTTPAddress) throws(TileSourceError) {
@@ -44,7 +44,7 @@ final class WebFolderSource: TileSource {
         return EditionAnswer(current.list.edition, current.validators, known: caller)
     }
 
-    /// Asks for the list, or whether the one here holds on.
+    /// Requests the list, or a confirmation that the present one is still valid.
     private func refresh() async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")
@@ -93,7 +93,7 @@ final class WebFolderSource: TileSource {
             do throws(TileSourceError) {
                 received = try await client.ask(request, known: part.part == .body ? caller : nil, meter: meter)
             } catch {
-                // Larger than listed: another edition, perhaps.
+                // A tile that is larger than listed may be of another edition.
                 guard error.code == .tooLarge else { throw error }
                 throw await mismatch(TileSourceError(.mismatch, error.message), current)
             }
@@ -117,7 +117,7 @@ final class WebFolderSource: TileSource {
             if part.part == .body { answer.validators = response.validators(freshness) }
             answer.parts.append(FetchedPart(part.part, data: response.body, hash: hash))
         }
-        // A tile of an edition never changes, whatever its server says of its age.
+        // A tile of an edition never changes, whatever expiry its server states.
         answer.validators.expires = nil
         return .answer(isStorable || storesAnyway ? .fetched(answer) : .unstorable(answer))
     }
@@ -129,7 +129,7 @@ final class WebFolderSource: TileSource {
             "'\(place)' has the map version \(current.list.edition.version), not \(edition) any more: ask for its list")
     }
 
-    /// Returns the error of a tile that does not fit the list: perhaps the list is not the newest.
+    /// Returns the error of a tile that does not fit the list, after checking whether the list is outdated.
     private func mismatch(_ error: TileSourceError, _ current: Known) async -> TileSourceError {
         let asked = known.withLock { $0?.asked } ?? current.asked
         guard Monotonic.now() - asked > Self.patience else { return error }

@@ -4,9 +4,9 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// Rows of the tables of tilesets and editions.
+/// The rows of the tables of tilesets and editions.
 enum EditionRow {
-    /// The number of an edition; nil when it is not on board.
+    /// Returns the number of an edition; nil when it is not on board.
     static func number(_ key: EditionKey, _ index: Database) throws -> Int64? {
         let find = try index.cachedStatement(
             sql: """
@@ -16,7 +16,7 @@ enum EditionRow {
         return try Int64.fetchOne(find, arguments: [key.tileset, key.version])
     }
 
-    /// An edition's names and domain, by its number.
+    /// Returns an edition's key and domain by its number.
     static func key(_ number: Int64, _ index: Database) throws -> (key: EditionKey, domain: TileDomain)? {
         let find = try index.cachedStatement(
             sql: """
@@ -26,7 +26,7 @@ enum EditionRow {
         return (EditionKey(row.text(0), row.text(1)), TileDomain(rawValue: row.text(2)) ?? .maps)
     }
 
-    /// The tile of a number in the index; nil when it is none.
+    /// Returns the tile of a number in the index; nil when the number is invalid.
     static func tile(_ number: Int64, _ index: Database) throws -> RegionTile? {
         guard let tile = TileNumber.tile(number), let edition = try key(TileNumber.edition(number), index)?.key else {
             return nil
@@ -82,7 +82,7 @@ enum EditionRow {
             document: [UInt8](row[9] as Data? ?? Data()), attribution: row.text(7), mediaType: row[8])
     }
 
-    /// Adds an edition, or gives it another document and list; its number.
+    /// Adds an edition, or replaces its document and list; returns its number.
     static func put(_ edition: TilesetEdition, _ now: Timestamp, _ index: Database) throws -> Int64 {
         let key = EditionKey(edition.tileset, edition.version)
         let domain = try String.fetchOne(
@@ -123,7 +123,7 @@ enum EditionRow {
         return number
     }
 
-    /// The lowest number that no edition has.
+    /// Returns the lowest unused number.
     private static func freeNumber(_ index: Database) throws -> Int64 {
         let taken = Set(try Int64.fetchAll(index, sql: "SELECT id FROM editions"))
         guard let number = (1...TileNumber.greatestEdition).first(where: { !taken.contains($0) }) else {

@@ -2,7 +2,7 @@ import NavDigest
 internal import GRDB
 internal import NavTileCache
 
-/// The tiles of the index in the order in which eviction looks at them, from the indices that hold them in that order.
+/// The tiles of the index in the order in which eviction examines them, read from indices in that order.
 struct EvictionRows: EvictionSource {
     private let index: Database
     private let idle: RowCursor
@@ -37,7 +37,7 @@ struct EvictionRows: EvictionSource {
 }
 
 extension Eviction {
-    /// The choice among the tiles of an index.
+    /// The eviction among the tiles of an index.
     init(
         freeing excess: Int64, needed need: Double?, sparing spared: Int64? = nil, _ wanted: inout WantedTiles,
         _ index: Database
@@ -50,11 +50,11 @@ extension Eviction {
         try self.init(freeing: excess, needed: need, sparing: spared, &wanted, among: &rows)
     }
 
-    /// Wanted tiles that were passed before the others are told from them: a page or two of the index.
+    /// The number of passed wanted tiles above which they are moved behind the others: a page or two of the index.
     private static var greatestPassed: Int { 64 }
 
-    /// Makes wanted tiles that stood in the way of those that go the most recently needed ones, which they are as good
-    /// as: each is passed once, not at every search.
+    /// Marks the wanted tiles that this search had to pass as most recently needed, so that later searches do not pass
+    /// them again.
     func putPassedBehind(_ index: Database) throws {
         guard passed.count > Self.greatestPassed else { return }
         let last = try index.cachedStatement(sql: "SELECT max(needed) FROM tiles WHERE pins = 0")

@@ -4,20 +4,20 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// Makes files follow the index: unlinks the objects that no tile has, and brings the folders for mapping up to what
-/// the table `unsettled` names.
+/// A pass that makes the files follow the index: it unlinks the objects that no tile uses, and updates the folders for
+/// mapping as the table `unsettled` demands.
 struct FileSettling {
     private let access: IndexAccess
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// The work done, for the next change to note; doing it twice harms nothing.
+    /// The finished work, to be noted in the index by the next change; repeating it is harmless.
     struct Done {
         var unlinked: [ContentHash] = []
         var settled: [Int64] = []
     }
 
-    /// - Parameter temporary: A new name in `incoming`.
+    /// - Parameter temporary: Makes a new name in `incoming`.
     func run(temporary: () -> String) -> Done {
         var done = Done()
         let pending = try? access.snapshot { index in
@@ -32,7 +32,7 @@ struct FileSettling {
             return pending
         }
         guard let pending else { return done }
-        // What is no longer mapped goes first: its bytes are free only when its last name is gone.
+        // Links in the folders for mapping go first, since bytes are freed only with the last name.
         for tile in pending.tiles where settle(tile, temporary) { done.settled.append(tile.number) }
         for hash in pending.objects {
             Files.remove(access.folder.object(hash))
@@ -99,7 +99,7 @@ struct ViewFolder {
         try Files.syncDirectory(Files.parent(path))
     }
 
-    /// Links a tile's files: its ranks first, so that no tile is ever seen without them.
+    /// Links a tile's files, its ranks first, so that no tile is ever visible without them.
     func put(
         _ tile: TileID, body: ContentHash, ranks: ContentHash, _ temporary: () -> String
     ) throws(StoreError) {
@@ -112,13 +112,13 @@ struct ViewFolder {
             try Files.makeDirectory(path + "/\(tile.zoom)")
             try Files.makeDirectory(path + "/\(tile.zoom)/\(tile.x)")
             if try Files.link(object, to: file, by: other) { continue }
-            // Another content has the name: it is replaced in one step.
+            // A file with other content has this name; it is replaced in one step.
             _ = try Files.link(object, to: other, by: other + "-copy")
             try Files.move(other, to: file)
         }
     }
 
-    /// Unlinks a tile's files, the ranks last, and the folders that are empty then.
+    /// Unlinks a tile's files, the ranks last, and the folders that become empty.
     func remove(_ tile: TileID) {
         for part in [TilePart.body, .ranks] { Files.remove(path + "/" + StoreFolder.viewFile(tile, part)) }
         Files.removeEmptyDirectory(path + "/\(tile.zoom)/\(tile.x)")

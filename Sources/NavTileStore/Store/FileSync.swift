@@ -2,11 +2,11 @@ internal import Glibc
 package import NavStorage
 internal import Synchronization
 
-/// Waits for many files at once.
+/// A wait for many files at once.
 ///
-/// Threads that wait side by side share the commits of the file system's journal: measured on ext4, 128 new files take
-/// 600 ms one after the other and 14 ms by 8 threads. `syncfs` takes as long as these, but waits for what everybody else has
-/// written, too: 210 ms beside a program that copies a file.
+/// Threads that wait side by side share the commits of the file system's journal: on ext4, 128 new files take 600 ms
+/// one after the other and 14 ms with 8 threads. `syncfs` is as fast, but also waits for what all other programs have
+/// written: 210 ms beside a program that copies a file.
 package final class FileSync: Sendable {
     private let files: [(descriptor: Int32, path: String)]
     private let next = Atomic<Int>(0)
@@ -22,7 +22,7 @@ package final class FileSync: Sendable {
         for _ in 1..<max(min(files.count, greatestThreads), 1) {
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, FileSync.work, context)
-            // Fewer threads take longer.
+            // Waiting also works with fewer threads, only slower.
             guard code == 0 else { break }
             threads.append(thread)
         }
@@ -33,7 +33,7 @@ package final class FileSync: Sendable {
         }
     }
 
-    /// Waits until the names in folders are on the disk.
+    /// Waits until the names in some folders are on the disk.
     package static func wait(folders: [String]) throws(StoreError) {
         var files: [(descriptor: Int32, path: String)] = []
         do throws(StoreError) {

@@ -1,15 +1,15 @@
 internal import Glibc
 package import NavStorage
 
-/// The claim of one process on a store: a lock for writing on its file `lock`, freed by the kernel whatever becomes of
-/// the process.
+/// The claim of one process on a store: a write lock on its file `lock`, which the kernel frees however the process
+/// ends.
 ///
-/// It is a lock of the open file (`F_OFD_SETLK`), not of the process and not `flock`: of those alone it can be asked who
-/// holds them without taking them, so that who looks keeps no owner out.
+/// It is a lock of the open file (`F_OFD_SETLK`), not of the process, and not `flock`: only such locks can be queried
+/// without being taken, so that a query keeps no owner out.
 package final class FolderLock: Sendable {
     private let file: Int32
 
-    // As Linux has them (fcntl(2)); the module of the C library shows them to C only.
+    // The values on Linux (fcntl(2)), which the C library's module does not export to Swift.
     private static let getLock: Int32 = 36
     private static let setLock: Int32 = 37
 
@@ -27,7 +27,7 @@ package final class FolderLock: Sendable {
                     + "the bus, or use another folder")
         }
         self.file = file
-        // Who it is is a courtesy: a full disk does not keep the store from opening.
+        // The holder's name is only informative, so a full disk does not keep the store from opening.
         let text = Array("process \(getpid()) (\(holder))\n".utf8)
         ftruncate(file, 0)
         _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
@@ -43,7 +43,7 @@ package final class FolderLock: Sendable {
         return claim.l_type != Int16(F_UNLCK)
     }
 
-    /// A lock of a kind on all of a file.
+    /// Returns a lock of a kind that covers a whole file.
     private static func whole(_ kind: Int32) -> Glibc.flock {
         var claim = Glibc.flock()
         claim.l_type = Int16(kind)
@@ -51,7 +51,7 @@ package final class FolderLock: Sendable {
         return claim
     }
 
-    /// Returns the holder of the lock, by its own word.
+    /// Returns the holder's name as it wrote it.
     private static func owner(_ folder: StoreFolder) -> String {
         let text = (try? Files.read(folder.lock, limit: 4_096)) ?? []
         let line = String(decoding: text.prefix { $0 != 0x0a }, as: UTF8.self)
@@ -59,7 +59,8 @@ package final class FolderLock: Sendable {
     }
 
     deinit {
-        // A child that is just being started still has the descriptor: closing alone would leave it the lock.
+        // A child process that is just being started still has the descriptor, so closing alone would leave it the
+        // lock.
         var claim = Self.whole(F_UNLCK)
         _ = fcntl(file, Self.setLock, &claim)
         close(file)

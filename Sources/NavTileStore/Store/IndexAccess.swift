@@ -3,14 +3,14 @@ internal import GRDBSQLite
 import NavStorage
 internal import Synchronization
 
-/// The connections to a store's index: one that writes, some that read beside it.
+/// The connections to a store's index: one writer, and several readers beside it.
 final class IndexAccess: Sendable {
     let folder: StoreFolder
     private let pool: DatabasePool
     private let isOwner: Bool
     private let kinds = Mutex<[Int64: FileKind]>([:])
 
-    /// Opens the index; an owner makes it when there is none.
+    /// Opens the index; an owner creates it when it is missing.
     init(_ folder: StoreFolder, isOwner: Bool, readerCount: Int) throws(StoreError) {
         self.folder = folder
         self.isOwner = isOwner
@@ -38,8 +38,10 @@ final class IndexAccess: Sendable {
         }
     }
 
-    /// A connection's settings. A commit of the writer is on the disk when it returns (`synchronous = FULL`): files are
-    /// unlinked after it. Caches: 16 MiB for the writer, 4 MiB for each reader.
+    /// Configures a connection.
+    ///
+    /// A writer's commit is on the disk when it returns (`synchronous = FULL`), since files are unlinked after it.
+    /// Caches: 16 MiB for the writer, 4 MiB for each reader.
     private static func prepare(_ connection: Database) throws {
         if connection.configuration.readonly {
             try connection.execute(sql: "PRAGMA cache_size = -4096")
@@ -50,27 +52,28 @@ final class IndexAccess: Sendable {
                 PRAGMA cache_size = -16384; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000;
                 PRAGMA journal_size_limit = 4194304
                 """)
-        // -wal and -shm stay when the last connection closes: who may only read can open the index then, too.
+        // -wal and -shm stay when the last connection closes, so that a process without write permission can open the
+        // index.
         var flag: CInt = 1
         sqlite3_file_control(connection.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)
     }
 
-    /// Looks at the index as it is, statement by statement.
+    /// Reads the index; each statement sees its state at that time.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try pool.unsafeRead(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
     }
 
-    /// Looks at the index as it is at one moment.
+    /// Reads the index as it is at one moment.
     func snapshot<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try pool.read(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
     }
 
-    /// Changes the index, all of it or nothing.
+    /// Changes the index in one transaction.
     func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do { return try pool.write(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
     }
 
-    /// Moves what was committed into the index's own file and shortens the log.
+    /// Moves committed changes from the log into the index's own file, and truncates the log.
     func checkpoint() {
         _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
@@ -86,8 +89,9 @@ final class IndexAccess: Sendable {
         return kind
     }
 
-    /// Translates an error into the store's. An index that SQLite finds damaged is marked by its owner, whose next
-    /// opening makes it anew.
+    /// Translates an error into the store's.
+    ///
+    /// When SQLite finds the index damaged, its owner marks it, and the next opening rebuilds it.
     private static func translate(_ error: any Error, _ folder: StoreFolder, isOwner: Bool) -> StoreError {
         if let error = error as? StoreError { return error }
         guard let error = error as? DatabaseError else { return StoreError(.system, "'\(folder.index)': \(error)") }
@@ -111,15 +115,16 @@ final class IndexAccess: Sendable {
     }
 }
 
-/// The packing and the content of a file.
+/// The encoding and media type of a file.
 struct FileKind: Sendable, Hashable {
     var encoding: String?
     var mediaType: String?
 
-    /// The most kinds that a store keeps: media types come from servers.
+    /// The most kinds that a store keeps, since media types come from servers.
     static let greatestCount = 255
 
-    /// The number of a kind in the index, which it gets there if need be; what is too much is kept without media type.
+    /// Returns the number of a kind in the index, adding it if need be; beyond the limit, kinds are kept without media
+    /// type.
     static func number(_ kind: FileKind, _ index: Database) throws -> Int64 {
         let find = try index.cachedStatement(sql: "SELECT id FROM kinds WHERE encoding IS ? AND media_type IS ?")
         if let number = try Int64.fetchOne(find, arguments: [kind.encoding, kind.mediaType]) { return number }
@@ -134,7 +139,7 @@ struct FileKind: Sendable, Hashable {
 }
 
 extension DatabaseMigrator {
-    /// Throws for an index that has migrations which this program does not know.
+    /// Throws for an index with migrations that this program does not know.
     fileprivate func refuseNewer(_ pool: DatabasePool, _ folder: StoreFolder) throws {
         guard try pool.read(hasBeenSuperseded) else { return }
         throw StoreError(

@@ -6,18 +6,18 @@ internal import NavMap
 import NavStorage
 import NavTileCache
 
-/// Fills a new index from what lies in the store's folders, when the old one was damaged or is gone.
+/// A rebuild of the index from the store's folders, after the old one was damaged or lost.
 ///
-/// Road tiles come back, each checked against the `tileset.json` beside it; regions come back as definitions that want
-/// to be planned anew. Which map tile a file was only the old index knew: such files are removed, the tiles are fetched
-/// again.
+/// Road tiles are recovered, each checked against the `tileset.json` beside it. Regions are recovered as definitions
+/// that must be planned again. Only the old index knew which map tile a file belongs to, so such files are removed and
+/// the tiles fetched again.
 struct IndexRebuild {
     private let access: IndexAccess
     private var folder: StoreFolder { access.folder }
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// Whether there is something that an index was made for.
+    /// Whether the folders hold content that an index once described.
     static func finds(_ folder: StoreFolder) throws(StoreError) -> Bool {
         if Files.status(folder.regions) != nil { return true }
         if try !Files.list(folder.tilesets).isEmpty { return true }
@@ -38,7 +38,7 @@ struct IndexRebuild {
         try removeOthers()
     }
 
-    /// Takes an edition's folder back; how many tiles it has.
+    /// Recovers an edition's folder; returns the number of its tiles.
     private func recover(_ name: String, _ version: String, isCurrent: Bool) throws(StoreError) -> Int {
         let path = folder.tileset(name) + "/" + version
         guard let document = try Files.content(path + "/tileset.json", limit: 1 << 30),
@@ -75,7 +75,7 @@ struct IndexRebuild {
         }
     }
 
-    /// Whether both files of a tile hold what they should, with their places below `objects` restored.
+    /// Whether both files of a tile have the expected content; also restores their places below `objects`.
     private func isSound(_ entry: ListedTile, _ path: String) throws(StoreError) -> Bool {
         for part in entry.parts {
             let file = path + "/" + StoreFolder.viewFile(entry.tile, part.part)
@@ -111,7 +111,7 @@ struct IndexRebuild {
         }
     }
 
-    /// Removes the files that no tile has.
+    /// Removes the files that no tile uses.
     private func removeOthers() throws(StoreError) {
         for group in try Files.list(folder.objects) {
             for file in try Files.list(folder.objects + "/" + group) {

@@ -4,17 +4,17 @@ import NavTileCache
 
 /// The tables of a store's index, by version.
 ///
-/// Counts are kept by triggers, so that no writer can forget one: how many tiles use a file, what an edition has, what
-/// the whole store holds.
+/// Triggers keep the counts, so that no writer can forget one: the tiles that use a file, the totals of an edition, the
+/// totals of the store.
 enum IndexSchema {
-    /// Brings an index up to this program's version.
+    /// The migrations that bring an index up to this program's version.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { index in
             try index.execute(sql: tables)
             try index.execute(sql: triggers)
         }
-        // When a tile was fetched or held on by the wall clock of that moment; NULL: before this was noted.
+        // The wall-clock time when a tile was fetched or confirmed; NULL for tiles from before this column.
         migrator.registerMigration("2") { index in
             try index.execute(sql: "ALTER TABLE tiles ADD COLUMN fetched INTEGER")
         }

@@ -4,7 +4,7 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// Rows of the table of regions, and what they pin.
+/// The rows of the table of regions, and of their pins.
 enum RegionRow {
     private static let columns = """
         SELECT name, definition, editions, staged_definition, staged_editions, state, progress, failure, created,
@@ -37,11 +37,11 @@ enum RegionRow {
     struct Place {
         var number: Int64
         var isStaged: Bool
-        /// Whether it ever was complete: then an update is staged.
+        /// Whether it was ever complete, so that an update is staged.
         var wasComplete: Bool
     }
 
-    /// Returns the number of a region in the index; nil when there is none of that id.
+    /// Returns the place of a region in the index; nil when the id is unknown.
     static func number(_ id: String, _ index: Database) throws -> Place? {
         let find = try index.cachedStatement(
             sql: "SELECT id, staged_definition IS NOT NULL, was_complete FROM regions WHERE name = ?")
@@ -50,11 +50,13 @@ enum RegionRow {
         }
     }
 
-    /// The rows of `pins` that stay whatever is loaded for a region, as SQL with its two ``ownPins(_:_:)``: those of other
-    /// regions, and its own as it is while it is updated.
+    /// The rows of `pins` that stay whatever is loaded for a region, as SQL with the two arguments of
+    /// ``ownPins(_:_:)``.
+    ///
+    /// They are the pins of other regions, and the region's own while it is being updated.
     static let pinsOfOthers = "NOT (region = ?1 AND staged >= ?2)"
 
-    /// Returns the arguments of ``pinsOfOthers`` for a region; one that the index does not have has no pins.
+    /// Returns the arguments of ``pinsOfOthers`` for a region; a region that is not in the index has no pins.
     static func ownPins(_ id: String, _ index: Database) throws -> StatementArguments {
         let region = try number(id, index)
         return [region?.number ?? -1, region?.wasComplete ?? false]
@@ -64,7 +66,7 @@ enum RegionRow {
         StoreError(.missing, "no region '\(id)' in the store: list them")
     }
 
-    /// The first `limit` tiles that a region lacks and that come after another one.
+    /// Returns the first `limit` tiles after `last` that a region lacks.
     static func missing(
         _ number: Int64, isStaged: Bool, expiredAt moment: Timestamp?, now: Timestamp? = nil, after last: Int64 = .min,
         limit: Int, _ index: Database
@@ -83,7 +85,7 @@ enum RegionRow {
             ])
     }
 
-    /// Makes the complete regions incomplete that have one of some tiles.
+    /// Marks complete regions incomplete when they need one of some lost tiles.
     static func noteLoss(of tiles: [Int64], _ index: Database) throws {
         let note = try index.cachedStatement(
             sql: """
@@ -107,9 +109,9 @@ enum RegionRow {
     }
 }
 
-/// The list of regions, in a file beside the index: they are their owner's word, and outlive a damaged index.
+/// The list of regions, in a file beside the index; regions are the owner's orders and must outlive a damaged index.
 struct RegionList: Codable {
-    /// A region as it was last put or completed.
+    /// A region as last put or completed.
     struct Item: Codable {
         var definition: StoredRegionDefinition
         var editions: [String: String]
@@ -118,7 +120,7 @@ struct RegionList: Codable {
 
     var regions: [Item]
 
-    /// All regions of an index, as they will be: staged where they are.
+    /// All regions of an index, with their staged definition where there is one.
     init(_ regions: [StoredRegion]) {
         self.regions = regions.map { region in
             Item(

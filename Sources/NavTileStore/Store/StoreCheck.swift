@@ -5,14 +5,14 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// Compares index, files, hashes, folders for mapping and pins.
+/// A comparison of index, files, hashes, folders for mapping and pins.
 ///
-/// It may run while an owner writes, or after one was killed: what looks wrong is looked at again in the index as it is
-/// then, so that a file on its way is no finding, nor is one of which the index knows that it has yet to follow.
+/// It may run while an owner writes, or after one was killed. A suspected fault is checked again in the current index,
+/// so that neither a file being stored nor one that the index knows to be behind counts as a finding.
 struct StoreCheck {
     private let access: IndexAccess
     private let readsContent: Bool
-    /// Puts a finding right and says whether it could; nil for a check that changes nothing.
+    /// Repairs a fault and returns whether it succeeded; nil for a check that changes nothing.
     private let repair: ((Fault) -> Bool)?
     private var report = CheckReport()
 
@@ -20,17 +20,17 @@ struct StoreCheck {
     private var files: TileFiles { TileFiles(access: access) }
 
     enum Fault {
-        /// The file of a content is missing or damaged.
+        /// The object file of a hash is missing or damaged.
         case object(ContentHash)
         /// A file that may be removed.
         case file(String)
-        /// The files for mapping of a tile.
+        /// The files of a tile in the folder for mapping.
         case tile(Int64)
         case counts
         /// `current` of a tileset, or an edition's `tileset.json`.
         case edition(EditionKey)
         case region(String)
-        /// Nothing can be done while the store is open.
+        /// Cannot be repaired while the store is open.
         case none
     }
 
@@ -40,7 +40,7 @@ struct StoreCheck {
         self.repair = repair
     }
 
-    /// Looks at everything.
+    /// Runs all checks.
     mutating func run() throws(StoreError) -> CheckReport {
         report.tileCount = try access.snapshot { try Int64.fetchOne($0, sql: "SELECT count(*) FROM tiles") ?? 0 }
         try checkIndex()
@@ -69,7 +69,7 @@ struct StoreCheck {
         for fault in faults { find(.index, "index.sqlite", fault, .none) }
     }
 
-    /// Queries that count anew what the triggers count.
+    /// Queries that recount what the triggers count.
     private static let counts = [
         (
             "files' uses",
@@ -108,7 +108,7 @@ struct StoreCheck {
         ),
     ]
 
-    /// Writes the counts anew.
+    /// Recounts everything.
     static let recount = """
         UPDATE objects SET uses = (SELECT count(*) FROM tiles WHERE body = hash OR ranks = hash)
           WHERE (hash, uses) NOT IN (
@@ -139,7 +139,7 @@ struct StoreCheck {
 
     // MARK: Files
 
-    /// Looks at the files whose hashes begin with one byte.
+    /// Checks the files whose hashes begin with one byte.
     private mutating func checkObjects(_ first: UInt8) throws(StoreError) {
         let digits = ContentHash.hexadecimal([first])
         var names = Set(try Files.list("\(folder.objects)/\(digits)"))
@@ -167,8 +167,8 @@ struct StoreCheck {
                 find(.foreign, subject, "the store makes no file of this name", .none)
                 continue
             }
-            // What is on its way has no row yet: the list of its batch says so, or its row is there by now. What is
-            // about to be unlinked still has one.
+            // A file being stored has no row yet: its batch lists it, or its row exists by now. A file about to be
+            // unlinked still has a row.
             if try uses(hash) == nil, try folder.filesOfBatch()?.contains(hash) != true, try uses(hash) == nil {
                 if Files.status(folder.object(hash)) != nil {
                     find(.orphan, subject, "no tile has it", .file(folder.object(hash)))
@@ -177,7 +177,7 @@ struct StoreCheck {
         }
     }
 
-    /// Returns the number of tiles that have a file, as of now; nil when the index does not know it.
+    /// Returns the current number of tiles that use a file; nil when the index does not know it.
     private func uses(_ hash: ContentHash) throws(StoreError) -> Int64? {
         try access.read { index in
             try Int64.fetchOne(
@@ -204,7 +204,7 @@ struct StoreCheck {
         }
     }
 
-    /// Returns a fault that is still there after a moment when an owner may be at it: files follow the index by a few milliseconds.
+    /// Returns a fault that persists, since files follow the index by a few milliseconds while an owner writes.
     private func lasts(_ fault: () throws(StoreError) -> String?) throws(StoreError) -> String? {
         var found = try fault()
         for _ in 0..<10 where found != nil && repair == nil {
@@ -214,8 +214,8 @@ struct StoreCheck {
         return found
     }
 
-    /// Whether `current` leads to another edition on board and nobody owns the store: its owner ended before it led to the
-    /// one in use, which the next will see to.
+    /// Whether `current` still points to a former edition because the owner ended before switching it, which the next
+    /// owner will do.
     private func isStillToFollow(_ key: EditionKey, among editions: [EditionKey]) throws(StoreError) -> Bool {
         let target = Files.linkTarget(folder.tileset(key.tileset) + "/current")
         guard repair == nil, !FolderLock.isHeld(folder) else { return false }
@@ -258,7 +258,7 @@ struct StoreCheck {
         for tile in tiles.sorted() {
             guard let place = TileNumber.tile(tile),
                 let detail = try lasts({ () throws(StoreError) in
-                    // Who repairs is the owner, and sees to what has yet to follow the index as well.
+                    // A repair runs in the owner, and so also handles files that the index knows to be behind.
                     try files.viewFault(tile, path, place, isLenient: repair == nil)
                 })
             else { continue }

@@ -7,7 +7,7 @@ package struct StoreFolder: Sendable, Hashable {
     /// The folder, absolute.
     package let path: String
 
-    /// The folder at a path, which becomes absolute.
+    /// The folder at a path, which is made absolute.
     package init(_ path: String) {
         var path = path.hasPrefix("/") ? path : Files.workingDirectory + "/" + path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -20,32 +20,33 @@ package struct StoreFolder: Sendable, Hashable {
     package var damageMark: String { path + "/index.damaged" }
     package var regions: String { path + "/regions.json" }
     package var incoming: String { path + "/incoming" }
-    /// The hashes of the files of the batch that is being stored, 32 bytes each; empty between batches. One file for all of them: ext4 looks
-    /// at each file that was removed in the last minutes whenever it makes another.
+    /// The file that lists the hashes of the batch being stored, 32 bytes each; empty between batches.
+    ///
+    /// A single file for all of them, since ext4 examines each recently removed file whenever it creates another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
-    /// The file with the position of the scrub; it keeps its old name.
+    /// The file with the position of the scrub, which keeps its former name.
     package var scrub: String { path + "/patrol" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
 
-    /// Throws `missing` when the disk was taken away: nothing is taken for damaged then.
+    /// Throws `missing` when the disk was removed, so that nothing is mistaken for damaged.
     func requireObjects() throws(StoreError) {
         guard Files.status(objects)?.isDirectory != true else { return }
         throw StoreError(.missing, "the folder '\(objects)' is not there any more: mount its disk, or restart the node")
     }
 
-    /// The file of a content: `objects/ab/cdef…`.
+    /// Returns the path of the object file of a hash: `objects/ab/cdef…`.
     package func object(_ hash: ContentHash) -> String { path + "/" + objectName(hash) }
 
-    /// The same, relative to the folder.
+    /// Returns the same path, relative to the folder.
     func objectName(_ hash: ContentHash) -> String {
         let digits = hash.hexadecimal
         return "objects/\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
 
-    /// The files of the batch that is being stored, or was when its owner ended; nil when there is no list of one.
+    /// Returns the files of the batch being stored, or interrupted when its owner ended; nil when there is no batch.
     func filesOfBatch() throws(StoreError) -> [ContentHash]? {
         guard let bytes = try Files.content(batch, limit: 1 << 26) else { return nil }
         return stride(from: 0, to: bytes.count - 31, by: 32).compactMap {
@@ -53,21 +54,23 @@ package struct StoreFolder: Sendable, Hashable {
         }
     }
 
-    /// A path of the store, relative to its folder.
+    /// Returns a path of the store relative to its folder.
     func relative(_ path: String) -> String { String(path.dropFirst(self.path.count + 1)) }
 
-    /// The folder of all editions of a tileset.
+    /// Returns the folder of all editions of a tileset.
     package func tileset(_ name: String) -> String { "\(tilesets)/\(name)" }
 
-    /// The folder for mapping of an edition.
+    /// Returns the folder for mapping of an edition.
     package func view(_ edition: EditionKey) throws(StoreError) -> String {
         try "\(tilesets)/\(edition.tileset)/\(Self.folderName(ofVersion: edition.version))"
     }
 
-    /// The name of an edition's folder: its version where that is 1 to 64 letters, digits, `.`, `-` or `_`, the first
-    /// a letter or digit; else `v-` and the first half of its SHA-256, because a version comes from a server.
+    /// Returns the name of an edition's folder.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when there is no hash to be had.
+    /// A version of 1 to 64 letters, digits, `.`, `-` or `_`, the first a letter or digit, is used as it is. Any other
+    /// becomes `v-` and the first half of its SHA-256, because a version comes from a server.
+    ///
+    /// - Throws: ``StoreError`` `exhausted` when the hash cannot be computed.
     package static func folderName(ofVersion version: String) throws(StoreError) -> String {
         let bytes = Array(version.utf8)
         let isPlain =
@@ -81,7 +84,7 @@ package struct StoreFolder: Sendable, Hashable {
         (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
 
-    /// The file of a part of a road tile below its edition's folder, the name that road tiles have on every server.
+    /// Returns the path of a road tile's file below its edition's folder; road tiles have this path on every server.
     package static func viewFile(_ tile: TileID, _ part: TilePart) -> String {
         "\(tile.zoom)/\(tile.x)/\(tile.y)." + (part == .body ? "road" : "rank")
     }

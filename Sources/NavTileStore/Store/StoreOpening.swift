@@ -3,15 +3,15 @@ import NavDigest
 internal import NavTileCache
 import NavStorage
 
-/// Opens a store for its owner, and finishes what a process that was killed had begun.
+/// The opening of a store by its owner, which finishes what a killed process had begun.
 ///
-/// What that costs grows with what was unfinished, not with the store: files on their way lie in `incoming`, a batch's
-/// new files are listed in `batch` until the index has them, and the index knows which files are to be unlinked and which
-/// tiles' links may be behind.
+/// Its cost grows with the unfinished work, not with the store: unfinished files lie in `incoming`, a batch's new files
+/// are listed in `batch` until the index has them, and the index knows which files must be unlinked and which tiles'
+/// links may be behind.
 struct StoreOpening {
     struct Opened {
         var access: IndexAccess
-        /// nil where nobody can write: any number of processes may read then.
+        /// Nil on a read-only disk, where any number of processes may read.
         var lock: FolderLock?
         var report: OpeningReport
     }
@@ -26,7 +26,7 @@ struct StoreOpening {
 
     func open() throws(StoreError) -> Opened {
         if Files.isOnReadOnlyDisk(folder.path) {
-            // What a process that was killed had begun stays as it is: readers never see it.
+            // The unfinished work of a killed process stays as it is; readers never see it.
             let access = try IndexAccess(folder, isOwner: false, readerCount: options.readerCount)
             return Opened(access: access, lock: nil, report: OpeningReport())
         }
@@ -38,7 +38,7 @@ struct StoreOpening {
         do throws(StoreError) {
             return try open(lock)
         } catch {
-            // The index grows a log when it is opened: what was set aside makes room for it.
+            // Opening the index needs room for its log, which the reserve provides.
             guard error.code == .diskFull, Files.remove(folder.reserve) else { throw error }
             return try open(lock)
         }
@@ -55,7 +55,7 @@ struct StoreOpening {
             throw error
         }
         if Files.status(folder.reserve)?.size != options.reserveBytes {
-            // On a full disk there is none; the next opening tries again.
+            // On a full disk there is no reserve; the next opening tries again.
             try? Files.allocate(folder.reserve, size: options.reserveBytes)
         }
         return Opened(access: access, lock: lock, report: report)
@@ -80,12 +80,13 @@ struct StoreOpening {
         return try rebuild(&report)
     }
 
-    /// The index as it is; nil when it must be made anew.
+    /// Returns the index; nil when it must be rebuilt.
     private func soundIndex() throws(StoreError) -> IndexAccess? {
         do throws(StoreError) {
             let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
             guard try Self.isEmpty(access), try IndexRebuild.finds(folder) else { return access }
-            // SQLite takes a log that is damaged or gone for one that ends there: an index that was never written back is empty then.
+            // SQLite takes a damaged or missing log for a shorter one, so an index that was never checkpointed is empty
+            // then.
             access.close()
             return nil
         } catch {
@@ -100,9 +101,9 @@ struct StoreOpening {
         }
     }
 
-    /// Sets the damaged index aside, under a name that is free, and makes another from what lies in the folders.
+    /// Moves the damaged index to a free name, and rebuilds another from the folders.
     private func rebuild(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
-        // The mark stays until the new index is whole: who is killed before starts again.
+        // The mark stays until the new index is complete, so that an interrupted rebuild starts again.
         try Files.replace(folder.damageMark, with: [], by: folder.incoming + "/mark")
         if Files.status(folder.index) != nil {
             try Files.makeDirectory(folder.setAside)
@@ -126,7 +127,7 @@ struct StoreOpening {
         return access
     }
 
-    // MARK: What was left unfinished
+    // MARK: Unfinished work
 
     private func sweep(_ access: IndexAccess, _ report: inout OpeningReport) throws(StoreError) {
         for name in try Files.list(folder.incoming) where Files.remove(folder.incoming + "/" + name) {
@@ -153,7 +154,7 @@ struct StoreOpening {
                 }
             }
         } catch {
-            // A full disk: the rows stay, and all of it is done once more later.
+            // The disk is full; the rows stay, and the work is repeated later.
             guard error.code == .diskFull else { throw error }
         }
     }
@@ -174,8 +175,8 @@ struct StoreOpening {
         return count
     }
 
-    /// Gives each edition of road tiles its folder and each tileset its `current`, and removes the folders that no
-    /// edition has.
+    /// Makes the folder of each road-tile edition and the `current` of each tileset, and removes folders without an
+    /// edition.
     private func sweepEditions(_ access: IndexAccess) throws(StoreError) {
         let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
         let views = Set(editions.compactMap(\.viewPath))

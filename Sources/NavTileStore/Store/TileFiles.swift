@@ -4,15 +4,15 @@ internal import NavGeo
 import NavStorage
 import NavTileCache
 
-/// Says what is wrong with the files of tiles, one at a time.
+/// The checks of tile files, one at a time.
 struct TileFiles {
     let access: IndexAccess
 
     private var folder: StoreFolder { access.folder }
 
-    /// Returns the fault of the file of a content; nil when it is as the index says.
+    /// Returns the fault of an object file; nil when it matches the index.
     ///
-    /// - Parameter asksDisk: Whether what the machine's memory has of it does not count.
+    /// - Parameter asksDisk: Whether to read from the disk rather than from cached pages.
     func fault(
         _ hash: ContentHash, _ bytes: Int64, readsContent: Bool = true, asksDisk: Bool = false
     ) throws(StoreError) -> (kind: CheckFinding.Kind, detail: String)? {
@@ -26,11 +26,11 @@ struct TileFiles {
         return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
     }
 
-    /// Returns the fault of a tile's files for mapping, as of now.
+    /// Returns the current fault of a tile's files for mapping.
     ///
     /// - Parameters:
     ///   - path: The edition's folder for mapping.
-    ///   - isLenient: Whether those are passed over of which the index knows that they may have to follow it.
+    ///   - isLenient: Whether to ignore files that the index knows may be behind.
     func viewFault(
         _ number: Int64, _ path: String, _ place: TileID, isLenient: Bool
     ) throws(StoreError) -> String? {
@@ -48,7 +48,7 @@ struct TileFiles {
             }
             guard let status else { return "\(part): not there" }
             if Files.isSame(file, folder.object(hash)) { continue }
-            // Where there are no hard links it is a copy.
+            // Without hard links the file is a copy.
             guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
                 try ContentHash.checked(data) == hash
             else { return "\(part): another content" }
@@ -62,7 +62,7 @@ struct TileFiles {
         return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
     }
 
-    /// Returns the fault of `current` of an edition's tileset, when that is the one in use.
+    /// Returns the fault of `current`, when the edition is the one in use.
     func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
         let isCurrent = try access.snapshot { index in
             try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }

@@ -3,14 +3,14 @@ internal import GRDB
 internal import NavGeo
 import NavTileCache
 
-/// Puts tiles into the index, within the budget.
+/// The insertion of tiles into the index, within the budget.
 struct TileInsertion {
     private let index: Database
     private let budget: Int64
     private let now: Timestamp
     private let needed: Timestamp
 
-    /// - Parameter needed: what is noted for when the tiles were needed, see ``UseOrder``.
+    /// - Parameter needed: the time to note as last needed; see ``UseOrder``.
     init(_ index: Database, budget: Int64, now: Timestamp, needed: Timestamp) {
         self.index = index
         self.budget = budget
@@ -24,7 +24,7 @@ struct TileInsertion {
         var report = CommitReport()
         let before = try Self.bytes(index)
         let size = tiles.reduce(Int64(0)) { $0 + $1.size }
-        // Where all of it fits no tile needs a way back of its own.
+        // When all of them fit, no tile needs a way to be undone.
         let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
         var stored: [(tile: RegionTile, number: Int64)] = []
         var evicted: Set<Int64> = []
@@ -60,7 +60,7 @@ struct TileInsertion {
         try Int64.fetchOne(try index.cachedStatement(sql: "SELECT object_bytes FROM totals")) ?? 0
     }
 
-    /// Evicts for a tile that has just been put in, unless that does not help.
+    /// Evicts for a tile that was just inserted, unless that cannot make enough room.
     private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> Eviction {
         let excess = try Self.bytes(index) - budget
         guard excess > 0 else { return Eviction() }
@@ -78,7 +78,7 @@ struct TileInsertion {
                 INSERT INTO tiles SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
                   (SELECT count(*) FROM pins WHERE tile = ?1), ?12
                 """)
-        // Deleted and put in anew rather than changed: the triggers count it right either way.
+        // Delete and insert rather than update; the triggers count correctly either way.
         try index.cachedStatement(sql: "DELETE FROM tiles WHERE id = ?").execute(arguments: [number])
         guard let body = tile.parts.first(where: { $0.part == .body }) else { return }
         let ranks = tile.parts.first { $0.part == .ranks }
@@ -96,7 +96,7 @@ struct TileInsertion {
         try FileKind.number(FileKind(encoding: part.contentEncoding, mediaType: part.mediaType), index)
     }
 
-    /// Validators of at most 1,024 bytes each, what a header of a server is worth; a longer one is as good as none.
+    /// Returns validators of at most 1,024 bytes each, the limit of a reasonable header; longer ones are dropped.
     static func bounded(_ validators: Validators) -> Validators {
         func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1_024 ? $0 : nil } }
         return Validators(
@@ -105,9 +105,9 @@ struct TileInsertion {
     }
 }
 
-/// Takes tiles out of the index.
+/// The removal of tiles from the index.
 enum TileRemoval {
-    /// Removes tiles; what they alone had is free then.
+    /// Removes tiles; files that only they used become free.
     static func remove(_ numbers: [Int64], _ index: Database) throws -> RemovalReport {
         let bytes = try index.cachedStatement(sql: "SELECT object_bytes FROM totals")
         let before = try Int64.fetchOne(bytes) ?? 0
@@ -119,7 +119,7 @@ enum TileRemoval {
         return RemovalReport(removedCount: numbers.count, freedBytes: before - (try Int64.fetchOne(bytes) ?? 0))
     }
 
-    /// Removes tiles to make room, and counts that.
+    /// Removes tiles to make room, and counts the evictions.
     static func evict(_ numbers: [Int64], _ index: Database) throws {
         guard !numbers.isEmpty else { return }
         _ = try remove(numbers, index)
@@ -127,7 +127,7 @@ enum TileRemoval {
             .execute(arguments: [numbers.count])
     }
 
-    /// Notes that the files for mapping of a tile may have to follow; only road tiles have some.
+    /// Notes that a tile's files for mapping may be behind the index; only road tiles have such files.
     static func unsettle(_ number: Int64, _ index: Database) throws {
         try index.cachedStatement(
             sql: """

@@ -2,8 +2,10 @@ import NavDigest
 internal import NavGeo
 import NavTileCache
 
-/// The list of an edition's tiles as bytes: of each its place (zoom 1, column 4, row 4 bytes), the number of its files
-/// (1), and of each file its part (1), size (8) and hash (32, after 1 that says whether there is one); little-endian.
+/// The binary list of an edition's tiles, little-endian.
+///
+/// Each tile has its zoom (1 byte), column (4) and row (4), and its number of files (1). Each file has its part (1),
+/// its size (8), and a flag (1) that says whether its hash (32) follows.
 enum TileListing {
     static func encode(_ tiles: [ListedTile]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -24,7 +26,7 @@ enum TileListing {
         return bytes
     }
 
-    /// The tiles of a list; nil when the bytes are none.
+    /// Decodes the tiles of a list; nil when the bytes are malformed.
     static func decode(_ bytes: [UInt8]) -> [ListedTile]? {
         var position = 0
         func next<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {

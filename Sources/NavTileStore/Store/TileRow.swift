@@ -22,7 +22,7 @@ enum TileRow {
         JOIN tiles t ON t.id = (e.id << 49) | ?2 WHERE s.name = ?1
         """
 
-    /// The tile of a row of `byUse` or `byVersion`.
+    /// Returns the tile of a row of `byUse` or `byVersion`.
     static func record(
         _ row: Row, _ address: TileAddress, _ now: Timestamp, _ access: IndexAccess, _ index: Database
     ) throws -> TileRecord? {
@@ -49,17 +49,17 @@ enum TileRow {
             path: access.folder.object(hash))
     }
 
-    /// The hash in a column; nil where there is none, or something else.
+    /// Returns the hash in a column; nil when it is missing or malformed.
     static func hash(_ row: Row, _ column: Int) throws -> ContentHash? {
         try row.withUnsafeData(atIndex: column) { data in data.flatMap { ContentHash(bytes: [UInt8]($0)) } }
     }
 }
 
 extension Row {
-    /// The number in a column; 0 where a damaged index has none.
+    /// Returns the number in a column; 0 where a damaged index has none.
     func integer(_ column: Int) -> Int64 { self[column] as Int64? ?? 0 }
 
-    /// The text in a column; empty where a damaged index has none.
+    /// Returns the text in a column; empty where a damaged index has none.
     func text(_ column: Int) -> String { self[column] as String? ?? "" }
 }
 
@@ -67,10 +67,10 @@ extension ContentHash {
     /// The hash as a column of the index.
     var blob: Data { ContentHash.blob(bytes) }
 
-    /// The beginning of hashes as a column of the index, to look for all that begin so.
+    /// Returns a hash prefix as a column of the index, to search for all hashes that begin with it.
     static func blob(_ beginning: [UInt8]) -> Data { Data(beginning) }
 
-    /// The hash of a file's place below `objects`; nil when nothing of the store's has that name.
+    /// The hash of a file's place below `objects`; nil when the store never makes such a name.
     package init?(folder: String, file: String) {
         guard folder.utf8.count == 2, folder.lowercased() == folder, file.lowercased() == file else { return nil }
         self.init(hexadecimal: folder + file)

@@ -1,5 +1,5 @@
 import NavTileCache
 
-// The disk of a tile cache, as its decisions see it.
+// The conformances by which the cache's decisions use this disk.
 extension TileStoreReader: TileCacheIndex {}
 extension TileStore: TileCacheStore {}

@@ -4,10 +4,9 @@ package import NavStorage
 import NavTileCache
 
 extension TileStoreReader {
-    /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
-    /// writes.
+    /// Compares index, files, hashes, folders for mapping and pins without changes; works while an owner writes.
     ///
-    /// - Parameter readsContent: Whether each file is read and hashed; else only its size is looked at.
+    /// - Parameter readsContent: Whether each file is read and hashed; otherwise only its size is checked.
     package func check(readsContent: Bool = true) throws(StoreError) -> CheckReport {
         var check = StoreCheck(access: access, readsContent: readsContent)
         return try check.run()
@@ -15,14 +14,15 @@ extension TileStoreReader {
 }
 
 extension TileStore {
-    /// Compares index, files, hashes, folders for mapping and pins, and puts right what can be: what is not whole goes,
-    /// what is missing from a folder for mapping comes back, counts are counted anew.
+    /// Compares index, files, hashes, folders for mapping and pins, and repairs what it can.
+    ///
+    /// Damaged tiles are removed, missing files for mapping are restored, and counts are recounted.
     package func checkAndRepair() throws(StoreError) -> CheckReport {
         var check = StoreCheck(access: access, repair: repair)
         return try check.run()
     }
 
-    /// Puts a finding right; false when it cannot be now.
+    /// Repairs a fault; false when that is impossible now.
     func repair(_ fault: StoreCheck.Fault) -> Bool {
         do throws(StoreError) {
             switch fault {
@@ -65,7 +65,7 @@ extension TileStore {
         }
     }
 
-    /// Removes a file that no tile has, as no writer runs.
+    /// Removes a file that no tile uses, while no writer runs.
     private func removeOrphan(_ path: String) throws(StoreError) -> Bool {
         try write { writer throws(StoreError) in
             let name = path.split(separator: "/").suffix(2)

@@ -5,13 +5,13 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Adds an edition, beside the others of its tileset; one that is there already gets the new list and document.
+    /// Adds an edition beside the others of its tileset; an existing one gets the new list and document.
     ///
     /// The first edition of a tileset is in use at once. An edition of road tiles gets its folder for mapping, with its
     /// document as `tileset.json`.
     ///
-    /// - Throws: ``StoreError`` `invalid` for a name that is none, a version above 256 bytes, a tileset that is on board
-    ///   for something else, road tiles without a document, or more than 16,383 editions; `diskFull`.
+    /// - Throws: ``StoreError`` `invalid` for an invalid name, a version above 256 bytes, a tileset that is on board
+    ///   for another domain, road tiles without a document, or more than 16,383 editions; `diskFull`.
     package func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError) {
         guard TilesetName.isValid(edition.tileset) else {
             throw StoreError(
@@ -29,7 +29,7 @@ extension TileStore {
         }
         let key = EditionKey(edition.tileset, edition.version)
         try write { writer throws(StoreError) in
-            // The folder comes first: an edition of the index always has one.
+            // The folder comes first, so that every edition in the index has one.
             if edition.domain == .navigation {
                 try ViewFolder(folder, key).make(document: edition.document) { writer.name("view", folder) }
             }
@@ -40,7 +40,7 @@ extension TileStore {
 
     /// Removes an edition with its tiles.
     ///
-    /// - Throws: ``StoreError`` `inUse` when it is in use or a region has tiles of it, on board or not.
+    /// - Throws: ``StoreError`` `inUse` when it is in use, or a region needs tiles of it, on board or not.
     @discardableResult
     package func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
@@ -60,7 +60,7 @@ extension TileStore {
         }
     }
 
-    /// The number and tiles of an edition that may be removed; nil when it is not on board.
+    /// Returns the number and tiles of a removable edition; nil when it is not on board.
     private static func removable(
         _ edition: EditionKey, _ index: Database
     ) throws -> (number: Int64, tiles: [Int64])? {
@@ -85,7 +85,7 @@ extension TileStore {
         )
     }
 
-    /// Makes `current` of tilesets of road tiles what the index says.
+    /// Points `current` of road tilesets to the edition in use.
     func pointCurrent(_ tilesets: [String], _ writer: inout Writer) throws(StoreError) {
         for name in tilesets {
             let current = try access.read { index in

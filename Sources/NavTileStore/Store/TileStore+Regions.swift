@@ -6,8 +6,8 @@ package import NavTileCache
 extension TileStore {
     /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.
     ///
-    /// An update is staged: the region stays what it is, with the tiles that it has, until
-    /// ``completeRegions(_:using:now:)``; another call replaces what is staged. The state becomes `loading`.
+    /// An update is staged: until ``completeRegions(_:using:now:)`` the region keeps its former definition and tiles.
+    /// Another call replaces the staged update. The state becomes `loading`.
     ///
     /// - Parameters:
     ///   - tiles: All tiles that it needs.
@@ -28,14 +28,14 @@ extension TileStore {
         }
     }
 
-    /// The row of a region, made or prepared for another set of tiles; whether that is staged.
+    /// Inserts or prepares the row of a region; returns also whether its new tiles are staged.
     private static func put(
         _ definition: StoredRegionDefinition, _ editions: [String: String], _ now: Timestamp, _ index: Database
     ) throws -> (number: Int64, isStaged: Bool) {
         let what = try RegionRow.encode(definition)
         let which = try RegionRow.encode(editions)
         if let region = try RegionRow.number(definition.id, index) {
-            // What never was complete is not worth keeping beside what comes.
+            // A region that was never complete is not kept beside its successor.
             let keeps = region.wasComplete
             try index.execute(
                 sql: """
@@ -76,7 +76,7 @@ extension TileStore {
         }
     }
 
-    /// Gives a region's set the tiles of `numbers`, and only those.
+    /// Pins exactly the tiles of `numbers` to a region's current or staged set.
     private static func pin(
         _ numbers: [Int64], to region: Int64, isStaged: Bool, _ index: Database
     ) throws {
@@ -110,10 +110,11 @@ extension TileStore {
         }
     }
 
-    /// Sets state, progress and failure of a region that is not complete; ``completeRegions(_:using:now:)`` makes it so.
-    /// Works on a full disk, too.
+    /// Sets the state, progress and failure of an incomplete region; works on a full disk, too.
     ///
-    /// - Throws: ``StoreError`` `missing` when there is none of that id, `invalid` for the state `complete`.
+    /// Only ``completeRegions(_:using:now:)`` makes a region complete.
+    ///
+    /// - Throws: ``StoreError`` `missing` when the id is unknown, `invalid` for the state `complete`.
     package func setRegion(
         _ id: String, state: StoredRegionState, progress: StoredRegionProgress, failure: StoredRegionFailure? = nil,
         now: Timestamp
@@ -134,11 +135,12 @@ extension TileStore {
         }
     }
 
-    /// Completes regions in one transaction: what is staged takes the place of what was, whose tiles may then go, and
-    /// editions are taken into use with it.
+    /// Completes regions and takes editions into use, in one transaction.
     ///
-    /// - Throws: ``StoreError`` `inUse` when one of them lacks a tile, `missing` when there is none of an id: nothing has
-    ///   changed.
+    /// Staged definitions replace the former ones, whose tiles may then be evicted.
+    ///
+    /// - Throws: ``StoreError`` `inUse` when one of them lacks a tile, `missing` when an id is unknown; then nothing
+    ///   has changed.
     package func completeRegions(
         _ regions: [String: StoredRegionProgress], using editions: [EditionKey] = [], now: Timestamp
     ) throws(StoreError) {
@@ -221,9 +223,9 @@ extension TileStore {
         }
     }
 
-    /// One transaction that changes what regions are; the list beside the index follows it.
+    /// Changes regions in one transaction, and then rewrites the list beside the index.
     ///
-    /// - Parameter isClearing: Whether it lets tiles go, so that a full disk must not hinder it.
+    /// - Parameter isClearing: Whether it frees tiles, so that it must work on a full disk.
     private func changeRegions<Value>(
         using editions: [EditionKey] = [], isClearing: Bool = false, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -231,7 +233,7 @@ extension TileStore {
             let value = isClearing ? try clear(&writer, body) : try change(&writer, body)
             try pointCurrent(editions.map(\.tileset), &writer)
             let regions = try access.snapshot { try RegionRow.all($0) }
-            // The index has it: a list that cannot be written now is written after the next change.
+            // The index has the change; a list that cannot be written now is written after the next change.
             try? RegionList(regions).write(folder, writer.name("regions", folder))
             return value
         }
@@ -249,13 +251,16 @@ extension TileStoreReader {
         try access.snapshot { try RegionRow.one(id, $0) }
     }
 
-    /// Tiles that a region needs and that are not on board, or had expired at a moment when that is given: of the staged
-    /// tiles while there are any. By edition and tile, at most `limit`.
+    /// Returns the tiles that a region needs and that are missing or had expired, by edition and tile; of the staged
+    /// tiles during an update.
     ///
     /// - Parameters:
-    ///   - now: Tiles fetched later than now came while the clock was wrong and count as expired; nil: `moment`.
-    ///   - last: Only what comes after this one; whoever goes through a large region window by window looks at no tile
-    ///     twice.
+    ///   - moment: The moment of expiry that counts; nil to ignore expiry.
+    ///   - now: Tiles that seem fetched later than now came while the clock was wrong, and count as expired; nil:
+    ///     `moment`.
+    ///   - last: The tile after which to continue, so that a large region is searched window by window without
+    ///     repetition.
+    ///   - limit: The most tiles.
     package func missingTiles(
         ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, after last: RegionTile? = nil,
         limit: Int = .max
@@ -274,10 +279,11 @@ extension TileStoreReader {
         }
     }
 
-    /// Counts the tiles that a region needs, and those of them that are on board with their bytes: of the staged tiles while
-    /// there are any. Costs a look at each.
+    /// Counts the tiles that a region needs, and those on board with their bytes; of the staged tiles during an update.
     ///
-    /// - Parameter asServed: Whether those are meant that it has and serves, whatever is staged.
+    /// It looks up each tile.
+    ///
+    /// - Parameter asServed: Whether to count the tiles that it serves now, even during an update.
     package func completeness(
         ofRegion id: String, asServed: Bool = false
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) {

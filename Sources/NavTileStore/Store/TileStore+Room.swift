@@ -5,20 +5,19 @@ package import NavTileCache
 internal import Synchronization
 
 extension TileStore {
-    /// Removes tiles until `bytes` more fit into the budget: first those that nobody wants, the least recently needed
-    /// first; then wanted ones that are needed later than what is to come, the latest first. Pinned tiles stay.
+    /// Evicts tiles until `bytes` more fit into the budget; works on a full disk, too.
     ///
-    /// Works on a full disk, too.
+    /// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming
+    /// tiles, latest first. Pinned tiles stay.
     ///
-    /// - Parameter need: How soon what is to come will be needed, see `WantedTile.need`; nil: nothing that is wanted
-    ///   goes for it.
-    /// - Returns: What went; nothing when it does not fit whatever goes, and then `fits` is false.
+    /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil no wanted tile is evicted.
+    /// - Returns: What was evicted; nothing when no eviction suffices, and then `fits` is false.
     @discardableResult
     package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             var wanted = wanted.withLock { $0 }
             let budget = budgetBytes
-            // The times that were noted say who goes: they are written first.
+            // Pending use times decide which tiles go, so they are written first.
             let eviction = try clear(&writer) { index in
                 let stored = try Int64.fetchOne(index, sql: "SELECT object_bytes FROM totals") ?? 0
                 let (needed, overflow) = stored.addingReportingOverflow(max(bytes, 0))
@@ -33,14 +32,14 @@ extension TileStore {
         }
     }
 
-    /// Bytes of the store that stay whatever a region needs: tiles of other regions, and of itself as it is while it is
-    /// updated, tiles that are wanted, and those of its own that are on board. All others may be evicted for it.
+    /// Returns the bytes that cannot be evicted for a region: pinned tiles of other regions and of its current
+    /// definition during an update, wanted tiles, and its own tiles on board.
     ///
     /// - Parameters:
     ///   - id: The region; empty for one that has no id yet.
     ///   - tiles: All tiles that it needs.
     ///   - editions: The edition of each tileset among them, by name of the tileset.
-    /// - Returns: Bytes; what tiles share with those of regions counts once, what others share counts for each.
+    /// - Returns: Bytes; files shared by pinned tiles count once, other shared files count for each tile.
     package func keptBytes(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> Int64 {
@@ -57,17 +56,17 @@ extension TileStore {
                     """)
             return try own.union(wanted).reduce(into: held) { bytes, number in
                 guard let row = try Row.fetchOne(find, arguments: ownPins + [number]) else { return }
-                // What other regions have was counted.
+                // Tiles of other regions were counted above.
                 if own.contains(number) || row.integer(1) == 0 { bytes += row.integer(0) }
             }
         }
     }
 
-    /// Removes tiles that no region has.
+    /// Removes tiles that no region needs.
     ///
     /// - Parameters:
-    ///   - tileset: Of this tileset; nil: of all.
-    ///   - now: Only those that have expired by then; nil: all.
+    ///   - tileset: The tileset to purge; nil for all.
+    ///   - now: The moment by which they must have expired; nil for all tiles.
     @discardableResult
     package func purge(tileset: String? = nil, expiredAt now: Timestamp? = nil) throws(StoreError) -> RemovalReport {
         let numbers = try access.snapshot { index in
@@ -82,8 +81,8 @@ extension TileStore {
         return try write { writer throws(StoreError) in try remove(numbers, &writer, isEviction: false) }
     }
 
-    /// Tiles that are removed in one transaction: what they write to the index's log, some 25 kB each in the worst case,
-    /// fits into what is set aside for a full disk.
+    /// The most tiles removed in one transaction: their log entries, at worst some 25 kB each, fit into the reserve for
+    /// a full disk.
     private static let chunk = 128
 
     /// Removes tiles unless they have been pinned since they were chosen.

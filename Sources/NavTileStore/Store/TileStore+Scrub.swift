@@ -27,17 +27,17 @@ extension TileStore {
     /// The least cost of a file, bytes.
     private static let leastCost: Int64 = 4_096
 
-    /// Looks at the files of some tiles on board, and puts right what can be: what is not whole leaves the store with its
-    /// tiles (see ``takeLosses()``), and what is missing from a folder for mapping comes back.
+    /// Checks the files of some tiles on board, and repairs what it can.
     ///
-    /// A step costs as much as its bytes; whoever makes one after the other finds in the end what a check finds of the
-    /// files of tiles, of `tileset.json` and of `current`.
+    /// Damaged tiles leave the store (see ``takeLosses()``), and missing files for mapping are restored. A step costs
+    /// as much as its bytes. Consecutive steps find in the end all that a check finds in tile files, `tileset.json` and
+    /// `current`.
     ///
     /// - Parameters:
-    ///   - place: Where the last step ended.
-    ///   - limit: After how many bytes it ends, one file at least.
-    /// - Throws: ``StoreError`` `missing` when the store's own folder is not there any more, as of a disk that was taken
-    ///   away: nothing is taken for damaged then; `exhausted` when there is nothing left to look with.
+    ///   - place: The position where the last step ended.
+    ///   - limit: The number of bytes after which the step ends; at least one file is checked.
+    /// - Throws: ``StoreError`` `missing` when the store's folder is gone, as on a removed disk, so that nothing is
+    ///   mistaken for damaged; `exhausted` when the machine lacks resources to check.
     package func scrub(from place: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
         try folder.requireObjects()
         if place == ScrubPosition() { try settleNotes() }
@@ -65,7 +65,7 @@ extension TileStore {
         return report
     }
 
-    /// Has the index know which files followed it: those that may not have are passed over.
+    /// Notes in the index which files have caught up, since files that may be behind are skipped.
     private func settleNotes() throws(StoreError) {
         try write { writer throws(StoreError) in
             guard !writer.settled.isEmpty || !writer.unlinked.isEmpty else { return }
@@ -155,6 +155,6 @@ extension TileStoreReader {
 }
 
 extension Row {
-    /// Whether the tile of a row of the scrub is a road tile.
+    /// Whether the row of the scrub is of a road tile.
     fileprivate var hasRanks: Bool { !hasNull(atIndex: 3) }
 }

@@ -5,56 +5,56 @@ package import NavStorage
 package import NavTileCache
 internal import Synchronization
 
-/// The tile store's one owner: writes, evicts, pins.
+/// The one owner of a tile store, which writes, evicts and pins.
 ///
-/// All of it may be called from any thread; writers wait for each other, readers for nobody. Nothing in it reads a
-/// clock.
+/// All members may be called from any thread; writers wait for each other, readers for nobody. It reads no clock.
 package final class TileStore: Sendable {
-    /// Reads this store: lookups, editions, regions, totals.
+    /// The reader of this store: lookups, editions, regions, totals.
     package let reader: TileStoreReader
     package let opening: OpeningReport
 
     let access: IndexAccess
     let options: TileStoreOptions
-    /// Held by whoever writes.
+    /// Locked by the thread that writes.
     let writer: Mutex<Writer>
     private let lock: Mutex<FolderLock?>
     private let budget: Mutex<Int64>
     private let touched = Mutex<[Int64: Int64]>([:])
-    /// In which order tiles were needed.
+    /// The order in which tiles were needed.
     let order: Mutex<UseOrder>
-    /// The tiles that will be needed. Who tells it does not wait for a writer.
+    /// The tiles that will be needed; setting them does not wait for a writer.
     let wanted = Mutex(WantedTiles())
-    /// Tiles that left the store because their files were damaged, and of which nobody has been told.
+    /// Tiles that were lost to damaged files and not yet reported.
     let losses = Mutex<[RegionTile]>([])
 
-    /// Whether the store lies on a disk that is mounted read-only: what is on board is read, and every change is refused.
+    /// Whether the store is on a read-only disk: tiles are read, and every change is refused.
     package let isReadOnly: Bool
 
     var folder: StoreFolder { access.folder }
 
-    /// The state that a writer keeps from one change to the next.
+    /// The state that a writer keeps between changes.
     struct Writer {
-        /// Files that were unlinked, and whose rows the next change removes.
+        /// Unlinked files, whose rows the next change removes.
         var unlinked: [ContentHash] = []
-        /// Tiles whose files for mapping are as they should be; the next change says so.
+        /// Tiles whose files for mapping have caught up; the next change notes it.
         var settled: [Int64] = []
-        /// For names in `incoming`.
+        /// The number of the next name in `incoming`.
         var nextName = 0
         var isClosed = false
 
-        /// A name in `incoming` that no other file has.
+        /// Returns an unused name in `incoming`.
         mutating func name(_ kind: String, _ folder: StoreFolder) -> String {
             nextName += 1
             return "\(folder.incoming)/\(kind)-\(nextName)"
         }
     }
 
-    /// Opens a store, making it when there is none, and finishes what a process that was killed had begun. On a disk that is mounted
-    /// read-only nothing is made or finished, see ``isReadOnly``.
+    /// Opens a store, creating it if need be, and finishes what a killed process had begun.
     ///
-    /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent is not there,
-    ///   `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
+    /// On a read-only disk nothing is created or finished, see ``isReadOnly``.
+    ///
+    /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent does not
+    ///   exist, `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
     package init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
         let opened = try StoreOpening(StoreFolder(path), options).open()
         access = opened.access
@@ -64,7 +64,7 @@ package final class TileStore: Sendable {
         reader = TileStoreReader(access: opened.access)
         writer = Mutex(Writer())
         budget = Mutex(options.budgetBytes)
-        // Without it only the order is lost in which tiles go: no reason not to open.
+        // Without it only the eviction order is lost, so the store opens all the same.
         let last = try? opened.access.read { index in
             try Int64.fetchOne(index, sql: "SELECT max(needed) FROM tiles WHERE pins = 0")
         }
@@ -72,13 +72,13 @@ package final class TileStore: Sendable {
         self.options = options
     }
 
-    /// Writes what is pending and lets the folder go; everything after it throws `closed`.
+    /// Writes what is pending and releases the folder; every later call throws `closed`.
     package func close() {
         writer.withLock { writer in
             guard !writer.isClosed else { return }
             _ = try? change(&writer) { _ in }
             writer.isClosed = true
-            // What lies in the log alone is gone with one bit of it, and without a word.
+            // A single damaged bit silently loses what is only in the log.
             access.checkpoint()
             access.close()
             lock.withLock { $0 = nil }
@@ -87,7 +87,7 @@ package final class TileStore: Sendable {
 
     package var budgetBytes: Int64 { budget.withLock { $0 } }
 
-    /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
+    /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     package func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
 
     package func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
@@ -112,7 +112,7 @@ package final class TileStore: Sendable {
         try write { writer throws(StoreError) in try change(&writer) { _ in } }
     }
 
-    /// Keeps the order that a search for room has found out, unless other tiles are wanted by now.
+    /// Keeps the order that a search for room has computed, unless the wanted tiles have changed since.
     func keepOrder(of used: WantedTiles) {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
@@ -140,7 +140,7 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// One transaction, and then what it means for the files. With it goes what earlier changes left to be noted.
+    /// Runs one transaction and then updates the files; it also notes the file work of earlier changes.
     func change<Value>(
         _ writer: inout Writer, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -165,7 +165,7 @@ package final class TileStore: Sendable {
         return value
     }
 
-    /// Like ``change(_:_:)``, for what frees space: on a full disk with the help of what was set aside for that.
+    /// Runs a change that frees space; on a full disk it uses the reserve.
     func clear<Value>(
         _ writer: inout Writer, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -200,8 +200,9 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Makes the files what the index says: unlinks what no tile has, links and unlinks what is mapped. What cannot be
-    /// done now is done after a later change or at the next opening.
+    /// Makes the files follow the index: unlinks unused files, links and unlinks files for mapping.
+    ///
+    /// What fails now is repeated after a later change or at the next opening.
     private func settle(_ writer: inout Writer) {
         let done = FileSettling(access).run { writer.name("view", folder) }
         writer.unlinked = done.unlinked

@@ -4,9 +4,9 @@ package import NavGeo
 package import NavStorage
 package import NavTileCache
 
-/// Reads a tile store: from the process that owns it or from any other, while the owner writes.
+/// A reader of a tile store, in the process that owns it or in any other, while the owner writes.
 ///
-/// All of it may be called from any thread; a call blocks for as long as a query takes.
+/// All members may be called from any thread; a call blocks for the time of a query.
 package final class TileStoreReader: Sendable {
     package var folder: String { access.folder.path }
 
@@ -17,7 +17,7 @@ package final class TileStoreReader: Sendable {
     /// Opens a store for reading only.
     ///
     /// - Throws: ``StoreError`` `missing` when there is no store, `newerSchema`, `corruptIndex`, `readOnly` when the
-    ///   index cannot be shared because its folder may not be written and no owner has run.
+    ///   index cannot be shared because its folder is not writable and no owner has run.
     package init(folder: String) throws(StoreError) {
         let folder = StoreFolder(folder)
         guard Files.status(folder.index)?.isFile == true else {
@@ -31,10 +31,10 @@ package final class TileStoreReader: Sendable {
 
     // MARK: Tiles
 
-    /// Looks a tile up; nil when it is not on board.
+    /// Looks up a tile; nil when it is not on board.
     ///
     /// - Parameters:
-    ///   - version: The edition; nil: the one in use.
+    ///   - version: The edition; nil for the one in use.
     ///   - now: For ``TileRecord/isExpired``, UTC.
     package func tile(
         _ address: TileAddress, version: String? = nil, now: Timestamp
@@ -76,10 +76,10 @@ package final class TileStoreReader: Sendable {
         try access.snapshot { try Int64.fetchOne($0, sql: "SELECT object_bytes FROM totals") ?? 0 }
     }
 
-    /// Returns what of the store a region must do without while it is loaded: what is on board of other regions, and of itself
-    /// as it is while it is updated.
+    /// Returns the part of the store that cannot make room for a region: the pins of other regions, and of its current
+    /// definition during an update.
     ///
-    /// - Returns: Bytes of those tiles, and which of `tiles` are not among them.
+    /// - Returns: The bytes of those tiles, and which of `tiles` are not among them.
     package func held(
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> (bytes: Int64, others: [TileAddress]) {
@@ -107,12 +107,11 @@ package final class TileStoreReader: Sendable {
         }
     }
 
-    /// The bytes of a file of a tile, hashed before they are returned.
+    /// Returns the bytes of a tile's file after verifying their hash.
     ///
-    /// - Throws: ``StoreError`` `missing` when the file is gone, evicted or replaced since: look the tile up again;
-    ///   `exhausted` when there is nothing left to look with;
-    ///   `corruptObject` when its bytes are not what was stored. The owner's ``TileStore/data(of:part:)`` also takes such
-    ///   a file out of the store.
+    /// - Throws: ``StoreError`` `missing` when the file was evicted or replaced since: look the tile up again;
+    ///   `exhausted` when the machine lacks resources to verify it; `corruptObject` when its bytes are not as stored.
+    ///   The owner's ``TileStore/data(of:part:)`` also takes such a file out of the store.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         guard let part = tile.parts.first(where: { $0.part == part }) else {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
@@ -148,7 +147,7 @@ package final class TileStoreReader: Sendable {
 
     // MARK: Totals
 
-    /// Totals. Costs a look at each expired tile, not at each tile.
+    /// Returns the totals; looks up each expired tile, but not every tile.
     package func statistics(now: Timestamp) throws(StoreError) -> StoreStatistics {
         try access.snapshot { index in
             var expired: [Int64: Int64] = [:]

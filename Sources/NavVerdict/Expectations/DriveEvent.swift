@@ -1,9 +1,11 @@
 package import NavMessages
 
-/// An event of a drive as the lines of `expect` name it: a message that was published, a question, or an answer.
+/// An event of a drive as `expect` lines name it: a published message, a request, or an answer.
 package struct DriveEvent {
-    /// The topics that lines may name. Some are no topics of the bus: approaches but the first, a change of the deviation in the progress,
-    /// tiles that are needed, a question to the routing worker and one that is taken back, the answer to a command.
+    /// The topics that lines may name.
+    ///
+    /// Some are not bus topics: repeated approaches, a change of the deviation in the progress, needed tiles, a request to the
+    /// routing worker and its cancellation, the answer to a command.
     package static let topics = [
         "state", "position", "progress", "route", "preview", "reroute", "alternatives", "switch", "faster", "refresh",
         "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles",
@@ -11,22 +13,22 @@ package struct DriveEvent {
         "cancel", "reply",
     ]
 
-    /// Those that are no messages: a recording has none of them.
+    /// The topics without messages, which a recording does not contain.
     package static let unpublishedTopics: Set = ["tiles", "request", "cancel", "reply"]
 
     /// Seconds since the start of the drive.
     package var time: Double
     package var topic: String
-    /// What tells it from others of its topic, the most important first.
+    /// The words that distinguish the event from others of its topic, most important first.
     package var words: [String]
-    /// The text of an instruction, the names of a route's roads.
+    /// The text of an instruction, or the road names of a route.
     package var text = ""
-    /// The message that it was told in.
+    /// The message of the event.
     package var message: (any Message)?
-    /// Fields of what is no message.
+    /// Additional fields that are not in the message.
     package var fields: [String: String] = [:]
 
-    /// The value of a field as it stands in the message; nil where there is none.
+    /// Returns the value of a field as written in the message; nil when it is absent.
     package func field(_ path: String) -> String? {
         if let value = fields[path] { return value }
         guard let message, let json = DriveEvent.json(message), let value = FieldPath(path)?.value(in: json) else {
@@ -43,24 +45,24 @@ package struct DriveEvent {
 
     private static func json(_ message: some Message) -> String? { try? MessageJSON.text(of: message) }
 
-    /// The line that a scenario would expect it with, with its time before it.
+    /// The `expect` line for the event, preceded by its time.
     package var description: String { "\(tenths(time)): \(line)" }
 
-    /// The line that a scenario would expect it with.
+    /// The `expect` line for the event.
     package var line: String {
         let shown =
             text.isEmpty ? "" : topic == "say" || topic == "show" || topic == "reply" ? " \"\(text)\"" : " via \(text)"
         return ([topic] + words).joined(separator: " ") + shown
     }
 
-    /// The same with the fields that conditions ask for.
+    /// Returns the description with the fields used in conditions.
     package func described(for conditions: [EventPattern.Condition]) -> String {
         let values = conditions.map { "\($0.field) = \(field($0.field) ?? "unknown")" }
         return description + (values.isEmpty ? "" : " where " + values.joined(separator: " and "))
     }
 }
 
-/// A number with one digit behind the point.
+/// Returns a number with one decimal.
 package func tenths(_ value: Double) -> String {
     guard value.magnitude < 1e15 else { return "\(value)" }
     let number = Int((value * 10).rounded())
@@ -68,7 +70,7 @@ package func tenths(_ value: Double) -> String {
 }
 
 extension DriveEvent {
-    /// The event of a published message; nil for what no line names.
+    /// Creates the event of a published message; nil when `expect` lines cannot name it.
     package init?(_ message: any Message, topic: String, at time: Double) {
         self.init(time: time, topic: "", words: [], message: message)
         switch message {
@@ -107,7 +109,7 @@ extension DriveEvent {
         }
     }
 
-    /// The messages that tell a step of something; false for another.
+    /// Reads a message that reports a step of a process; false for any other message.
     private mutating func take(step message: any Message) -> Bool {
         switch message {
         case let event as RerouteEvent:
@@ -142,7 +144,7 @@ extension DriveEvent {
         return true
     }
 
-    /// The roads that a route's steps take, each once in a row.
+    /// Returns the road names of a route's steps, without consecutive repeats.
     private static func roads(of route: Route) -> String {
         var names: [String] = []
         for step in route.legs.flatMap(\.steps) {
@@ -153,7 +155,7 @@ extension DriveEvent {
     }
 }
 
-/// The name of an enum's value without what the names of its type have in common; empty for none.
+/// Returns the name of an enum's value without the common prefix of its type; empty for nil.
 private func word(_ value: (some ProtoEnum)?) -> String {
     guard let value else { return "" }
     let names = type(of: value).names.map(\.name)
@@ -162,24 +164,24 @@ private func word(_ value: (some ProtoEnum)?) -> String {
     return value.description.hasPrefix(prefix) ? String(value.description.dropFirst(prefix.count)) : value.description
 }
 
-/// Turns the messages of a drive into its events. It keeps what a later event is told by: the names of alternatives, the deviation.
+/// A converter of a drive's messages into events, which remembers the names of alternatives and the deviation.
 package struct DriveEventReader {
     private let topics: Set<String>?
     /// The roads of each alternative, by the number of its route.
     package private(set) var names: [UInt64: String] = [:]
     private var deviation: DeviationState?
 
-    /// A reader of the events of some topics; nil for all.
+    /// Creates a reader of the events of some topics; nil for all.
     package init(topics: Set<String>? = nil) { self.topics = topics }
 
-    /// Returns the events of a published message; none for what no line names.
+    /// Returns the events of a published message; empty when `expect` lines cannot name it.
     package mutating func events(of message: any Message, topic: String, at time: Double) -> [DriveEvent] {
-        // Types are compared before anything is cast: these come with each fix.
+        // Comparing types first is faster than casting: these messages come with each fix.
         let type = type(of: message)
         if type == MatchedPosition.self, !isWanted("position") { return [] }
         var events: [DriveEvent] = []
         if type == RouteProgress.self, let progress = message as? RouteProgress {
-            // One comes with each fix: what nobody asks for is not made.
+            // Progress comes with each fix, so events that are not wanted are not created.
             let isChange = progress.deviation != deviation
             deviation = progress.deviation
             guard isWanted("progress") || isChange && isWanted("deviation") else { return [] }
@@ -199,7 +201,7 @@ package struct DriveEventReader {
 
     private func isWanted(_ topic: String) -> Bool { topics?.contains(topic) ?? true }
 
-    /// The events of a list of alternatives: one for each that came or went, named by its roads.
+    /// Returns the events of a list of alternatives: one for each added or removed route, named by its roads.
     private mutating func events(_ list: Alternatives, at time: Double) -> [DriveEvent] {
         for alternative in list.alternatives {
             guard let route = alternative.route, let id = route.routeId else { continue }

@@ -1,16 +1,16 @@
-/// Expected lines and events side by side, put together so that as few as possible are left over.
+/// An alignment of expected lines and events that leaves as few as possible unmatched.
 package struct EventAlignment {
     package enum Row {
         case match(EventPattern, DriveEvent)
         case missing(EventPattern)
         case extra(DriveEvent)
-        /// Of a topic of which other events may come.
+        /// An unmatched event of a topic that allows other events.
         case other(DriveEvent)
     }
 
     package private(set) var rows: [Row] = []
 
-    /// Whether nothing is left over.
+    /// Whether every line is matched, and no event is extra.
     package var fits: Bool {
         rows.allSatisfy { row in
             switch row {
@@ -25,7 +25,7 @@ package struct EventAlignment {
         let events = all.filter { topics.contains($0.topic) }
         let (height, width) = (patterns.count, events.count)
         let costs = events.map { exact.contains($0.topic) ? 1 : 0 }
-        // What is left over, from the i-th line and the j-th event on.
+        // The number of unmatched rows from the i-th line and the j-th event on.
         var cost = [[Int]](repeating: [Int](repeating: 0, count: width + 1), count: height + 1)
         for i in (0...height).reversed() {
             for j in (0...width).reversed() {
@@ -54,11 +54,11 @@ package struct EventAlignment {
         }
     }
 
-    /// The two columns: expected, and what came. Of many events in a row that are nothing to the lines only the first and last stand.
+    /// Two columns, expected and actual; of a long run of irrelevant events only the first and last are shown.
     package var transcript: String {
         let missing = rows.compactMap { if case .missing(let pattern) = $0 { pattern } else { nil } }
         func described(_ event: DriveEvent) -> String {
-            // What a field is that keeps a line from its event is worth more than that it is not there.
+            // The actual value of a field that prevents a match is more useful than only reporting the event as missing.
             event.described(for: missing.first { $0.meansButForFields(event) }?.conditions ?? [])
         }
         var lines: [String] = []
@@ -98,6 +98,6 @@ package struct EventAlignment {
 }
 
 extension String {
-    /// The text with spaces behind it, up to a width.
+    /// Returns the text padded with trailing spaces to a width; at least one space is added.
     package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - count, 1)) }
 }

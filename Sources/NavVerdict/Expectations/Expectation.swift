@@ -1,16 +1,16 @@
 import NavBus
 
-/// The events that a line of `expect` means: by topic, first words, text, fields and time.
+/// A pattern of an `expect` line, which matches events by topic, first words, text, fields and time.
 package struct EventPattern {
     /// A comparison of a field of the message.
     package struct Condition {
         package var field: String
         package var comparison: String
         package var value: String
-        /// By how much a number may differ.
+        /// The tolerance of a number.
         package var tolerance = 0.0
 
-        /// Whether a value, nil where there is none, is as wanted.
+        /// Whether an actual value, nil when it is absent, satisfies the condition.
         func holds(_ actual: String?) -> Bool {
             if value == "unknown" { return (actual == nil) == (comparison == "=") }
             guard let actual else { return false }
@@ -78,7 +78,7 @@ package struct EventPattern {
 
     private static func window(_ text: String) throws(LineMistake) -> ClosedRange<Double> {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        // A number may have a point of its own: split at the two that follow each other.
+        // Numbers may contain a point, so split at two consecutive points.
         guard let dots = parts.indices.dropFirst().first(where: { parts[$0].isEmpty && $0 + 1 < parts.count }) else {
             throw LineMistake("'\(text)' is no span of time: write 12..16, 12.. or ..16")
         }
@@ -105,7 +105,7 @@ package struct EventPattern {
         return condition
     }
 
-    /// Whether an event would be meant if its fields were others.
+    /// Whether an event matches apart from its fields.
     package func meansButForFields(_ event: DriveEvent) -> Bool {
         guard !conditions.isEmpty else { return false }
         var pattern = self
@@ -113,7 +113,7 @@ package struct EventPattern {
         return pattern.matches(event)
     }
 
-    /// Whether an event is meant.
+    /// Whether an event matches.
     package func matches(_ event: DriveEvent) -> Bool {
         guard event.topic == topic, event.words.count >= words.count,
             window.contains(event.time), zip(words, event.words).allSatisfy({ globMatches($0, $1) })
@@ -123,15 +123,15 @@ package struct EventPattern {
     }
 }
 
-/// One line of `expect`: an event that comes, never comes, is always so, or comes a number of times.
+/// One `expect` line: an event that comes, never comes, always matches, or comes a number of times.
 package struct Expectation {
     package enum Kind {
-        /// The next event of its topic that is told of.
+        /// An event that comes in the order of these lines.
         case sequence(EventPattern)
-        /// Of these topics nothing comes but the lines.
+        /// Topics with no events other than those of the lines.
         case only([String])
         case never(EventPattern)
-        /// Every event of a topic is so, and there is one at least; with fields, every event that the words mean.
+        /// Every event of a topic matches, and there is at least one; with fields, every event with the same words.
         case always(topic: EventPattern, EventPattern)
         case count(EventPattern, comparison: String, Int)
     }
@@ -179,12 +179,12 @@ package struct Expectation {
     }
 }
 
-/// The expectations of a drive: what a scenario, or a bag of a fleet, expects.
+/// The expectations of a drive, from a scenario or for a bag of a fleet.
 package struct Expectations {
     package let lines: [Expectation]
-    /// The lines that follow each other.
+    /// The lines of events that come in order.
     package let sequence: [EventPattern]
-    /// Topics of which nothing else may come.
+    /// The topics that allow no other events.
     package let exact: [String]
 
     package init(_ lines: [Expectation]) {
@@ -193,7 +193,7 @@ package struct Expectations {
         exact = lines.flatMap { line -> [String] in if case .only(let topics) = line.kind { topics } else { [] } }
     }
 
-    /// What is not as expected, a line each; none when all is.
+    /// Returns the unmet expectations, one entry each; empty when all are met.
     package func failures(_ events: [DriveEvent]) -> [String] {
         var failures = lines.compactMap { failure($0, events) }
         let alignment = EventAlignment(sequence, exact: exact, events)
@@ -201,7 +201,7 @@ package struct Expectations {
         return failures
     }
 
-    /// The topics that any line names.
+    /// The topics named by any line.
     package var topics: Set<String> {
         lines.reduce(into: Set(exact)) { topics, line in
             switch line.kind {

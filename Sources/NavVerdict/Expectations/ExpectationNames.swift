@@ -2,14 +2,14 @@ import NavBus
 import NavConfig
 import NavMessages
 
-/// The words, fields and values that lines of `expect` may name: a misspelt one would match nothing, and a line such as `never` would
-/// hold for that reason.
+/// The words, fields and values that `expect` lines may name: a misspelt name would match nothing, so that a line such as
+/// `never` would always hold.
 enum ExpectationNames {
     private struct Topic {
         var messages: [any Message.Type]
-        /// Words that are no names of enums; nil where any word may come.
+        /// The allowed words that are not enum names; nil when any word is allowed.
         var words: [String]? = []
-        /// Fields that are in no message.
+        /// The fields that are not in the message.
         var fields: [String] = []
     }
 
@@ -33,7 +33,7 @@ enum ExpectationNames {
         "ask": Topic(messages: [PolicyRequest.self]), "policy": Topic(messages: [PolicyDecision.self], words: ["by"]),
     ]
 
-    /// Checks what a line says of the events of a topic.
+    /// Checks the names that a pattern uses for its topic.
     static func check(_ pattern: EventPattern) throws(LineMistake) {
         guard let topic = topics[pattern.topic] else { return }
         for word in pattern.words { try check(word: word, pattern.topic, topic) }
@@ -54,7 +54,7 @@ enum ExpectationNames {
         throw LineMistake("'\(word)' is no word of '\(name)': \(advice)")
     }
 
-    /// The names of the enums in a message without what the names of each have in common.
+    /// Returns the names of the enums in a message, without each type's common prefix.
     private static func words(of type: any Message.Type) -> [String] {
         SchemaPool.builtIn.enums(of: type.fullName).flatMap(\.shortNames)
     }

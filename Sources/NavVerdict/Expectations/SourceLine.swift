@@ -1,4 +1,4 @@
-/// What is wrong with one line, before it is known of which file.
+/// An error in one line, whose file is not known yet.
 package struct LineMistake: Error {
     package var what: String
 
@@ -13,7 +13,7 @@ package struct SourceLine: Sendable, Equatable {
     package init(number: Int, text: String) { (self.number, self.text) = (number, text) }
 }
 
-/// The words of a line, taken one by one. A text in quotes is one word, and keeps them.
+/// The words of a line, taken one by one; a quoted text is one word and keeps its quotes.
 package struct LineWords {
     package private(set) var rest: ArraySlice<String>
     package let line: String
@@ -40,7 +40,7 @@ package struct LineWords {
     package var isEmpty: Bool { rest.isEmpty }
     package var first: String? { rest.first }
 
-    /// Takes the next words when they are these.
+    /// Takes the next words if they equal `expected`.
     package mutating func take(_ expected: String...) -> Bool {
         guard rest.starts(with: expected) else { return false }
         rest = rest.dropFirst(expected.count)
@@ -60,20 +60,20 @@ package struct LineWords {
         return number
     }
 
-    /// A number and its unit, such as `12 s`.
+    /// Takes a number and its unit, such as `12 s`.
     package mutating func number(_ what: String, unit: String) throws(LineMistake) -> Double {
         let number = try number(what)
         guard take(unit) else { throw LineMistake("'\(line)': \(what) is given in \(unit)") }
         return number
     }
 
-    /// What is left as one text.
+    /// Takes the remaining words as one text.
     package mutating func remainder() -> String {
         defer { rest = [] }
         return rest.joined(separator: " ")
     }
 
-    /// Nothing may follow.
+    /// Checks that no words remain.
     package func end() throws(LineMistake) {
         if let word = rest.first { throw LineMistake("'\(word)' is one word too many in '\(line)'") }
     }

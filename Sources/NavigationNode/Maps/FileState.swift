@@ -1,14 +1,14 @@
 import Glibc
 
-/// A file's identity, to tell whether it is still the same one without reading it.
+/// A file's identity, which shows without reading it whether the file is still the same.
 struct FileState: Equatable, Sendable {
     private var device: UInt64
     private var inode: UInt64
     private var size: Int64
-    /// When it was last written to, and when its record was.
+    /// The times of the last change to its content and to its inode.
     private var times: [UInt8]
 
-    /// Nil when there is no such file.
+    /// Reads a file's state; nil when there is no such file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

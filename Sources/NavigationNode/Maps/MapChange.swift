@@ -3,16 +3,16 @@ import NavMap
 package import NavMessages
 package import NavNavigator
 
-/// A map that has come into force, and why.
+/// A map that came into force, and the reason.
 package struct MapChange: Sendable {
     package let map: MapSnapshot
     package let cause: MapCause
 
-    /// A map with what has changed.
+    /// A map with the changes that led to it.
     ///
     /// - Parameters:
-    ///   - traffic: the messages of traffic behind it, without their speeds, each with the sequence that it came with.
-    ///   - stamp: speeds that had ceased to hold by then are not in it.
+    ///   - traffic: The traffic messages that led to it, without their speeds, each with its sequence.
+    ///   - stamp: The moment at which expired speeds were dropped.
     package init(
         map: MapSnapshot, traffic: [(header: TrafficSpeeds, sequence: UInt64)] = [], tiles: TileSupply.Change? = nil,
         at stamp: NavGeo.Timestamp = NavGeo.Timestamp(nanoseconds: .min)
@@ -22,28 +22,28 @@ package struct MapChange: Sendable {
             number: map.number, mapVersion: map.graph.mapVersion, traffic: traffic, tiles: tiles, stamp: stamp)
     }
 
-    /// Speeds have ceased to hold.
+    /// The change of a map from which speeds expired.
     package init(expiredAt now: NavGeo.Timestamp, _ map: MapSnapshot) {
         self.init(
             map: map, traffic: [(TrafficSpeeds(stampNs: now.nanoseconds, provider: MapCause.expiry), 0)], at: now)
     }
 }
 
-/// Why a map came into force: what the journal says of it.
+/// The reason why a map came into force, as written to the journal.
 package struct MapCause: Sendable {
-    /// The provider that says that speeds have ceased to hold.
+    /// The provider that stands for expired speeds.
     package static let expiry = "expiry"
-    /// The provider that says that only the speeds hold that the node starts with.
+    /// The provider that stands for a reset to the node's initial speeds.
     package static let start = "start"
 
     package var number: UInt64
     package var mapVersion: String
-    /// The messages of traffic behind it, without their speeds, each with the sequence that it came with; those of the
-    /// providers ``expiry`` and ``start`` stand for themselves.
+    /// The traffic messages that led to it, without their speeds, each with its sequence; the providers ``expiry`` and ``start`` mark
+    /// changes without a message.
     package var traffic: [(header: TrafficSpeeds, sequence: UInt64)]
-    /// Tiles that came or went; nil when the roads are the same.
+    /// The tiles that came or went; nil when the roads are the same.
     package var tiles: TileSupply.Change?
-    /// Speeds that had ceased to hold by then are not in it.
+    /// The moment at which expired speeds were dropped.
     package var stamp: NavGeo.Timestamp
 
     package init(
@@ -54,13 +54,13 @@ package struct MapCause: Sendable {
         (self.tiles, self.stamp) = (tiles, stamp)
     }
 
-    /// Whether nothing of the traffic that was known before counts.
+    /// Whether all earlier traffic was dropped.
     package var replacesTraffic: Bool { traffic.contains { $0.header.replacesAll ?? false } }
 }
 
-/// Why maps came into force while no journal was kept: a node that waits for its first fix may wait for days.
+/// The reasons for maps that came into force before a journal was kept; a node may wait for its first fix for days.
 package struct EarlyMapCauses {
-    /// The most that are kept; without the older ones the journal cannot be executed again.
+    /// The most reasons that are kept; once older ones are dropped, the journal cannot be replayed.
     package static let most = 10_000
     private(set) var causes: [MapCause] = []
 

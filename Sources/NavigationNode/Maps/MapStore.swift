@@ -6,54 +6,53 @@ import NavRouting
 package import NavWire
 import Synchronization
 
-/// The map in force, for those who search: they take it, and go on with it while the next one is made.
+/// The map in force, shared with searches: a search keeps its map while the next one is made.
 ///
-/// New traffic and new tiles are customised on the thread of whoever calls ``update(_:roads:at:)`` and then take the place of
-/// what was there. No search waits: the lock is held for the copy of a few references.
+/// The caller's thread of ``update(_:roads:at:)`` customises new traffic and new tiles, then swaps the map. No search waits: the lock is
+/// held only to copy a few references.
 package final class MapStore: Sendable {
     private let content: Mutex<MapSnapshot>
     private let expiry = Mutex<NavGeo.Timestamp?>(nil)
-    /// Held while the next map is made, so that updates follow each other.
+    /// Held while the next map is made, so that updates are sequential.
     private let traffic = Mutex(TrafficOverlay())
     private let isShared: Bool
     private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
 
     package struct Result: Sendable, Equatable {
         package var isChanged = false
-        /// Speeds that were refused because they make no sense or are too many.
+        /// The number of refused speeds, which are invalid or too many.
         package var refusedCount = 0
-        /// Segments whose speed is known now.
+        /// The number of segments with a known speed.
         package var segmentCount = 0
     }
 
     /// A store with a map.
     ///
-    /// - Parameter cores: How many cores making the next map may take; more than 1 shares it out.
+    /// - Parameter cores: The number of cores that making the next map may use; more than 1 makes it parallel.
     package init(_ map: MapSnapshot, cores: Int = 1) {
         content = Mutex(map)
         isShared = cores > 1
         forEach = isShared ? MapStore.onAllCores : HierarchyMetric.inTurn
     }
 
-    /// Does parts on as many threads as there are cores.
+    /// Runs parts on as many threads as there are cores.
     package static let onAllCores: @Sendable (Int, @Sendable (Int) -> Void) -> Void = { count, body in
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 
     package var current: MapSnapshot { content.withLock { $0 } }
 
-    /// The soonest moment at which a known speed ceases to hold; nil when all hold until they are replaced.
+    /// The earliest expiry of a known speed; nil when none expires.
     package var nextExpiry: NavGeo.Timestamp? { expiry.withLock { $0 } }
 
-    /// Brings speeds and other roads into force, and forgets what has ceased to hold; returns when that is done.
+    /// Applies speeds and other roads, and drops expired speeds; returns once the new map is in force.
     ///
     /// - Parameters:
-    ///   - updates: What is new of the traffic, in order: one customisation serves them all.
-    ///   - roads: Other roads, for the vehicle of those in force; they get the traffic that is known. Nil for those in
-    ///     force.
-    ///   - now: The moment on the clock of the speeds.
+    ///   - updates: The traffic updates, in order; one customisation serves them all.
+    ///   - roads: Other roads, for the same vehicle and with the known traffic; nil to keep the present ones.
+    ///   - now: The present moment on the clock of the speeds.
     package func update(_ updates: [TrafficUpdate], roads: RoadGraph? = nil, at now: NavGeo.Timestamp) -> Result {
-        // Sorting in halves is faster only when both run at once.
+        // Sorting in halves is faster only when both run in parallel.
         let sorter: HierarchyMetric.ForEach? = isShared ? .some(forEach) : .none
         return traffic.withLock { (traffic) -> Result in
             var result = Result()

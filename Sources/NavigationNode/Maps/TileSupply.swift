@@ -1,16 +1,15 @@
 package import NavKit
 package import NavMap
 
-/// The tiles of a directory that are on board, and those that have arrived since.
+/// The loaded tiles of a directory, and those that have arrived since.
 ///
-/// It looks at the files' sizes and times: that sees what inotify misses on network and overlay file systems, and costs
-/// some microseconds for each tile. Whoever puts a tile there renames it into place; one that is seen half written is refused,
-/// and looked at again when it has changed. A tile on board is a copy in memory, which a file that is cut or overwritten
-/// leaves as it is; that its file is no longer what the tileset names is told until it is again.
+/// It compares the files' sizes and times, which finds what inotify misses on network and overlay file systems and costs some microseconds
+/// per tile. A tile has to be renamed into place; a half-written one is refused until its file changes. A loaded tile is a copy in memory,
+/// unaffected by changes to its file; while the file differs from the tileset, that is reported.
 package struct TileSupply {
-    /// The change that a look has found.
+    /// The change that a look finds.
     package struct Change: Sendable, Equatable {
-        /// Tiles that are new or have another content.
+        /// Tiles that are new or have new content.
         package var added: [RoadTileID] = []
         package var removed: [RoadTileID] = []
 
@@ -22,31 +21,31 @@ package struct TileSupply {
     package private(set) var directory: TilesetDirectory
     private var loaded: [RoadTileID: Loaded] = [:]
 
-    /// The newest directory that could be read; not in force as long as one of its tiles is refused.
+    /// The newest directory that could be read; not in force while one of its tiles is refused.
     private var newest: TilesetDirectory
     private var indexState: FileState?
     private var refused: [String: FileState?] = [:]
-    /// Whether the system kept the last look from a file, which says nothing of the file.
+    /// Whether a system error prevented reading a file at the last look, which says nothing about the file's content.
     private var isHindered = false
 
-    /// Tiles on board whose files are no longer what was read.
+    /// Loaded tiles whose files have since changed on disk.
     private var spoiled: Set<RoadTileID> = []
-    /// Whether a newer tileset is there, but not all of its tiles.
+    /// Whether a newer tileset is present but some of its tiles are not sound.
     private var isIncomplete = false
-    /// The index at which the next look at the files of tiles on board begins.
+    /// The index at which the next look at the files of loaded tiles begins.
     private var nextWatched = 0
 
-    /// The number of tiles on board that one look compares with their files.
+    /// The number of loaded tiles that one look compares with their files.
     private static let watchedAtOnce = 512
 
     private struct Loaded {
         var tile: RoadTile
         var entry: Tileset.Entry
-        /// The files when they were read, the tile's and its ranks'.
+        /// The states of the tile's file and its ranks file when they were read.
         var files: [FileState?]
     }
 
-    /// Reads and checks the tiles that are there, be it none: more may come. A damaged one is an error.
+    /// Loads and checks the tiles that are present, possibly none, as more may come. A damaged one is an error.
     package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)
@@ -59,7 +58,7 @@ package struct TileSupply {
         }
     }
 
-    /// The fault of the files, for as long as there is one.
+    /// The present fault of the files.
     package var trouble: String? {
         if isIncomplete {
             return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
@@ -75,13 +74,13 @@ package struct TileSupply {
 
     package func graph() -> RoadGraph { directory.graph(of: loaded.values.map(\.tile)) }
 
-    /// Takes in what has changed on disk; nil when that is nothing.
+    /// Adopts changes on disk; returns nil when there are none.
     ///
-    /// Of the tileset in force each tile counts by itself. Another tileset comes into force as a whole: tiles of two
-    /// versions do not fit together.
+    /// Tiles of the tileset in force are adopted one by one. Another tileset comes into force only as a whole, since tiles of two versions
+    /// do not fit together.
     ///
-    /// - Parameter problems: What was refused, each once until its file changes; what the system kept from being read is
-    ///   tried again at the next look, and told once.
+    /// - Parameter problems: Receives the refused files, each once until its file changes. A file that a system error prevented from being
+    ///   read is retried at the next look and reported once.
     package mutating func look(_ problems: inout [String]) -> Change? {
         var hindrance: NodeError?
         defer {
@@ -149,7 +148,7 @@ package struct TileSupply {
         return Change(added: arrived.map(\.tile.id).sorted(), removed: removed)
     }
 
-    /// Compares tiles on board with their files where these have changed: some at each look, all of them in turn.
+    /// Checks loaded tiles whose files have changed: some at each look, all of them in turn.
     private mutating func watchFiles(_ hindrance: inout NodeError?) {
         let ids = directory.tileset.tileIDs
         guard !ids.isEmpty else { return }
@@ -157,7 +156,7 @@ package struct TileSupply {
             let id = ids[(nextWatched + step) % ids.count]
             guard let known = loaded[id] else { continue }
             let states = directory.states(of: known.entry)
-            // One that is gone was taken away by the cache, or is about to be replaced.
+            // A missing file was removed by the cache, or is about to be replaced.
             guard states != known.files, !states.contains(nil) else { continue }
             do throws(NodeError) {
                 _ = try directory.loadTile(known.entry)

@@ -6,12 +6,12 @@ package import NavKit
 package import NavMap
 import Synchronization
 
-/// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
+/// A directory of road tiles on disk: its `tileset.json` and the tiles that it lists.
 package struct TilesetDirectory: Sendable {
     package let path: String
     package let tileset: Tileset
 
-    /// The largest `tileset.json`, bytes: that of a continent.
+    /// The largest `tileset.json`, bytes: a continent's.
     private static let greatestIndex = 256 << 20
 
     package init(path: String) throws(NodeError) {
@@ -20,7 +20,7 @@ package struct TilesetDirectory: Sendable {
         do throws(ConfigError) {
             bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
         } catch {
-            // A file that exists and cannot be read may be sound.
+            // A file that exists but cannot be read may be sound.
             guard FileState(file) == nil else { throw NodeError(.system, error.description) }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
@@ -42,7 +42,7 @@ package struct TilesetDirectory: Sendable {
 
     package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
-    /// Reads and checks some tiles, side by side, in their order.
+    /// Loads and checks tiles in parallel; returns them in order.
     package func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
         let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))
         DispatchQueue.concurrentPerform(iterations: entries.count) { index in
@@ -59,24 +59,23 @@ package struct TilesetDirectory: Sendable {
         !states(of: entry).contains(nil)
     }
 
-    /// The files of a tile as they are, its own and its ranks'.
+    /// Returns the present states of a tile's file and its ranks file.
     func states(of entry: Tileset.Entry) -> [FileState?] {
         [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
     }
 
     package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
 
-    /// Joins some of its tiles to a graph that knows of the others.
+    /// Joins some of its tiles to a graph that knows about the others.
     package func graph(of tiles: some Sequence<RoadTile>) -> RoadGraph {
         RoadGraph(
             tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)
     }
 
-    /// Reads and checks one tile.
+    /// Loads and checks one tile.
     ///
-    /// Its bytes are a copy: whatever happens to the file afterwards, it is cut, overwritten or removed, the tile stays as it
-    /// is. A mapped file would be a signal (SIGBUS) where it is cut or its disk fails, and another content where it is
-    /// overwritten. All of it is read for its hash anyway.
+    /// Its bytes are a copy, so later changes to the file do not affect the tile. A mapped file would raise SIGBUS when truncated or when
+    /// its disk fails, and would change when overwritten. Its hash needs all bytes to be read anyway.
     package func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
         guard let id = entry.tile else {
             throw NodeError(
@@ -95,9 +94,9 @@ package struct TilesetDirectory: Sendable {
         NodeError(.invalid, "'\(file)': \(what); rebuild the tiles with 'navbus map build'")
     }
 
-    /// Reads a file of the directory, which must have the size and the hash that the tileset names.
+    /// Reads a file of the directory, which must have the size and the hash that the tileset gives.
     ///
-    /// - Throws: ``NodeError`` `system` when nothing is known of the file, which may be sound.
+    /// - Throws: ``NodeError`` `system` when a system error prevents reading the file, which may be sound.
     private func readFile(_ name: String, bytes size: Int, sha256: String) throws(NodeError) -> TileStorage {
         let file = path + "/" + name
         func refused(_ what: String) -> NodeError {

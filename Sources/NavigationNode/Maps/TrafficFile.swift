@@ -3,12 +3,11 @@ package import NavKit
 package import NavRouting
 package import NavWire
 
-/// Speeds of road segments in OSRM's form: lines of `from_node,to_node,speed_kmh`, 0 for closed, whatever follows left
-/// aside.
+/// Speeds of road segments in OSRM's format: lines of `from_node,to_node,speed_kmh`, 0 for closed; further columns are ignored.
 package struct TrafficFile {
     package let overlay: TrafficOverlay
 
-    /// Reads a file. A first line that names the columns is passed over.
+    /// Reads a file; a header line is skipped.
     package init(path: String) throws(NodeError) {
         do throws(ConfigError) {
             var lines = try TextLines(path)
@@ -20,7 +19,7 @@ package struct TrafficFile {
         }
     }
 
-    /// Reads a text; `name` is what errors call it.
+    /// Parses a text; `name` identifies it in errors.
     package init(text: String, name: String) throws(NodeError) {
         do throws(ConfigError) {
             var segments = Segments(name: name)
@@ -33,7 +32,7 @@ package struct TrafficFile {
     }
 }
 
-/// The segments of a file, line by line.
+/// The segments of a file, parsed line by line.
 private struct Segments {
     package let name: String
     private var speeds: [TrafficSpeed] = []
@@ -44,7 +43,7 @@ private struct Segments {
 
     package mutating func add(_ line: String, _ number: Int) throws(ConfigError) {
         if line.isEmpty || number == 1 && line.hasPrefix("from_node") { return }
-        // By bytes: a file of a country has millions of lines.
+        // Bytes, because a country's file has millions of lines.
         let fields = line.utf8.split(separator: UInt8(ascii: ","), maxSplits: 3, omittingEmptySubsequences: false)
             .prefix(3).map { Substring($0.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }) }
         guard fields.count == 3, let from = Int64(fields[0]), let to = Int64(fields[1]), let speed = Double(fields[2])
@@ -58,7 +57,7 @@ private struct Segments {
                     + "between two nodes")
         }
         speeds.append(segment)
-        // Before the rest of a file of any size is read.
+        // Fail before reading the rest of a file of any size.
         guard speeds.count <= TrafficOverlay.greatestCount else { throw tooMany }
     }
 
@@ -73,6 +72,6 @@ private struct Segments {
 }
 
 extension TrafficUpdate {
-    /// Speeds of a file, in the place of what was known.
+    /// The speeds of a file, which replace all earlier traffic.
     package init(_ file: TrafficFile) { self.init(ofFile: file.overlay.speeds) }
 }

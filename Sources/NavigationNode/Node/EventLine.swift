@@ -1,11 +1,11 @@
 package import NavMessages
 
-/// One readable line for what a person following a drive wants to know; nil for what comes with every fix.
+/// Readable lines for following a drive; there is none for messages that come with every fix.
 package enum EventLine {
-    /// The line of a message.
+    /// Returns the line of a message; nil for a message without one.
     ///
-    /// - Parameter numbersRoutes: Whether a route is named with its number, which counts up: between drives the same route
-    ///   has another one when one more came before it.
+    /// - Parameter numbersRoutes: Whether the line gives a route's number, which counts up: in another drive the same route may have
+    ///   another number.
     package static func text(_ message: any Message, numbersRoutes: Bool = true) -> String? {
         switch message {
         case let event as NavMessages.RerouteEvent: reroute(event)
@@ -23,7 +23,7 @@ package enum EventLine {
             "faster route \(word(event.phase?.description, "FASTER_ROUTE_PHASE_"))"
                 + (event.gainS.map { ": \(whole($0)) s sooner" } ?? "")
         case let event as NavMessages.RouteRefresh: refresh(event)
-        // Usual values are left out.
+        // Default decisions are left out.
         case let decision as NavMessages.PolicyDecision where decision.decidedBy != .default:
             "policy \(word(decision.kind?.description, "POLICY_KIND_")): "
                 + "\(word(decision.verdict?.description, "POLICY_VERDICT_")) by \(word(decision.decidedBy?.description, "POLICY_DECIDER_"))"
@@ -102,7 +102,7 @@ package enum EventLine {
         return "receiver '\(name)' instead of '\(previous)' (\(reason))"
     }
 
-    /// A number of a recording, which may be any, as a whole number.
+    /// Returns a recorded number, which may have any value, as a whole number.
     private static func whole(_ value: Double) -> Int {
         value.isFinite ? Int(min(max(value.rounded(), -1e12), 1e12)) : 0
     }

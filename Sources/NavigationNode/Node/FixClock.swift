@@ -1,46 +1,45 @@
 package import NavGeo
 
-/// The time of the fixes, which the node's clock carries on from the last fix that counted.
+/// The time of the fixes, extrapolated by the node's clock from the last accepted fix.
 ///
-/// Of the node's clock only differences count: it is monotonic in a live node, and `/clock` in a playback. A host's clock that is set moves
-/// nothing, and what a stall or another latency moves, the next fix puts right.
+/// Only differences of the node's clock are used: it is monotonic in a live node, and `/clock` in a playback. Setting the host's clock has
+/// no effect, and the next fix corrects any error from a stall or a change of latency.
 package struct FixClock {
-    /// The delay after the one before from which a fix counts as missing, seconds.
+    /// The delay past the expected moment from which a fix counts as missing, seconds.
     private static let tolerance = 0.3
-    /// The time after a stall of the process during which an empty inbox may still be filling, ns.
+    /// The time after a stall of the process in which an empty inbox may still fill, ns.
     private static let settling: Int64 = 300_000_000
-    /// The longest turn of the loop that is not a stall, ns: in a playback, which may be many times as fast as the drive was,
-    /// less.
+    /// The longest turn of the loop that is not a stall, ns; less in a playback, which may run many times as fast as the drive.
     private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
     private var last: (stamp: NavGeo.Timestamp, at: Int64, isFix: Bool)?
-    /// By when the loop was to turn again, ns of the machine's monotonic clock.
+    /// The moment by which the loop was due to turn again, ns of the machine's monotonic clock.
     private var expected: Int64?
-    /// When the process went on after a stall, on the same clock; nil once what arrived meanwhile has been taken in.
+    /// The moment at which the process resumed after a stall, on the same clock; nil once the inbox has been handled.
     private var resumed: Int64?
 
     package init() {}
 
-    /// Notes a fix that counted, and when the node took it in, ns of its clock.
+    /// Records an accepted fix and the moment at which the node handled it, ns of its clock.
     package mutating func note(_ stamp: NavGeo.Timestamp, at now: Int64) { last = (stamp, now, true) }
 
-    /// Begins at a moment that is known without a fix.
+    /// Starts the clock at a moment that is known without a fix.
     mutating func begin(_ stamp: NavGeo.Timestamp, at now: Int64) { if last == nil { last = (stamp, now, false) } }
 
-    /// The time of the fixes now, ns of the node's clock; nil before anything is known of it.
+    /// Returns the time of the fixes at a moment of the node's clock, ns; nil before it is known.
     package func time(at now: Int64) -> NavGeo.Timestamp? {
         last.map { $0.stamp.advanced(bySeconds: Double(max(now - $0.at, 0)) / 1e9) }
     }
 
-    /// The moment by which a fix would have come by now; nil as long as none is missed.
+    /// Returns the moment by which a fix should have come; nil when none is overdue.
     package func overdueSince(_ now: Int64) -> NavGeo.Timestamp? {
         guard let last, let time = time(at: now) else { return nil }
         let overdue = last.isFix ? time.advanced(bySeconds: -Self.tolerance) : time
         return overdue > last.stamp ? overdue : nil
     }
 
-    /// Notes a turn of the loop, ns of the machine's monotonic clock. Returns when to turn again if nothing may be predicted yet, because the
-    /// process stood still and what arrived meanwhile has not been taken in; nil when predictions may be made.
+    /// Records a turn of the loop, ns of the machine's monotonic clock. After a stall it returns the next turn until the inbox has been
+    /// handled, and nothing may be predicted; otherwise it returns nil.
     package mutating func turn(_ machine: Int64, isInboxEmpty: Bool, isPlayback: Bool = false) -> Int64? {
         let longest = isPlayback ? Self.longestTurnOfPlayback : Self.longestTurn
         if let expected, machine - expected > longest { resumed = machine }
@@ -54,20 +53,20 @@ package struct FixClock {
         return max(settled, machine)
     }
 
-    /// Takes note of when the loop is to turn again: it does so once a second in any case.
+    /// Records the moment of the loop's next turn, at most one second away.
     package mutating func rest(until wake: Int64, from machine: Int64) { expected = min(wake, machine + 1_000_000_000) }
 }
 
-/// Tells fixes of the future where they do not say when they arrived: by their arrival at the node, on its monotonic clock.
+/// Detects fixes with stamps in the future by their arrival at the node, on its monotonic clock, for fixes without a reception time.
 struct ArrivalMonitor {
-    /// The greatest difference between a fix that counted and its arrival of late, ns.
+    /// The recent maximum of an accepted fix's stamp minus its arrival, ns.
     private var earliest: Int64?
-    /// The amount that is taken off that at each fix, ns, for clocks that drift apart.
+    /// The decay of the maximum at each fix, ns, for clocks that drift apart.
     private static let decay: Int64 = 1_000_000
-    /// The lag of a fix that counts which shows that the receiver's clock was set, ns.
+    /// The drop of an accepted fix that shows that the receiver's clock was set, ns.
     private static let clockSet: Int64 = 60_000_000_000
 
-    /// Seconds by which a fix is ahead of all before it; nil where that is not known.
+    /// Returns the seconds by which a fix is ahead of all earlier ones; nil before the first.
     func lead(of stamp: NavGeo.Timestamp, arrival: Int64) -> Double? {
         earliest.map { Double((stamp.nanoseconds &- arrival) &- $0) / 1e9 }
     }

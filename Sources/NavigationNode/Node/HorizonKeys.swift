@@ -6,15 +6,15 @@ import NavNavigator
 
 /// The keys of the electronic horizon.
 package struct HorizonKeys: Sendable, Hashable {
-    /// Whether it is published. Yes: it is built when the vehicle enters another edge, not at each fix.
+    /// Whether the horizon is published. On by default, since it is built only when the vehicle enters another edge, not at each fix.
     package var isEnabled = true
     package var extent = HorizonExtent()
-    /// Metres that the vehicle moves on an edge until its offset is published again. 50: two seconds at 90 km/h.
+    /// The distance on an edge after which the offset is published again, metres. 50: two seconds at 90 km/h.
     package var updateDistance = 50.0
 
     package init() {}
 
-    /// Lengths that may be asked for, metres.
+    /// The lengths that may be requested, metres.
     static let lengths = 50.0...20_000.0
 
     package static var keys: [ConfigKey<HorizonKeys>] {
@@ -33,7 +33,7 @@ package struct HorizonKeys: Sendable, Hashable {
         ]
     }
 
-    /// The extent that a request asks for.
+    /// Returns the extent for a request.
     func extent(of request: GetHorizonRequest) throws(RouteFailure) -> HorizonExtent {
         var extent = extent
         if let length = request.lengthM {

@@ -14,29 +14,28 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var tiles = ""
     /// A file with speeds of road segments; empty for none.
     package var traffic = ""
-    /// The destination from the first position on; nil waits for a command.
+    /// The destination from the first position on; nil to wait for a command.
     package var destination: Coordinate?
     package var via: [Coordinate] = []
-    /// The vehicle: what it is, and where it differs from the usual one of its kind.
+    /// The vehicle's type, and its differences from the usual vehicle of that type.
     package var vehicle = VehicleKeys()
-    /// The minutes that the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
-    /// left out.
+    /// The local clocks' offset from UTC, minutes; nil when unknown, and then conditions that depend on the time are ignored.
     package var minutesAheadOfUTC: Int?
-    /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
+    /// Names of receivers in the order of preference; others rank behind them, by their accuracy.
     package var receivers: [String] = [] { didSet { navigator.positioning.fixes.preferredReceivers = receivers.count } }
-    /// The provider of routes on the network, if there is one.
+    /// The online route provider, if there is one.
     package var online = OnlineRoutingKeys() {
         didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
     }
     package var tileCache = TileCacheKeys()
-    /// The file that keeps the trip, so that it outlives the node; empty keeps none.
+    /// The file that keeps the trip, so that it outlives the node; empty to keep none.
     package var tripFile = ""
-    /// The age above which a kept trip is not resumed, seconds; 0 for no limit. A day: a stop overnight resumes, a journey of last
-    /// week does not.
+    /// The age above which a kept trip is not resumed, seconds; 0 for no limit. A day: a trip resumes after a stop overnight, but not after
+    /// a week.
     package var tripMaximumAge = 86_400.0
-    /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
+    /// The policy node of the vehicle's owner; empty for any node that serves Policy.
     package var policyNode = ""
-    /// The longest wait for the policy node at the start, seconds. 2: a launch file starts both.
+    /// The longest wait for the policy node at startup, seconds. 2: a launch file starts both.
     package var policyWait = 2.0
     package var navigator = NavigatorConfig()
     package var matcher = MatcherConfig()
@@ -44,22 +43,22 @@ package struct NavigationConfiguration: NodeConfiguration {
 
     package init() { navigator.policy.grace = Self.policyGrace }
 
-    /// The wait beyond a question's deadline after which the session decides it, though nobody has said that the time is over:
-    /// 5 s of the fixes' time, more than a stalled node is behind.
+    /// The time beyond a question's deadline after which the session decides without a timeout report: 5 s of the fixes' time, more than a
+    /// stalled node lags behind.
     private static let policyGrace = 5.0
 
-    /// The places of the configured trip; empty without one.
+    /// The waypoints of the configured trip; empty without one.
     package var trip: [Waypoint] {
         guard let destination else { return [] }
         return (via + [destination]).map { Waypoint($0) }
     }
 
-    /// The same as text: the stops and the destination.
+    /// The configured trip as text: the stops and the destination.
     var tripText: String { (via + (destination.map { [$0] } ?? [])).map(\.text).joined(separator: ";") }
 
     package var profile: VehicleProfile { vehicle.profile }
 
-    /// When a vehicle that sets out at a moment departs, on the clocks of the place; nil when their offset is unknown.
+    /// Returns the local time of a departure at a moment; nil when the offset is unknown.
     package func departure(at moment: Timestamp) -> LocalTime? {
         minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
     }
@@ -137,7 +136,7 @@ package struct NavigationConfiguration: NodeConfiguration {
             }, format: { $0.map(String.init) ?? "" })
     }
 
-    /// The thresholds of the core's decisions, which can be changed at any time.
+    /// The thresholds of the core's decisions, which can be changed while the node runs.
     private static var thresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(
@@ -218,7 +217,7 @@ package struct NavigationConfiguration: NodeConfiguration {
 }
 
 extension NavigationConfiguration {
-    /// Thresholds of deviation that are the wrong way round, which no distance could meet.
+    /// The conflict of deviation thresholds that exclude each other; nil when there is none.
     package var conflict: String? {
         let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
         guard least > greatest else { return nil }
@@ -227,8 +226,7 @@ extension NavigationConfiguration {
             + "must not be more than what is never tolerated; lower the one or raise the other"
     }
 
-    /// The keys whose values can change what a replay does: all but those of the node around the core, which it has no part of
-    /// (the network, the service of another node, the files of the trip).
+    /// The keys whose values can affect a replay: all but those outside the core (the network, other nodes' services, trip files).
     package static var replayedKeys: [ConfigKey<NavigationConfiguration>] {
         let outside = [
             "directions.", "tile_cache.", "coverage.", "state.", "policy.node", "policy.wait_ready_s",
@@ -236,8 +234,8 @@ extension NavigationConfiguration {
         return keys.filter { key in !outside.contains { key.name.hasPrefix($0) } }
     }
 
-    /// The keys that a replay reads, of ``replayedKeys``: without a destination none of a trip's, and of a thing that is
-    /// switched off no other than its switch. A command of the recording may change both.
+    /// Returns the keys of ``replayedKeys`` that a replay reads: none of a trip's without a destination, and only the switch of a disabled
+    /// feature. A recorded command may change both.
     package func readKeys(isCommanded: Bool) -> [ConfigKey<NavigationConfiguration>] {
         let keys = Self.replayedKeys
         if isCommanded { return keys }
@@ -256,7 +254,7 @@ extension NavigationConfiguration {
         }
     }
 
-    /// Files and folders that are read, by key.
+    /// The files and folders that are read, by key.
     package var inputPaths: [(key: String, path: String)] {
         [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }
     }

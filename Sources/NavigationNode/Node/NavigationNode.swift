@@ -9,9 +9,9 @@ import NavNavigator
 import NavRouting
 import NavWire
 
-/// The navigation node: GNSS fixes from the bus in, progress, instructions, reroutes and arrival out.
+/// The navigation node: turns GNSS fixes from the bus into progress, instructions, reroutes and arrivals.
 package final class NavigationNode: Node {
-    /// The node's name unless another one is given.
+    /// The node's default name.
     package static let defaultName = "navigation-node"
     package static let summary =
         "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
@@ -28,7 +28,7 @@ package final class NavigationNode: Node {
     private let fixToProgress: LatencyRecorder
     private var fixClock = FixClock()
     private var tripFile: TripFile?
-    /// Answers that are given once the trip that they are of is on the disk.
+    /// Replies held back until the trip that they confirm is on disk.
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
 
     package static let topics: [any CatalogueTopic] = [
@@ -51,7 +51,7 @@ package final class NavigationNode: Node {
         context.log.info(
             "map \(map.graph.mapVersion.prefix(12)): \(map.graph.tiles.count) tiles, \(map.graph.nodeCount) nodes, "
                 + "\(map.graph.edgeCount) edges\(missing)")
-        // With two cores one is left to those who search for routes.
+        // With two cores, one is left for route searches.
         let store = MapStore(map, cores: cores - 1)
         var initial = TrafficUpdate(TrafficSpeeds(replacesAll: true))
         if !configuration.traffic.isEmpty {
@@ -61,7 +61,7 @@ package final class NavigationNode: Node {
         }
         self.context = context
         tileKeys = configuration.tileCache
-        // The time of a playback is not that of the trip that is kept.
+        // The time of a playback is unrelated to that of the kept trip.
         let file =
             configuration.tripFile.isEmpty || context.clock.isSimulated
             ? nil : TripFile(path: configuration.tripFile, waker: context.makeWaker())
@@ -99,7 +99,7 @@ package final class NavigationNode: Node {
             guard outcome.hasProgress else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
-        // A city's traffic is read on the thread that makes the map.
+        // The thread that makes the map decodes the traffic, which may be that of a city.
         try context.subscribe(toBytesOf: Topics.trafficSpeeds) { [unowned self] delivery in
             maps.take(
                 delivery.payload, sequence: delivery.header.sequence, bootID: delivery.header.bootID,
@@ -111,19 +111,19 @@ package final class NavigationNode: Node {
         }
     }
 
-    /// When what is at hand arrived, ns of the monotonic clock; nil in a playback, in which the stamps alone tell the time.
+    /// The arrival of the current message, ns of the monotonic clock; nil in a playback, where only the stamps give the time.
     private var arrival: Int64? { context.clock.isSimulated ? nil : context.clock.epochNanoseconds }
 
-    /// The time of the fixes now; the host's before anything is known of it.
+    /// The present time of the fixes; the host's time before it is known.
     var present: NavGeo.Timestamp {
         let now = context.clock.epochNanoseconds
         fixClock.begin(context.stamp, at: now)
         return fixClock.time(at: now) ?? context.stamp
     }
 
-    /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
+    /// Lets the core predict while fixes are missing; returns its next deadline, ns of the monotonic clock.
     private func pass(_ now: Int64) -> Int64 {
-        // In lockstep time stands still while the process does.
+        // In lockstep, time stands still while the process does.
         let quiet =
             context.isInLockstep
             ? nil
@@ -143,7 +143,7 @@ package final class NavigationNode: Node {
         return wake
     }
 
-    /// The trip that outlived the node's last run.
+    /// Returns the trip kept from the node's last run.
     private static func savedTrip(
         _ file: TripFile, _ maximumAge: Double, _ now: Int64, _ log: NodeLog
     ) -> SavedTrip? {
@@ -158,7 +158,7 @@ package final class NavigationNode: Node {
         }
     }
 
-    /// Takes the maps that have come into force meanwhile, and the routes that have been found.
+    /// Handles the maps that came into force and the routes that were found.
     package func turn(_ now: Int64) -> Int64 {
         if let tripFile, !held.isEmpty {
             let done = tripFile.done
@@ -182,10 +182,10 @@ package final class NavigationNode: Node {
         return pass(now)
     }
 
-    /// Thresholds hold from the next message on; the journal has them.
+    /// Applies thresholds from the next message on, and writes them to the journal.
     package func reconfigure(_ configuration: NavigationConfiguration) { carryOut(session.reconfigure(configuration)) }
 
-    /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
+    /// Starts another drive after a loop or a seek: lasting publications are withdrawn, and the trip restarts with the next fix.
     package func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
         maps.startOver(at: NavGeo.Timestamp(to.time))
@@ -193,7 +193,7 @@ package final class NavigationNode: Node {
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
-    /// Whether positions can be relied upon, and which receivers are missed; what became of the input is counted.
+    /// Returns whether positions are reliable and which receivers are silent, and counts the discarded input.
     package func findings(_ now: Int64) -> [HealthFinding] {
         let positioning = session.positioning
         for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
@@ -223,17 +223,17 @@ package final class NavigationNode: Node {
         "no_tiles", "no road tile is on board: there are no matched positions and no routes until some have come",
         severity: .lost)
 
-    /// Whether a route is being looked for or a map is being made.
+    /// The number of workers that are busy with a route or a map.
     package var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }
 
-    /// Ends the other threads; the node is of no use after it.
+    /// Ends the other threads, after which the node cannot be used.
     package func finish() {
         tripFile?.stop()
         worker.stop()
         maps.stop()
     }
 
-    /// Does what a step of the core asks for.
+    /// Performs the effects of a step of the core.
     func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
             context.publish(message.message, on: message.entry, stamp: message.stamp)

@@ -11,9 +11,9 @@ package import NavNavigator
 import NavRouting
 
 package struct OutgoingMessage: Sendable {
-    /// The topic's row of the catalogue.
+    /// The topic's entry in the catalogue.
     package let entry: TopicEntry
-    /// When its content was true.
+    /// The moment at which its content was valid.
     package var stamp: NavGeo.Timestamp
     package var message: any Message
 
@@ -26,27 +26,27 @@ package struct OutgoingMessage: Sendable {
     }
 }
 
-/// The navigation core between messages in and messages out, without bus, threads or clock: what the live node and the replay share.
+/// The navigation core with messages in and out, without bus, threads or clock; shared by the live node and the replay.
 ///
-/// Every event is written to the journal, where there is one, before the core sees it.
+/// Every event is written to the journal, if there is one, before the core handles it.
 package final class NavigationSession {
-    /// Work that the shell does elsewhere.
+    /// The results of a step, for the shell to carry out.
     package struct Outcome {
         package var messages: [OutgoingMessage] = []
         package var queries: [RouteQuery] = []
-        /// Queries that nobody waits for any more.
+        /// Queries that are no longer needed.
         package var cancelled: [UInt64] = []
         package var neededTiles: [RoadTileID] = []
-        /// Questions to the owner's policy, as the core and as the bus has them.
+        /// Questions to the owner's policy, in the core's form and as messages.
         package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
-        /// Questions that nobody waits for any more.
+        /// Questions that are no longer needed.
         package var withdrawn: [UInt64] = []
-        /// The stamp of the fix at hand, if it counted.
+        /// The stamp of the handled fix, if it was accepted.
         package var counted: NavGeo.Timestamp?
         package var hasProgress = false
-        /// The saved trip from now on, nil for none; nil when it has not changed.
+        /// The new saved trip, with an inner nil for none; nil when it has not changed.
         package var trip: SavedTrip?? { savedTrips.last }
-        /// Rarely one: in memory of its own, so that an outcome is small.
+        /// An array, in memory of its own, keeps an outcome small: there rarely is a trip.
         fileprivate var savedTrips: [SavedTrip?] = []
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
@@ -58,7 +58,7 @@ package final class NavigationSession {
     /// The version of the road tiles in use.
     var mapVersion: String { map.graph.mapVersion }
     private var journalSequence: UInt64 = 0
-    /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
+    /// The core's present: the last position's stamp, or that of a later event by the node's clock.
     private var present: NavGeo.Timestamp?
     private var outcome = Outcome()
     private var receivers: ReceiverRegister
@@ -67,12 +67,12 @@ package final class NavigationSession {
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
     private let hasJournal: Bool
-    /// The tiles that were on board at first.
+    /// The tiles that were loaded at the start.
     private let tiles: [RoadTileID]
-    /// Why maps came into force before the journal began.
+    /// The reasons for maps that came into force before the journal began.
     private var early = EarlyMapCauses()
     private(set) var configuration: NavigationConfiguration
-    /// The trip that goes on, until the journal has begun.
+    /// The trip to resume, until the journal has begun.
     private var savedTrip: SavedTrip?
     /// The configured places that led to the trip; nil when a call did.
     private var configuredTrip: String?
@@ -80,8 +80,8 @@ package final class NavigationSession {
     /// A session on a map.
     ///
     /// - Parameters:
-    ///   - trip: one that outlived the node's last run and goes on, unless the configuration has named other places since.
-    ///   - hasJournal: whether the journal is among the messages.
+    ///   - trip: The trip kept from the node's last run, which resumes unless other places have been configured since.
+    ///   - hasJournal: Whether the journal is among the messages.
     package init(
         map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil,
         hasJournal: Bool = true
@@ -96,7 +96,7 @@ package final class NavigationSession {
         receivers = ReceiverRegister(preferred: configuration.receivers)
     }
 
-    /// Starts the journal and sets out for the configured destination, at the time of the first fix.
+    /// Starts the journal and the configured trip, at the time of the first fix.
     private func start(at stamp: NavGeo.Timestamp) {
         journal(
             .start(
@@ -123,15 +123,15 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
 
-    /// The lead of the node's clock over the last position from which it tells the present instead, seconds: positions come more often as
-    /// long as there are any.
+    /// The lead of the node's clock over the last position from which the clock gives the present instead, seconds; positions normally come
+    /// more often.
     private static let longestPause = 5.0
 
-    /// Takes a command in, stamped with the last position, or with `now` where there is none or positions have ceased.
+    /// Handles a command, stamped with the last position, or with `now` without a recent one.
     ///
     /// - Parameters:
-    ///   - call: names the call that waits for the answer; 0 for none.
-    ///   - caller: who gave it, for the journal.
+    ///   - call: The call that waits for the reply; 0 for none.
+    ///   - caller: The origin of the command, for the journal.
     package func handle(
         _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
     ) -> Outcome {
@@ -149,7 +149,7 @@ package final class NavigationSession {
     ) {
         journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
         switch request {
-        // It was answered when it was asked, and changes nothing.
+        // It was answered on request, and changes nothing.
         case .getHorizon: return
         case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
         case .resumeTrip(let trip): configuredTrip = trip.configured
@@ -167,10 +167,10 @@ package final class NavigationSession {
         }
     }
 
-    /// The present as the core knows it; nil before its first event.
+    /// The core's present; nil before its first event.
     package var time: NavGeo.Timestamp? { present }
 
-    /// Takes note that nobody waits for the answer to a call any more.
+    /// Records that a call no longer waits for its reply.
     package func callEnded(_ call: UInt64) -> Outcome {
         outcome = Outcome()
         guard journalSequence > 0, let stamp = present else { return outcome }
@@ -179,7 +179,7 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Takes the answer to a policy question in, stamped with the present.
+    /// Handles the answer to a policy question, stamped with the present.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
         let stamp = max(present ?? request.stamp, request.stamp)
@@ -190,13 +190,13 @@ package final class NavigationSession {
 
     var hasRoads: Bool { map.graph.edgeCount > 0 }
 
-    /// The last published state, position, progress and route.
+    /// The encoder, which holds the last published state, position, progress and route.
     var spoken: PublicationEncoder { encoder }
 
-    /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
+    /// Handles a fix. A message without a time cannot be ordered among the events and is discarded.
     ///
-    /// - Parameter arrival: when it arrived, ns of the node's monotonic clock; nil where the stamps alone tell the time, as in a replay: then
-    ///   what is due before the fix is done before it.
+    /// - Parameter arrival: The fix's arrival, ns of the node's monotonic clock; nil when only the stamps give the time, as in a replay,
+    ///   where everything due before the fix is done first.
     package func handle(_ message: NavMessages.GnssFix, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
         outcome = Outcome()
         guard var fix = Fix(message, sequence: sequence) else {
@@ -218,11 +218,11 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Takes the vehicle's own motion in.
+    /// Handles the vehicle's odometry.
     ///
-    /// A message without a time is left out, and so is what comes before the first fix, or is of another time than the fixes.
+    /// A message is discarded when it has no time, comes before the first fix, or differs too much in time from the fixes.
     ///
-    /// - Parameter isRecorded: whether the journal of a drive has it, so that it was admitted there.
+    /// - Parameter isRecorded: Whether the message comes from a drive's journal, where it was already admitted.
     package func handle(
         _ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil, isRecorded: Bool = false
     ) -> Outcome {
@@ -238,25 +238,25 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Seconds by which the odometry of now is ahead of the fixes, which is why it is left out; nil while it is used.
+    /// Seconds by which odometry is ahead of the fixes, for which it is not used; nil while it is used.
     var odometryLead: Double? { navigator.odometryLead }
 
-    /// Receivers that are silent while others are heard, and how often another one was taken.
+    /// Receivers that are silent while others are heard, and the number of switches between receivers.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
 
-    /// The counts of looks for faster routes since the drive began.
+    /// The counts of searches for faster routes since the drive began.
     var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
 
-    /// When the core wants to be asked next, by the clock of the fixes; nil for never.
+    /// The core's next deadline, by the clock of the fixes; nil for none.
     package var due: NavGeo.Timestamp? { navigator.due }
 
-    /// The longest delay of a timer that is still fired for the moment at which it was due, seconds.
+    /// The longest delay at which a timer still fires for its own due time, seconds.
     private static let longestDelay = 1.0
 
-    /// Lets the time pass up to a moment of the clock of the fixes.
+    /// Advances the time to a moment of the clock of the fixes.
     ///
-    /// - Parameter newestOnly: whether what was due long ago is done for this moment instead, at once: a position of the past is of no use to
-    ///   those who drive.
+    /// - Parameter newestOnly: Whether overdue timers fire once, at this moment, instead of one by one: past positions are useless to a
+    ///   driver.
     package func pass(to stamp: NavGeo.Timestamp, newestOnly: Bool = false) -> Outcome {
         outcome = Outcome()
         if newestOnly, let due = navigator.due, stamp.seconds(since: due) > Self.longestDelay { fireTimer(at: stamp) }
@@ -264,7 +264,7 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Does what is due at a moment, as a journal has it.
+    /// Fires a recorded timer of the journal.
     package func fireTimer(recordedAt due: NavGeo.Timestamp) -> Outcome {
         outcome = Outcome()
         fireTimer(at: due)
@@ -285,12 +285,12 @@ package final class NavigationSession {
         }
     }
 
-    /// Takes the answer to a query in that was found on the map in force, stamped with the newest fix that counted.
+    /// Handles the answer to a query, found on the map in force; stamped with the last accepted fix.
     package func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
         handle(FoundAnswer(answer: answer, map: map.number), to: query)
     }
 
-    /// Takes the answer to a query in, stamped with the newest fix that counted.
+    /// Handles the answer to a query, stamped with the last accepted fix.
     package func handle(_ answer: FoundAnswer, to query: RouteQuery) -> Outcome {
         outcome = Outcome()
         let stamp = present ?? query.deadline
@@ -299,10 +299,10 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Takes another map in, stamped with the newest fix that counted: new tiles, or the same roads in other traffic.
+    /// Handles another map, with new tiles or new traffic, stamped with the last accepted fix.
     ///
-    /// The journal says what came: of traffic without the speeds, which `/traffic/speeds` has under the same sequence.
-    /// Before the first fix it is simply what the drive starts with.
+    /// The journal records the change, without the speeds, which are on `/traffic/speeds` under the same sequence. Before the first fix the
+    /// map is simply the drive's initial one.
     package func handle(_ change: MapChange) -> Outcome {
         outcome = Outcome()
         encoder.map = change.map
@@ -329,8 +329,8 @@ package final class NavigationSession {
         }
     }
 
-    /// Takes changed thresholds in, one event for each key, stamped with the newest fix that counted. Before the first fix
-    /// they are simply what the drive starts with.
+    /// Handles changed thresholds, one event per key, stamped with the last accepted fix. Before the first fix they are simply the drive's
+    /// initial ones.
     package func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
         outcome = Outcome()
         guard journalSequence > 0, let stamp = present else {
@@ -349,8 +349,8 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Ends the drive, because the time has jumped: what was published as lasting is taken back, and the next fix starts
-    /// another drive with a journal of its own, for the configured destination.
+    /// Ends the drive after a jump in time: lasting publications are withdrawn, and the next fix starts another drive with its own journal,
+    /// for the configured destination.
     package func startOver(at stamp: NavGeo.Timestamp) -> Outcome {
         outcome = Outcome()
         guard journalSequence > 0 else { return outcome }
@@ -399,7 +399,7 @@ package final class NavigationSession {
         if let message { outcome.messages.append(message) }
     }
 
-    /// Returns the electronic horizon at the last position, as it is asked for.
+    /// Returns the requested electronic horizon at the last position.
     func horizon(_ request: GetHorizonRequest) throws(RouteFailure) -> NavMessages.Horizon {
         let extent = try configuration.horizon.extent(of: request)
         guard let position = encoder.vehiclePosition else {
@@ -444,7 +444,7 @@ package final class NavigationSession {
         outcome.messages.append(message)
     }
 
-    /// Counts a fix, and publishes which receiver is the first one in use.
+    /// Counts a fix, and publishes the first receiver in use.
     private func note(_ fix: Fix, _ verdict: FixVerdict, at event: NavigatorEvent) {
         switch verdict {
         case .rejected: return
@@ -462,7 +462,7 @@ package final class NavigationSession {
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
         case .position:
-            // Fixes that were held up or are wrong do not move the time.
+            // Delayed or wrong fixes do not advance the time.
             present = context.stamp
             encoder.lastUsed = navigator.lastFix
         case .progress: outcome.hasProgress = true
@@ -474,7 +474,7 @@ package final class NavigationSession {
 }
 
 extension NavigationConfiguration {
-    /// The keys and values that the core depends on, one a line.
+    /// The keys and values that the core depends on, one per line.
     var journalText: String {
         NavigationConfiguration.keys.filter { $0.name != "tiles" }
             .map { "\($0.name): \($0.text(of: self))" }.joined(separator: "\n")

@@ -1,17 +1,17 @@
 package import NavConfig
 package import NavDirections
 
-/// The keys of the online provider of routes. Without an address there is none, and all routes are found on board.
+/// The configuration of the online route provider. Without an address there is none, and all routes are found on board.
 package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
     package var directions = DirectionsConfiguration()
-    /// The file that holds the access token; empty for the variable `NAVBUS_DIRECTIONS_TOKEN`, or none.
+    /// The file that holds the access token; empty for the variable `NAVBUS_DIRECTIONS_TOKEN`, if set.
     package var tokenFile = ""
 
     package init() {}
 
-    /// The provider; nil without an address.
+    /// Creates the provider; nil without an address.
     ///
-    /// - Parameter environment: may hold the token.
+    /// - Parameter environment: The environment, which may hold the token.
     package func provider(environment: [String: String]) throws(DirectionsError) -> OnlineRouteProvider? {
         guard directions.isEnabled else { return nil }
         return try OnlineRouteProvider(directions, token: AccessToken.read(file: tokenFile, environment: environment))
@@ -97,6 +97,6 @@ extension DirectionsConfiguration {
         set { longestPause = Double(newValue) / 1_000 }
     }
 
-    /// Whole milliseconds; 0 for what is no time.
+    /// Returns whole milliseconds; 0 for an invalid time.
     private func milliseconds(_ seconds: Double) -> Int { Int(exactly: (seconds * 1_000).rounded()) ?? 0 }
 }

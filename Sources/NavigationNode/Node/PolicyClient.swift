@@ -6,9 +6,11 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
+/// Asks the owner's policy node and passes on its answers.
 ///
-/// The first time that a method fails is logged, as is its first answer after that.
+/// Slowness, absence and invalid answers also become answers.
+///
+/// A method's first failure is logged, and so is its first answer after that.
 final class PolicyClient {
     private let context: NodeContext
     private let node: String
@@ -18,9 +20,9 @@ final class PolicyClient {
     private var failing: Set<NavNavigator.PolicyKind> = []
     private let failures: NodeCounter
 
-    /// A client of the node of that name; empty for whichever serves Policy.
+    /// A client of the named node; empty for any node that serves Policy.
     ///
-    /// - Parameter vehicle: the one that preferences for a route are about unless they name another.
+    /// - Parameter vehicle: The vehicle for preferences that name no other.
     init(
         _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
         answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
@@ -32,7 +34,7 @@ final class PolicyClient {
         failures = context.counter("policy_failures")
     }
 
-    /// Waits until the policy node is there, for so many seconds at most: what is asked first is asked of it.
+    /// Waits for the policy node, at most `seconds`, so that it receives the first questions.
     func waitUntilServed(_ seconds: Double) throws(NodeError) {
         let deadline = Clocks.monotonic() + Int64(seconds * 1e9)
         do throws(BusError) {
@@ -72,7 +74,7 @@ final class PolicyClient {
         }
     }
 
-    /// The answers are no longer needed.
+    /// Withdraws a question whose answer is no longer needed.
     func withdraw(_ id: UInt64) {
         if let call = open.removeValue(forKey: id) { try? context.bus.cancel(call) }
     }
@@ -110,7 +112,7 @@ final class PolicyClient {
         }
     }
 
-    /// Seconds since a question was asked; nil in a playback, in which the stamps alone tell the time.
+    /// Returns the seconds since a question was asked; nil in a playback, where only the stamps give the time.
     private func latency(since asked: Int64) -> Double? {
         context.clock.isSimulated ? nil : Double(Clocks.monotonic() - asked) / 1e9
     }

@@ -10,19 +10,19 @@ package struct PositioningReport: Sendable {
     /// The health of positioning; nil before the first fix.
     package internal(set) var health: PositionHealth?
     package internal(set) var used: UInt64 = 0
-    /// Fixes without a time, which cannot be placed among the events.
+    /// Fixes without a time, which cannot be ordered among the events.
     package internal(set) var timeless: UInt64 = 0
     /// Fixes of receivers that are not in use.
     package internal(set) var standby: UInt64 = 0
-    /// Fixes that were rejected, by the reasons' numbers.
+    /// Rejected fixes, counted by the index of the reason.
     package private(set) var rejected = [UInt64](repeating: 0, count: FixRejection.Reason.allCases.count)
     package internal(set) var odometry: UInt64 = 0
-    /// Odometry that was left out: without a time, before the first fix, or of another time.
+    /// Discarded odometry: without a time, before the first fix, or too far in time from the fixes.
     package internal(set) var odometryLeftOut: UInt64 = 0
 
     mutating func count(_ reason: FixRejection.Reason) { rejected[Int(reason.rawValue)] += 1 }
 
-    /// Every counter by its name in the health; of the rejections those that occurred.
+    /// All counters by their names in the health report; rejections only if they occurred.
     package var counters: [(name: String, value: UInt64)] {
         [
             ("fixes_used", used), ("fixes_standby", standby), ("odometry_used", odometry),
@@ -33,7 +33,7 @@ package struct PositioningReport: Sendable {
             }
     }
 
-    /// Why the node is not well, as far as positions go.
+    /// The findings of positioning for the node's health.
     package var findings: [HealthFinding] {
         guard let health else {
             return [
@@ -77,12 +77,12 @@ package struct PositioningReport: Sendable {
 }
 
 extension FixRejectionReason {
-    /// The reason as a word, lower case with underscores.
+    /// The reason as lower-case words with underscores.
     package var word: String { String(description.dropFirst("FIX_REJECTION_REASON_".count)).lowercased() }
 }
 
 extension FasterRouteCounts {
-    /// Every counter by its name in the health.
+    /// All counters by their names in the health report.
     var counters: [(name: String, value: Int)] {
         [
             ("faster_route_requests", requests), ("faster_route_held_back", heldBack),

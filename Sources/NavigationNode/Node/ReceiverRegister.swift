@@ -4,9 +4,9 @@ import NavGeo
 import NavMatching
 package import NavMessages
 
-/// The receivers that fixes come from: their names, their numbers for the core, when each was heard, and which one is used.
+/// The receivers of fixes: their names, their numbers in the core, the time of their last fixes, and the one in use.
 ///
-/// Those that the configuration prefers have the lowest numbers, in its order; the others get theirs with their first fix.
+/// Preferred receivers have the lowest numbers, in configured order; the others are numbered at their first fix.
 package struct ReceiverRegister {
     private struct Receiver {
         var name: String
@@ -14,9 +14,9 @@ package struct ReceiverRegister {
         var heard: NavGeo.Timestamp?
     }
 
-    /// The most receivers that have a number of their own; those beyond share the last one.
+    /// The most receivers with their own numbers; any others share the last one.
     static let most = 8
-    /// The most that can be preferred: as many as are compared.
+    /// The most preferred receivers: as many as are compared.
     static let mostPreferred = 4
 
     private let preferred: Int
@@ -26,7 +26,7 @@ package struct ReceiverRegister {
     private(set) var active: UInt8?
     private(set) var switches = 0
 
-    /// A register in which the preferred receivers have their numbers.
+    /// A register in which the preferred receivers are already numbered.
     package init(preferred names: [String]) {
         preferred = names.count
         receivers = names.map { Receiver(name: $0) }
@@ -34,7 +34,7 @@ package struct ReceiverRegister {
 
     var names: [String] { receivers.map(\.name) }
 
-    /// The number of the receiver that a message is of: by its frame, else by its source.
+    /// Returns the number of a message's receiver, identified by its frame, else by its source.
     package mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
         let name = message.frameId ?? message.source ?? ""
         if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
@@ -43,7 +43,7 @@ package struct ReceiverRegister {
         return UInt8(receivers.count - 1)
     }
 
-    /// Takes note of a fix before the core sees it.
+    /// Records a fix before the core handles it.
     mutating func note(_ fix: Fix) {
         let number = Int(fix.receiver)
         guard receivers.indices.contains(number) else { return }
@@ -51,14 +51,14 @@ package struct ReceiverRegister {
         newest = fix.stamp
     }
 
-    /// The first receiver in use; nil when there was one already.
+    /// Returns the selection of the first receiver in use; nil when there was one already.
     mutating func begin(with number: UInt8) -> ReceiverSelection? {
         guard active == nil else { return nil }
         active = number
         return selection(of: number, instead: nil, .first)
     }
 
-    /// Another receiver is used from now on.
+    /// Returns the selection of another receiver.
     mutating func note(_ change: ReceiverChange) -> ReceiverSelection {
         active = change.new
         switches += 1
@@ -78,11 +78,11 @@ package struct ReceiverRegister {
 
     struct Silent: Equatable {
         var name: String
-        /// Seconds since its last fix; nil when there was none yet.
+        /// Seconds since its last fix; nil before the first.
         var seconds: Double?
     }
 
-    /// The longest silence of one of several receivers, and the time that one that nobody asked for is missed, seconds.
+    /// The silence from which one of several receivers is missing, and the time for which one that is not preferred is reported, seconds.
     private static let (silence, memory) = (2.5, 60.0)
 
     /// Receivers that are silent while others are heard.

@@ -6,32 +6,32 @@ import NavNavigator
 import NavRouting
 import NavTileCache
 
-/// The question which tiles a way needs and which of them are missing.
+/// A request for the tiles that a way needs and those of them that are missing.
 struct CoverageSurvey: Sendable {
-    /// Comes back with the answer.
+    /// The id that the answer repeats.
     var id: UInt64
-    /// The origin, the places passed and the end of the way where it is to be looked for, else the vehicle.
+    /// The waypoints of a way that is to be found; for a known way only the vehicle's position.
     var request: RouteRequest
-    /// The way, if it is known; nil when it is to be looked for.
+    /// The way, if known; nil when it is to be found.
     var line: NavGeo.Polyline?
-    /// The length of the part behind, metres.
+    /// The length of the part already driven, metres.
     var cursor = 0.0
-    /// The distance around it within which tiles are wanted.
+    /// The distance around the way within which tiles are needed.
     var reach: CacheReach
 }
 
-/// Which tiles a way needs, and which of them are not on board.
+/// The tiles that a way needs, and those of them that are not loaded.
 struct RouteCoverage: Sendable, Equatable {
-    /// Tiles of the tileset that the way needs.
+    /// The number of the tileset's tiles that the way needs.
     var wantedCount = 0
-    /// Those that are not on board, the soonest needed first.
+    /// The needed tiles that are not loaded, the soonest needed first.
     var missing: [RoadTileID] = []
-    /// Why there is no way; nil when there is one, or when that cannot be told for want of tiles.
+    /// The reason why there is no way; nil when there is one, or when missing tiles leave that open.
     var failure: RouteFailure?
 
-    /// Looks for the way where it is not known, and at the tiles around it.
+    /// Finds the way if it is not known, and checks the tiles around it.
     ///
-    /// Without a way for want of tiles those along the straight lines count: around them it will be.
+    /// When missing tiles prevent finding the way, the tiles along straight lines count instead, since the way will be near.
     init(_ survey: CoverageSurvey, on map: MapSnapshot, _ planner: RoutePlanner) {
         let places = survey.request.waypoints.map(\.coordinate)
         var needed: [RoadTileID] = []
@@ -53,7 +53,7 @@ struct RouteCoverage: Sendable, Equatable {
             wantedCount += 1
             if !isLoaded, isMissing.insert(id).inserted { missing.append(id) }
         }
-        // Tiles that a search has met may lie off the straight line.
+        // Tiles that a search ran into may be off the straight line.
         for id in needed where isMissing.insert(id).inserted {
             wantedCount += 1
             missing.append(id)
@@ -62,9 +62,9 @@ struct RouteCoverage: Sendable, Equatable {
 }
 
 extension NavigationSession {
-    /// Returns the coverage that a request asks for.
+    /// Returns the survey for a request.
     ///
-    /// One waypoint is where the way from the last position leads; of several the first is where it starts.
+    /// A single waypoint is the destination of a way from the last position; of several, the first one is the origin.
     func coverage(_ request: RouteCoverageRequest, id: UInt64, corridor: Double) throws(RouteFailure) -> CoverageSurvey
     {
         let corridor = request.corridorM ?? corridor

@@ -4,7 +4,7 @@ package import NavNavigator
 package import NavRouting
 
 extension RouteOutcome {
-    /// The route that was found; throws why there is none, in words for people on the bus and at the command line alike.
+    /// Returns the found route; throws the reason why there is none, worded for both bus and command line.
     package func route(of request: RouteRequest) throws(RouteFailure) -> Route {
         switch self {
         case .found(let route): return route

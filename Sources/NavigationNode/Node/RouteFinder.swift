@@ -2,18 +2,18 @@ package import NavDirections
 package import NavNavigator
 import Synchronization
 
-/// An answer, with what it takes to find it again.
+/// An answer, with the data to reproduce it.
 package struct FoundAnswer: Sendable {
     package var answer: RouteAnswer
     package var map: UInt64
-    /// The answer of the provider on the network; nil for a route that was found on board.
+    /// The online provider's response; nil for a route found on board.
     package var body: [UInt8]?
 
     package init(answer: RouteAnswer, map: UInt64, body: [UInt8]? = nil) {
         (self.answer, self.map, self.body) = (answer, map, body)
     }
 
-    /// Notes how many seconds finding the best route took; nothing for nil.
+    /// Records the seconds that finding the best route took; does nothing for nil.
     package mutating func note(computeDuration seconds: Double?) {
         guard let seconds, case .found(var found) = answer else { return }
         found.main.computeDuration = seconds
@@ -21,9 +21,9 @@ package struct FoundAnswer: Sendable {
     }
 }
 
-/// Finds routes: of the provider on the network where there is one and it answers in time, else on board.
+/// Finds routes: by the online provider if there is one and it answers in time, else on board.
 ///
-/// One thread asks at a time; another may give the question to the provider up, and then the route is found on board.
+/// One thread asks at a time; another thread may cancel the provider's call, and then the route is found on board.
 package final class RouteFinder: Sendable {
     private struct State: Sendable {
         var call: OnlineCall?
@@ -36,14 +36,14 @@ package final class RouteFinder: Sendable {
 
     package init(provider: OnlineRouteProvider?) { self.provider = provider }
 
-    /// Finds routes with the caller's planner.
+    /// Returns the answer to a query, using the caller's planner.
     package func answer(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer {
         online(query, on: map, planner) ?? FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
     }
 
-    /// The provider's route; nil where it is not asked or has none.
+    /// Returns the provider's route; nil when it is not asked or has none.
     private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
-        // Alternatives and the preference for a chosen route need the forks and costs of the map on board.
+        // Alternatives and the preference for a chosen route need the forks and costs of the on-board map.
         guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
             return nil
         }
@@ -59,7 +59,7 @@ package final class RouteFinder: Sendable {
                 guard let answer = planner.answer(query, online, on: map) else { return nil }
                 return FoundAnswer(answer: answer, map: map.number, body: online.body)
             case .failure(let error):
-                // That it knows no way is an answer: the route on board says so, or is one.
+                // An answer without a way is not a failure: the on-board search confirms it, or finds one.
                 if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
                     state.isFailing = true
                     state.reports.append("routes are found on board for want of the online provider: \(error.message)")
@@ -69,10 +69,10 @@ package final class RouteFinder: Sendable {
         }
     }
 
-    /// Gives the question to the provider up: the route is found on board.
+    /// Cancels the call to the provider, so that the route is found on board.
     package func hurry() { state.withLock { $0.call }?.cancel() }
 
-    /// Takes the reports since the last call.
+    /// Returns and removes the reports since the last call.
     package func takeReports() -> [String] {
         state.withLock { state in
             defer { state.reports = [] }

@@ -6,28 +6,28 @@ import NavMatching
 package import NavNavigator
 package import NavRouting
 
-/// Answers the core's route queries: finds the route and prepares its guidance. Equal queries on equal maps get equal answers.
+/// Answers the core's route queries by finding the route and preparing its guidance. Equal queries on equal maps get equal answers.
 ///
-/// The first query at a time when other conditions hold costs a customisation, the next ones at such times nothing.
+/// The first query under other time-dependent conditions costs a customisation; later queries under the same conditions do not.
 package final class RoutePlanner {
     private let workspace = SearchWorkspace()
-    /// The routers of the last map that a route was found on.
+    /// The routers of the map that was last used.
     private var cache: RouterCache?
-    /// The same without traffic.
+    /// The same routers without traffic.
     private var freeCache: RouterCache?
 
     package init() {}
 
-    /// Lets go of what was made for another map than this one.
+    /// Discards routers of any map but this one.
     package func adopt(_ map: MapSnapshot) {
         if cache?.base.metric !== map.router.metric { cache = nil }
         if freeCache?.base.metric !== map.router.freeFlow { freeCache = nil }
     }
 
-    /// The number of routers besides those of the map.
+    /// The number of cached routers, without the map's own.
     package var cachedCount: Int { cache?.count ?? 0 }
 
-    /// The router for a query: for its vehicle, and for what holds when it sets out.
+    /// Returns the router for a query's vehicle and for the conditions at its departure.
     package func router(for query: RouteQuery, on map: MapSnapshot) -> Router {
         adopt(map)
         let model = query.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model
@@ -42,26 +42,26 @@ package final class RoutePlanner {
         return cache.router(for: model, at: departure)
     }
 
-    /// The answer that a provider's routes are, which were put on a map; nil without any.
+    /// Returns the answer from a provider's routes that were matched to a map; nil without any.
     package func answer(_ query: RouteQuery, _ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
         guard let route = online.routes.first?.route else { return nil }
-        // A provider that heeds no limit may have moved an end too far: the search on board says how far.
+        // A provider that ignores limits may have moved an end too far; the on-board search then reports the distance.
         let ends = route.waypoints.enumerated()
         guard ends.allSatisfy({ $1.snapDistance <= query.request.snapRadius(of: $0) }) else { return nil }
         return .found(
             FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map), provider: .online)))
     }
 
-    /// The answer that a provider gave earlier: what it said is put on the map again.
+    /// Returns the answer from an earlier response of a provider, matched to the map again.
     ///
-    /// - Throws: why it is not of this map.
+    /// - Throws: The reason why it does not fit this map.
     package func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError)
         -> RouteAnswer?
     {
         answer(query, try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
-    /// The fastest way of the node's vehicle between waypoints, free of other preferences.
+    /// Returns the fastest route of the node's vehicle between waypoints, without other preferences.
     package func route(_ request: RouteRequest, on map: MapSnapshot) throws(RouteFailure) -> Route {
         return try map.router.route(request, workspace: workspace).route(of: request)
     }

@@ -3,7 +3,7 @@ import NavBus
 import NavNavigator
 import Synchronization
 
-/// Finds routes on a thread of its own, so that progress never waits for a route.
+/// Finds routes on its own thread, so that progress never waits for a route.
 final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
@@ -11,9 +11,9 @@ final class RoutingWorker: Sendable {
         var surveys: [CoverageSurvey] = []
         var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
         var current: RouteQuery?
-        /// Another map came into force.
+        /// Whether another map came into force.
         var isMapNew = false
-        /// The answer that is being looked for is not wanted any more.
+        /// Whether the answer being searched for is no longer needed.
         var dropped = false
         var isStopped = false
     }
@@ -26,9 +26,9 @@ final class RoutingWorker: Sendable {
     private let waker: Waker
     private let isTimed: Bool
 
-    /// A worker that searches on the map in force when it begins; `waker` wakes the node when an answer is there.
+    /// A worker that uses the map in force at the start of each search; `waker` wakes the node when an answer is available.
     ///
-    /// - Parameter isTimed: whether answers say how long finding them took; a playback says the same every time.
+    /// - Parameter isTimed: Whether answers report the search time; a playback must give the same answer every time.
     init(store: MapStore, finder: RouteFinder, isTimed: Bool, waker: Waker) {
         self.isTimed = isTimed
         self.store = store
@@ -44,7 +44,7 @@ final class RoutingWorker: Sendable {
 
     func submit(_ query: RouteQuery) {
         state.withLock { state in
-            // The trip's own route comes before routes to look at.
+            // The trip's own route precedes routes that are only shown.
             let place =
                 state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
             state.queries.insert(query, at: place)
@@ -54,13 +54,13 @@ final class RoutingWorker: Sendable {
         pending.signal()
     }
 
-    /// Queues the question which tiles a way lacks; it waits until no route is looked for.
+    /// Queues a survey of a way's missing tiles; it waits until no route is being searched for.
     func submit(_ survey: CoverageSurvey) {
         state.withLock { $0.surveys.append(survey) }
         pending.signal()
     }
 
-    /// Takes what is known of the tiles of ways, in order.
+    /// Returns and removes the finished surveys, in order.
     func takeCoverages() -> [(id: UInt64, coverage: RouteCoverage)] {
         state.withLock { state in
             defer { state.coverages = [] }
@@ -68,10 +68,10 @@ final class RoutingWorker: Sendable {
         }
     }
 
-    /// Drops a question that has not been started; the answer of one that has comes all the same.
+    /// Drops a survey that has not started; one that has started is still answered.
     func cancelSurvey(_ id: UInt64) { state.withLock { $0.surveys.removeAll { $0.id == id } } }
 
-    /// Drops a query that has not been started and the answer of one that has.
+    /// Drops a query that has not started, or the answer of one that has.
     func cancel(_ requestID: UInt64) {
         state.withLock { state in
             state.queries.removeAll { $0.requestID == requestID }
@@ -80,7 +80,7 @@ final class RoutingWorker: Sendable {
         }
     }
 
-    /// Drops all queries and the answers to those that were asked so far.
+    /// Drops all queries and the answers to earlier ones.
     func cancelAll() {
         state.withLock { state in
             state.dropped = state.current != nil
@@ -90,7 +90,7 @@ final class RoutingWorker: Sendable {
         }
     }
 
-    /// Lets go of what was made for the map that was in force before.
+    /// Discards data of the previous map.
     func noteMap() {
         state.withLock { $0.isMapNew = true }
         pending.signal()
@@ -98,7 +98,7 @@ final class RoutingWorker: Sendable {
 
     var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
-    /// Takes the answers that are there, in order.
+    /// Returns and removes the available answers, in order.
     func takeAnswers() -> [(RouteQuery, FoundAnswer)] {
         state.withLock { state in
             defer { state.answers = [] }
@@ -106,7 +106,7 @@ final class RoutingWorker: Sendable {
         }
     }
 
-    /// Ends the thread after the query at hand.
+    /// Ends the thread after the current query.
     func stop() {
         state.withLock { $0.isStopped = true }
         finder.hurry()
@@ -151,7 +151,7 @@ final class RoutingWorker: Sendable {
 }
 
 extension RoutePurpose {
-    /// The greater, the sooner.
+    /// The priority: a greater one comes sooner.
     fileprivate var urgency: Int {
         switch self {
         case .start, .reroute: 2

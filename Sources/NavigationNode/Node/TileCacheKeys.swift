@@ -1,16 +1,16 @@
 package import NavConfig
 
-/// The keys of fetching tiles that the navigation node lacks.
+/// The configuration of fetching tiles that the navigation node lacks.
 package struct TileCacheKeys: NodeConfiguration, Equatable {
-    /// Whether a tile cache is asked for them; without, they come when somebody puts them into the directory.
+    /// Whether the tile cache is asked for missing tiles; otherwise somebody has to put them into the directory.
     package var isAsked = true
-    /// The cache's node; empty for whichever serves TileCache.
+    /// The tile cache's node; empty for any node that serves TileCache.
     package var node = ""
-    /// The cache's name of the road tiles; empty for its only ones.
+    /// The tile cache's name for the road tiles; empty for its only tileset.
     package var tileset = ""
     /// The longest wait for a tile, seconds.
     package var deadline = 30.0
-    /// Half width of the corridor that Coverage looks at, metres. 500: the documents' route buffer.
+    /// Half width of the corridor for Coverage, metres. 500: the documents' route buffer.
     package var corridor = 500.0
 
     package init() {}

@@ -4,11 +4,11 @@ import NavKit
 import NavMap
 import NavMessages
 
-/// Asks the tile cache for road tiles that a route needs; they come into the directory that the node looks at.
+/// Asks the tile cache for road tiles that a route needs; the tiles arrive in the node's directory.
 ///
-/// Nobody waits for it: a route that lacks tiles has failed, and is looked for again when they are there.
+/// Nothing waits for the tiles: a route that lacks them fails, and is searched for again once they have arrived.
 final class TileRequester {
-    /// The most that are asked for at once; the route that needs more is asked for again.
+    /// The most requests at once; a route that needs more tiles requests them at its next attempt.
     static let most = 64
 
     private let context: NodeContext
@@ -18,7 +18,7 @@ final class TileRequester {
     private var isFailing = false
     private let failures: NodeCounter
 
-    /// A requester; `arrived` is called when what was asked for is there.
+    /// A requester; `arrived` is called when a requested tile is available.
     init(_ context: NodeContext, keys: TileCacheKeys, arrived: @escaping () -> Void) {
         self.context = context
         self.keys = keys

@@ -8,22 +8,22 @@ import Synchronization
 
 /// The file in which a trip outlives its node.
 ///
-/// It has one line, `navbus-trip FORM SHA256 LENGTH`, and behind it the message ``SavedTrip``. It is replaced in one step, on a thread of its
-/// own, so that a slow disk holds nothing up; what is not whole, or of another form, is left out.
+/// It holds the line `navbus-trip FORM SHA256 LENGTH`, followed by the message ``SavedTrip``. A separate thread replaces it atomically, so
+/// that a slow disk blocks nothing. A file that is incomplete or of another form is ignored.
 package final class TripFile: Sendable {
     private struct State: Sendable {
-        /// The next state to write: a trip, or that there is none; and its number.
+        /// The next state to write, nil for no trip, with its number.
         var next: (trip: SavedTrip?, number: UInt64)?
         var last: UInt64 = 0
-        /// The number of the last one that was written, or could not be.
+        /// The number of the last state whose writing succeeded or failed.
         var done: UInt64 = 0
         var problem: String?
         var isStopped = false
     }
 
-    /// The form that is written and read.
+    /// The version of the file's form.
     private static let form = "1"
-    /// The largest message, bytes; the route is left out where it takes more.
+    /// The largest message, bytes; a larger one is written without its route.
     private static let largest = 32 << 20
     /// The longest first line, bytes.
     private static let longestLine = 128
@@ -34,7 +34,7 @@ package final class TripFile: Sendable {
     private let finished = DispatchSemaphore(value: 0)
     private let waker: Waker
 
-    /// A file at a path; `waker` wakes the node when something was written.
+    /// A file at a path; `waker` wakes the node after each write.
     package init(path: String, waker: Waker) {
         self.path = path.hasPrefix("/") ? path : Files.workingDirectory + "/" + path
         self.waker = waker
@@ -45,11 +45,11 @@ package final class TripFile: Sendable {
         thread.start()
     }
 
-    /// Reads the trip that is kept; nil when there is none.
+    /// Loads the kept trip; nil when there is none.
     ///
     /// - Parameters:
-    ///   - maximumAge: age above which a trip is not resumed, seconds; 0 for no limit.
-    ///   - now: nanoseconds since 1970. A clock that is behind the file's time, as before it was set, makes no trip too old.
+    ///   - maximumAge: The age above which a trip is not resumed, seconds; 0 for no limit.
+    ///   - now: Nanoseconds since 1970. A clock behind the file's time, as before it was set, makes no trip too old.
     /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
     package func load(maximumAge: Double, now: Int64) throws(NodeError) -> SavedTrip? {
         guard let status = Files.status(path) else { return nil }
@@ -101,7 +101,7 @@ package final class TripFile: Sendable {
         return Array("navbus-trip \(Self.form) \(hash.hexadecimal) \(payload.count)\n".utf8) + payload
     }
 
-    /// Keeps a trip in the place of the one before, or that there is none; a number that ``done`` reaches once that is on the disk.
+    /// Replaces the kept trip, nil for none; returns the number that ``done`` reaches once it is on disk.
     package func keep(_ trip: SavedTrip?) -> UInt64 {
         defer { pending.signal() }
         return state.withLock { state in
@@ -111,13 +111,13 @@ package final class TripFile: Sendable {
         }
     }
 
-    /// The number up to which all is on the disk, or cannot be brought there.
+    /// The number of the last state whose writing succeeded or failed.
     package var done: UInt64 { state.withLock(\.done) }
 
-    /// Why the last trip is not kept; nil when it is.
+    /// The reason why the last trip is not kept; nil when it is.
     package var problem: String? { state.withLock(\.problem) }
 
-    /// Ends the thread once all is written.
+    /// Ends the thread once everything is written.
     package func stop() {
         state.withLock { $0.isStopped = true }
         pending.signal()

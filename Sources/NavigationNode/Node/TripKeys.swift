@@ -135,7 +135,7 @@ extension NavigationConfiguration {
 }
 
 extension Set<PolicyKind> {
-    /// Kinds from names separated by commas; nil when one is unknown.
+    /// Parses kinds from names separated by commas; nil when one is unknown.
     fileprivate init?(names text: String) {
         if text == "all" {
             self = Set(PolicyKind.allCases)

@@ -1,7 +1,7 @@
 package import NavConfig
 package import NavRouting
 
-/// The keys of the vehicle. Sizes that are not given are those of the kind, in whichever order the keys come.
+/// The configuration of the vehicle. Sizes that are not given are those usual for its kind, in any order of the keys.
 package struct VehicleKeys: NodeConfiguration, Equatable {
     package var kind = VehicleProfile.Kind.car
     package var avoid: Avoidance = []
@@ -13,7 +13,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
     package var length: Float?
     /// Tonnes; nil as usual for the kind.
     package var weight: Float?
-    /// Tonnes on the axle that bears most; nil as usual for the kind.
+    /// Tonnes on the axle with the greatest load; nil as usual for the kind.
     package var axleLoad: Float?
     package var carriesDangerousGoods = false
 
@@ -68,7 +68,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
             }, format: { $0.map(plain) ?? "" })
     }
 
-    /// A number without a fraction where it has none.
+    /// Returns a number as text, without a fraction if it has none.
     private static func plain(_ value: Float) -> String {
         value == value.rounded() ? String(Int(value)) : "\(value)"
     }
@@ -81,7 +81,7 @@ extension Avoidance {
         ("tunnels", .tunnels),
     ]
 
-    /// A set from names separated by commas; nil when one is unknown.
+    /// Parses a set from names separated by commas; nil when one is unknown.
     package init?(names text: String) {
         self = []
         for name in text.split(separator: ",") {

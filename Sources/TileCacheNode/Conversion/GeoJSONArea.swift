@@ -3,15 +3,16 @@ package import NavGeo
 package import NavKit
 package import NavTileCache
 
-/// Areas and lines from GeoJSON (RFC 7946): longitude before latitude, WGS 84.
+/// Areas and lines of GeoJSON (RFC 7946): longitude before latitude, WGS 84.
 package enum GeoJSONArea {
-    /// Largest text that is read, bytes.
+    /// The largest text that is read, bytes.
     package static let greatestSize = 64 << 20
 
-    /// The area of Polygon, MultiPolygon, GeometryCollection, Feature and FeatureCollection: the union of all polygons.
+    /// Parses the area of a Polygon, MultiPolygon, GeometryCollection, Feature or FeatureCollection: the union of all
+    /// polygons.
     ///
-    /// - Throws: ``NodeError`` that says what is wrong and where: another type, a ring that is not closed, a position that
-    ///   is no place in the world, an area that no region can have.
+    /// - Throws: ``NodeError`` that states the fault and its place: another type, a ring that is not closed, an invalid
+    ///   position, an area that no region can have.
     package static func area(_ data: Data, from source: String) throws(NodeError) -> RegionArea {
         var polygons: [[[Coordinate]]] = []
         for object in try read(data, source).geometries(source) {
@@ -29,7 +30,8 @@ package enum GeoJSONArea {
         }
     }
 
-    /// The line of a LineString, or of a feature or collection with exactly one: what lies beside it becomes an area.
+    /// Parses the line of a LineString, or of a feature or collection with exactly one, around which an area is to be
+    /// made.
     package static func line(_ data: Data, from source: String) throws(NodeError) -> [Coordinate] {
         let lines = try read(data, source).geometries(source).filter { $0.type == "LineString" }
         guard let line = lines.first, lines.count == 1 else {
@@ -111,7 +113,7 @@ package enum GeoJSONArea {
             return all
         }
 
-        /// The polygons of an area; nil for another geometry.
+        /// Returns the polygons of an area; nil for another geometry.
         func polygons(_ source: String) throws(NodeError) -> [[[Coordinate]]]? {
             guard let areas = areas ?? rings.map({ [$0] }) else { return nil }
             var polygons: [[[Coordinate]]] = []

@@ -44,7 +44,7 @@ extension RegionArea {
 }
 
 extension MultiPolygon {
-    /// The message of an area: rings closed.
+    /// The message of an area, with closed rings.
     package init(_ area: RegionArea) {
         self.init(
             polygons: area.polygons.map { rings in
@@ -54,7 +54,7 @@ extension MultiPolygon {
 }
 
 extension NavTileCache.RegionDescriptor {
-    /// The descriptor of a message, with the domain that its tileset has.
+    /// The descriptor of a message, with the domain of its tileset.
     init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys]) throws(TileFailure) {
         let wanted = TileDomain(message.domain)
         let named = message.tileset ?? ""
@@ -93,11 +93,11 @@ extension NavTileCache.RegionDescriptor {
     }
 }
 
-/// An offline region as it was asked for: checked.
+/// A checked request for an offline region.
 struct RegionOrder: Sendable {
-    /// Most names and values of the client's own data.
+    /// The most entries of the client's own data.
     static let greatestMetadataCount = 256
-    /// Most bytes of an id, of a name, and of all of the client's own data.
+    /// The most bytes of an id, of a name, and of all of the client's own data.
     static let greatestTextSize = 64 << 10
 
     var definition: StoredRegionDefinition
@@ -105,7 +105,7 @@ struct RegionOrder: Sendable {
 
     /// Checks a definition.
     ///
-    /// - Parameter needsID: Whether it is to be kept, by its id.
+    /// - Parameter needsID: Whether the region is to be stored, so that it needs an id.
     init(_ message: RegionDefinition, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
         let id = message.regionId ?? ""
         guard ((needsID ? 1 : 0)...256).contains(id.utf8.count) else {
@@ -132,7 +132,7 @@ struct RegionOrder: Sendable {
             acceptExpired: message.acceptExpired ?? false, metadata: metadata)
     }
 
-    /// The name of a region for people; nil when none is given.
+    /// Returns the display name of a region; nil when none is given.
     static func name(_ name: String?, of id: String) throws(TileFailure) -> String? {
         guard name?.utf8.count ?? 0 <= greatestTextSize else {
             throw TileFailure(
@@ -141,7 +141,7 @@ struct RegionOrder: Sendable {
         return name
     }
 
-    /// The client's own data; the last value of a key counts.
+    /// Returns the client's own data; the last value of a key counts.
     static func metadata(_ pairs: [KeyValue]) throws(TileFailure) -> [String: String] {
         let size = pairs.reduce(0) { $0 + ($1.key ?? "").utf8.count + ($1.value ?? "").utf8.count }
         guard pairs.count <= greatestMetadataCount, size <= greatestTextSize else {
@@ -154,7 +154,7 @@ struct RegionOrder: Sendable {
 }
 
 extension StoredRegionDefinition {
-    /// The area; nil when what is stored is none.
+    /// The area; nil when the stored geometry is malformed.
     var area: RegionArea? {
         guard let message = try? MultiPolygon(decoding: geometry) else { return nil }
         return try? RegionArea(message)
@@ -208,7 +208,7 @@ extension RegionState {
 }
 
 extension RegionEvent {
-    /// The message of a change of a region, without stamp and number.
+    /// The message of a region's change, without stamp and number.
     init(_ notice: RegionNotice) {
         let kind: RegionEventKind =
             switch notice.kind {

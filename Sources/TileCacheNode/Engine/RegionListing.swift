@@ -3,15 +3,16 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// Lists of offline regions.
+/// Listings of offline regions.
 extension TileCacheShell {
-    /// Most bytes of regions in an answer that is to have all of them: what may wait for a slow client.
+    /// The most bytes of regions in an answer that is to hold all of them, since it may wait for a slow client.
     private static let greatestList = 16 << 20
-    /// Most bytes of regions of a page, one region at least: with the largest one it is within the 4 MiB that a caller
-    /// takes who says nothing else.
+    /// The most bytes of regions in a page, which holds at least one region.
+    ///
+    /// Even with the largest region a page stays below 4 MiB, the default message limit of callers.
     private static let greatestPage = 2 << 20
 
-    /// Regions by id: all of them, or a page.
+    /// Returns regions by id: all of them, or a page.
     func regions(_ request: ListRegionsRequest) throws(TileFailure) -> ListRegionsResponse {
         let isPage = request.pageSize != nil
         let response: ListRegionsResponse
@@ -35,7 +36,7 @@ extension TileCacheShell {
         -> ListRegionsResponse
     {
         let reader = cache.store.reader
-        // By bytes: what looks alike may be two regions.
+        // Compare bytes, since Swift treats canonically equivalent ids as equal.
         let known = try reader.regionIDs()
         let bytes = Set(known.map { Array($0.utf8) })
         let wanted = cache.requests.keys.filter { !bytes.contains(Array($0.utf8)) }

@@ -7,9 +7,9 @@ import NavTileCache
 import NavTileStore
 import Synchronization
 
-/// Runs the cache on a thread of its own: the node's loop waits neither for the disk nor for the network.
+/// A cache that runs on its own thread, so that the node's loop waits neither for the disk nor for the network.
 final class TileCacheEngine: Sendable {
-    /// Most pieces of work that may wait.
+    /// The most work items that may wait.
     static let greatestBacklog = 1_000
 
     private typealias Work = @Sendable (TileCacheShell) -> Void
@@ -28,7 +28,7 @@ final class TileCacheEngine: Sendable {
     private let queue: DownloadQueue
     private let sources: [String: any TileSource]
     let outbox: TileCacheOutbox
-    /// The lookup that answers requests beside the thread.
+    /// The lookup that answers requests beside the cache's thread.
     let lookup: TileLookup
 
     init(
@@ -56,13 +56,13 @@ final class TileCacheEngine: Sendable {
 
     // MARK: For the node
 
-    /// Takes what the bus said of the vehicle; of each kind the newest counts.
+    /// Takes news of the vehicle from the bus; of each kind the newest counts.
     func tell(_ change: (inout VehicleNews) -> Void) {
         state.withLock { change(&$0.news) }
         pending.signal()
     }
 
-    /// Gives the thread work that an answer waits for; false when too much waits already.
+    /// Submits work for a call that waits for its answer; false when too much work waits already.
     func submit(_ work: @escaping @Sendable (TileCacheShell) -> Void) -> Bool {
         let isTaken = state.withLock { state in
             guard state.work.count < Self.greatestBacklog, !state.isStopped else { return false }
@@ -73,26 +73,26 @@ final class TileCacheEngine: Sendable {
         return isTaken
     }
 
-    /// Gives the thread work that must not be lost.
+    /// Submits work that must not be dropped.
     func post(_ work: @escaping @Sendable (TileCacheShell) -> Void) {
         state.withLock { $0.work.append(work) }
         pending.signal()
     }
 
-    /// Takes live keys. What the network is used for holds when this returns: who then asks finds it so.
+    /// Takes live keys; a new network mode holds for every call made after this returns.
     func reconfigure(_ configuration: TileCacheConfiguration) {
-        // Before the network is closed, so that what is broken off then is known to be.
+        // The cache learns of the mode before the network closes, so that it knows why downloads are broken off.
         post { $0.reconfigure(configuration) }
         if queue.network != configuration.cache.network { queue.network = configuration.cache.network }
         if queue.bytesPerSecond != configuration.bytesPerSecond { queue.bytesPerSecond = configuration.bytesPerSecond }
     }
 
-    /// Whether something is to be done or told.
+    /// Whether work or messages are pending.
     var isBusy: Bool {
         state.withLock { $0.isWorking || !$0.work.isEmpty || !$0.news.isEmpty } || !outbox.isEmpty
     }
 
-    /// Ends downloads and the thread, and closes the store.
+    /// Ends the downloads and the thread, and closes the store.
     func stop() {
         let ended = DispatchSemaphore(value: 0)
         Task { [queue, sources] in
@@ -109,14 +109,14 @@ final class TileCacheEngine: Sendable {
 
     // MARK: The thread
 
-    /// Hands what was fetched to the thread, and waits until it is stored: meanwhile no more is fetched than may wait.
+    /// Passes results to the thread and waits until they are stored, which bounds the tiles fetched meanwhile.
     private func take(_ results: [DownloadResult]) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isTaken = state.withLock { state in
                 guard !state.isStopped else { return false }
                 state.work.append { shell in
                     shell.handle(.downloads(results))
-                    // What could not be kept may be wanted again in this very turn.
+                    // Tiles that could not be stored may be wanted again in this very turn.
                     shell.queue.release()
                     continuation.resume()
                 }
@@ -127,7 +127,7 @@ final class TileCacheEngine: Sendable {
     }
 
     private func run(_ shell: TileCacheShell) {
-        // Less urgent than what guides; without the right to it nothing is lost.
+        // Guidance is more urgent; the cache also works when the priority cannot be lowered.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
         shell.handle(.start)
         var due = shell.turn()
@@ -145,7 +145,7 @@ final class TileCacheEngine: Sendable {
             state.withLock { $0.isWorking = false }
         }
         shell.handle(.stop)
-        // What came in between still holds a continuation.
+        // Work that arrived in between still holds continuations.
         for job in state.withLock({ $0.work }) { job(shell) }
         finished.signal()
     }

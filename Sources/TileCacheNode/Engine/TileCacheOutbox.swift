@@ -4,14 +4,14 @@ import NavMessages
 import NavTileCache
 import Synchronization
 
-/// The outbox of the cache's thread for the node: messages to publish, and answers.
+/// The queue from the cache's thread to the node: messages to publish, and answers.
 final class TileCacheOutbox: Sendable {
     enum Item: Sendable {
-        /// To be published, and told to those who wait for this region.
+        /// An event to publish, and to send to the callers that wait for its region.
         case event(RegionEvent)
-        /// A region is being loaded: who asked for it waits for its events from now on.
+        /// The region is being loaded; from now on its caller gets the region's events.
         case accepted(token: UInt64, region: String)
-        /// A region is not loaded.
+        /// The region is not loaded.
         case refused(token: UInt64, TileFailure)
     }
 
@@ -27,7 +27,7 @@ final class TileCacheOutbox: Sendable {
 
     init(waker: Waker) { self.waker = waker }
 
-    /// An event of a region; the node adds stamp and number.
+    /// Adds an event of a region; the node adds stamp and number.
     func tell(_ event: RegionEvent) { add(.event(event)) }
 
     func add(_ item: Item) {
@@ -44,7 +44,7 @@ final class TileCacheOutbox: Sendable {
         waker.wake()
     }
 
-    /// Takes what is there, in order.
+    /// Takes everything in the queue, in order.
     func take() -> (items: [Item], state: TilesState?) {
         state.withLock { state in
             defer { (state.items, state.tilesState) = ([], nil) }
@@ -52,7 +52,7 @@ final class TileCacheOutbox: Sendable {
         }
     }
 
-    /// The reasons why the cache is not well.
+    /// The health findings of the cache.
     var findings: [HealthFinding] { state.withLock { $0.findings } }
 
     var counters: [String: Int] { state.withLock { $0.counters } }

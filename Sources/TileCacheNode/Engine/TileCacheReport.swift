@@ -9,12 +9,12 @@ import NavTileStore
 
 /// The totals and the health of the cache.
 extension TileCacheShell {
-    /// The shortest interval of totals, ns.
+    /// The shortest interval between totals, ns.
     private static let reportInterval: Int64 = 1_000_000_000
 
-    /// Tells the totals when something has changed.
+    /// Reports the totals when something has changed.
     ///
-    /// - Returns: When to come again, monotonic ns.
+    /// - Returns: The moment of the next call, monotonic ns.
     func report(_ moment: Int64) -> Int64 {
         let statistics = queue.statistics
         let isBusy = statistics.runningCount + statistics.pendingCount > 0
@@ -57,7 +57,7 @@ extension TileCacheShell {
             mapVersion: road?.current?.key.version)
     }
 
-    /// Whether the sources can be reached, all of them together.
+    /// The combined reachability of all sources.
     private var sourceState: SourceState? {
         let remote = Set(cache.tilesets.filter(\.settings.isRemote).map(\.name))
         guard !cache.tilesets.isEmpty else { return nil }
@@ -71,7 +71,7 @@ extension TileCacheShell {
         return down > 0 || conditions.contains { $0.reachability == .degraded } ? .degraded : .online
     }
 
-    /// The reasons why the cache is not well.
+    /// Returns the health findings of the cache.
     private func findings() -> [HealthFinding] {
         var findings: [HealthFinding] = []
         if let storeProblem = cache.storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }

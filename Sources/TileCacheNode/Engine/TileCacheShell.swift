@@ -6,22 +6,22 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The shell of the cache's decisions on the cache's thread: it gives them events with their moments and does what they
-/// ask for.
+/// The shell of the cache's decisions on the cache's thread, which passes events with their moments and carries out
+/// effects.
 ///
-/// Everything here is called on one thread, which may wait for the disk; the network is waited for elsewhere.
+/// All members are called on one thread, which may block on the disk; the network is awaited elsewhere.
 final class TileCacheShell {
     let cache: TileCache<TileStore>
     let queue: DownloadQueue
     let outbox: TileCacheOutbox
     /// The lookup that answers calls beside this thread.
     let lookup: TileLookup
-    /// Gives this thread work from another one.
+    /// Submits work to this thread from another one.
     private let post: @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
     private let log: NodeLog
-    /// The tasks that take samples of the size of wanted regions, by the number of the request.
+    /// The tasks that sample the sizes of wanted regions, by the number of the request.
     private var samples: [UInt64: Task<Void, Never>] = [:]
-    /// The moment when totals were told last, monotonic ns, and whether tiles were being fetched then.
+    /// The moment of the last report of totals, monotonic ns, and whether tiles were being fetched then.
     var reportedAt: Int64 = 0
     var wasBusy = false
 
@@ -54,12 +54,12 @@ final class TileCacheShell {
         return try answer.get()
     }
 
-    /// Takes what the bus said of the vehicle.
+    /// Takes news of the vehicle from the bus.
     func take(_ news: VehicleNews) { handle(.vehicle(news.read { log.warning("\($0)") })) }
 
-    /// Does what is due.
+    /// Performs all due work.
     ///
-    /// - Returns: When to come again at the latest, monotonic ns.
+    /// - Returns: The latest moment of the next call, monotonic ns.
     func turn() -> Int64 {
         let isBusy = queue.statistics.runningCount > 0 || lookup.isBusy
         handle(.tick(NetworkReport(conditions: queue.conditions, isBusy: isBusy)))
@@ -119,7 +119,7 @@ final class TileCacheShell {
         }
     }
 
-    /// The tilesets with their editions, as everybody may see them.
+    /// The tilesets with their editions, as other threads see them.
     private var views: [TilesetView] {
         lookup.views.map { view in
             guard let tileset = cache.tileset(view.keys.name) else { return view }

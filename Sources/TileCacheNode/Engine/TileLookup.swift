@@ -11,30 +11,31 @@ import Synchronization
 struct FoundTile: Sendable {
     /// The tile itself, as stored.
     var data: [UInt8]?
-    /// Its file, when it is on board.
+    /// The path of its file, when it is on board.
     var path: String?
     /// SHA-256 of its content.
     var hash: ContentHash
     var expires: NavGeo.Timestamp?
     var isFromCache: Bool
-    /// The packing; nil when it is not packed.
+    /// The encoding; nil when it is not compressed.
     var contentEncoding: String?
     /// Media type; nil when unknown.
     var mediaType: String?
 }
 
-/// Answers questions for tiles and areas beside the cache's thread: several at a time, while that one writes.
+/// A lookup that answers requests for tiles and areas beside the cache's thread, several at a time, even during a
+/// write.
 final class TileLookup: Sendable {
     struct Counts: Sendable {
-        /// Questions answered from the cache.
+        /// Requests answered from the cache.
         var hits: UInt64 = 0
-        /// Questions that went to a source.
+        /// Requests passed to a source.
         var misses: UInt64 = 0
     }
 
     let store: TileStore
     let queue: DownloadQueue
-    /// The configuration in force, for the cache's thread as well.
+    /// The configuration in force, shared with the cache's thread.
     private let live: Mutex<TileCacheConfiguration>
     private let wallClock: @Sendable () -> NavGeo.Timestamp
     private let tilesets = Mutex<[TilesetView]>([])
@@ -62,7 +63,7 @@ final class TileLookup: Sendable {
 
     func configure(_ next: TileCacheConfiguration) { live.withLock { $0 = next } }
 
-    /// Whether a question waits for the disk.
+    /// Whether a request waits for the disk.
     var isBusy: Bool { workers.operationCount > 0 }
 
     var counts: Counts { tally.withLock { $0 } }
@@ -71,7 +72,7 @@ final class TileLookup: Sendable {
 
     func setTilesets(_ views: [TilesetView]) { tilesets.withLock { $0 = views } }
 
-    /// The tileset of a name, or the first of a domain when no name is given.
+    /// Returns the tileset with a name, or the first of a domain when no name is given.
     func view(_ name: String?, _ domain: NavTileCache.TileDomain?) -> TilesetView? {
         tilesets.withLock { views in
             views.first { view in
@@ -81,7 +82,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Waits until the sources of some tilesets have said what they have, or have failed to: for a while after the start.
+    /// Waits, for up to ten seconds, until the sources of some tilesets have answered or failed their first poll.
     func waitUntilKnown(_ names: [String]) async {
         for _ in 0..<200
         where !Task.isCancelled && views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
@@ -89,7 +90,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Does something that may wait for the disk; false when too much waits already.
+    /// Runs work that may wait for the disk; false when too much waits already.
     @discardableResult
     func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard workers.operationCount < TileCacheEngine.greatestBacklog else { return false }
@@ -97,7 +98,7 @@ final class TileLookup: Sendable {
         return true
     }
 
-    /// The same for tasks, which must not wait for a disk.
+    /// Runs work that may wait for the disk on behalf of a task, which must not block.
     func read<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(TileFailure) -> Value {
         let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
             if !run({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
@@ -108,11 +109,11 @@ final class TileLookup: Sendable {
 
     // MARK: One tile
 
-    /// A tile from the cache, else from its source.
+    /// Finds a tile in the cache, else fetches it from its source.
     ///
     /// - Parameters:
-    ///   - acceptsPath: Whether its path will do, so that the data need not be read.
-    ///   - deadline: When nobody waits any more, monotonic ns.
+    ///   - acceptsPath: Whether the path suffices, so that the data need not be read.
+    ///   - deadline: The moment after which nobody waits for the answer, monotonic ns.
     func find(
         _ address: TileAddress, cacheOnly: Bool, acceptsExpired: Bool, acceptsPath: Bool, deadline: Int64
     ) async throws(TileFailure) -> FoundTile {
@@ -172,7 +173,7 @@ final class TileLookup: Sendable {
             }
             guard acceptsExpired || !record.isExpired else { return .success(.expired(record.validators)) }
             let body = record.body
-            // One that was fetched while the clock was ahead seems to hold for years.
+            // A tile that was fetched while the clock was ahead seems valid for years.
             let expires = record.isExpired ? record.validators.expires.map { min($0, now) } : record.validators.expires
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
@@ -181,7 +182,7 @@ final class TileLookup: Sendable {
             store.touch([record], now: now)
             return .success(.found(tile))
         } catch {
-            // What was found damaged has been put aside: it is missing.
+            // A tile found damaged has been quarantined, so it is missing.
             return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
         }
     }
@@ -206,7 +207,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Returns what a body returns, or fails a little before a call's deadline with what the sources have answered so far.
+    /// Returns what `body` returns, or fails shortly before the deadline with the last complaints of the sources.
     func answer<Value: Sendable>(
         _ what: String, of names: [String], before deadline: Int64,
         _ body: @escaping @Sendable () async throws(TileFailure) -> Value
@@ -237,7 +238,7 @@ final class TileLookup: Sendable {
         return try result.get()
     }
 
-    /// Returns what the sources of some tilesets answered last, where that was a failure, to be added to a sentence.
+    /// Returns the last failures of the sources of some tilesets, as text to append to a sentence.
     func complaints(of names: [String]) -> String {
         let conditions = queue.conditions
         return names.compactMap { name in
@@ -247,7 +248,7 @@ final class TileLookup: Sendable {
     }
 }
 
-/// The first of several answers.
+/// A holder of the first of several answers.
 private final class OneAnswer<Value: Sendable>: Sendable {
     private struct State {
         var answer: Result<Value, TileFailure>?

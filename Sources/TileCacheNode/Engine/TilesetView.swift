@@ -1,16 +1,16 @@
 import NavTileCache
 
-/// A tileset as everybody may see it.
+/// A tileset as other threads see it.
 struct TilesetView: Sendable {
     var keys: TilesetKeys
-    /// The edition in use, nil before the source or the store has told one.
+    /// The edition in use; nil before the source or the store has reported one.
     var current: EditionIndex?
-    /// The newest edition that is known: the one in use, or the one that will be.
+    /// The newest known edition, which is in use or will be.
     var newest: EditionIndex?
-    /// Whether its source has not said yet what it has, nor failed to.
+    /// Whether its source has neither answered nor failed its first poll.
     var isUnknown = true
-    /// The reason why its source did not say what it has when it was asked last.
+    /// The reason why the last poll of its source failed.
     var problem: String?
-    /// The media type of its tiles, where that is known of all.
+    /// The media type of its tiles, where all have the same known one.
     var mediaType: String? { current?.edition.mediaType }
 }

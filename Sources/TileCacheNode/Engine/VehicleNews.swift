@@ -8,9 +8,9 @@ import NavTileCache
 struct VehicleNews: Sendable {
     /// Position, progress and guidance.
     var update = VehicleUpdate()
-    /// The last message of `/nav/route`, still to be read.
+    /// The last message of `/nav/route`, not yet decoded.
     var route: Payload?
-    /// The last message of `/nav/alternatives`, still to be read.
+    /// The last message of `/nav/alternatives`, not yet decoded.
     var alternatives: Payload?
 
     var isEmpty: Bool {
@@ -18,9 +18,9 @@ struct VehicleNews: Sendable {
             && update.isGuided == nil
     }
 
-    /// Reads the messages.
+    /// Decodes the messages.
     ///
-    /// - Parameter problem: is told of messages that cannot be read.
+    /// - Parameter problem: called for each message that cannot be decoded.
     func read(_ problem: (String) -> Void) -> VehicleUpdate {
         var update = update
         if let payload = route, let message = Self.read(payload, Topics.route, problem) {

@@ -7,17 +7,17 @@ import NavMessages
 import NavTileCache
 import NavTileStore
 
-/// Answers what web maps ask for, from the cache.
+/// The answers from the cache to requests of web maps.
 struct TileAnswers: Sendable {
     let lookup: TileLookup
-    /// Nanoseconds for which a download is waited for.
+    /// The longest wait for a download, ns.
     let patience: Int64
 
-    /// The conditions of a request: what its client has and takes.
+    /// The conditions of a request: what its client has cached and what it accepts.
     struct Conditions: Sendable {
         /// If-None-Match.
         var known: [String] = []
-        /// Accept-Encoding; nil when it was not sent: any will do.
+        /// Accept-Encoding; nil when it was not sent, which accepts any.
         var encodings: String?
         /// The address by which the client reached the server, `HOST:PORT`.
         var host: String
@@ -56,7 +56,7 @@ struct TileAnswers: Sendable {
             let seconds = expires.seconds(since: now)
             headers.append(("Cache-Control", "max-age=\(Int(min(max(seconds, 0), 31_536_000)))"))
         } else {
-            // It holds until it is replaced: asking again costs an answer without content.
+            // The tile is valid until it is replaced; a revalidation costs only an answer without content.
             headers.append(("Cache-Control", "no-cache"))
         }
         if conditions.known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/" + tag }) {
@@ -78,12 +78,12 @@ struct TileAnswers: Sendable {
         return TileReply(200, headers, body: body)
     }
 
-    /// Largest tile that is unpacked for a client, bytes.
+    /// The largest tile that is unpacked for a client, bytes.
     private static let greatestSize = 64 << 20
 
     private static func reply(_ failure: TileFailure) -> TileReply {
         switch failure.code {
-        // There is nothing at this place: an empty tile, and no fault.
+        // There is no tile at this place, which is no fault: answer with an empty tile.
         case .notFound where !failure.isRetryable:
             TileReply(204, [("Cache-Control", "no-cache")])
         case .notFound, .invalidRequest: .text(404, failure.message)
@@ -93,7 +93,7 @@ struct TileAnswers: Sendable {
         }
     }
 
-    /// Whether a packing is accepted (RFC 9110, 12.5.3, as far as clients of maps use it).
+    /// Whether an encoding is accepted (RFC 9110, 12.5.3, as far as map clients use it).
     static func accepts(_ encoding: String, _ header: String?) -> Bool {
         guard let header else { return true }
         for part in header.lowercased().split(separator: ",") {
@@ -116,7 +116,7 @@ struct TileAnswers: Sendable {
         return Self.json(list)
     }
 
-    /// The TileJSON (3.0.0) of a tileset: what its source says of it, with the addresses of this server.
+    /// Returns the TileJSON (3.0.0) of a tileset: its source's description with the addresses of this server.
     private static func description(of view: TilesetView, host: String) -> TileReply {
         guard let edition = view.current?.edition else {
             return .text(503, "it is not known yet what tileset '\(view.keys.name)' has")

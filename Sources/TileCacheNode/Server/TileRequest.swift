@@ -7,11 +7,13 @@ enum TileRequest: Sendable, Equatable {
     case tile(TileAddress, fileExtension: String)
     case index
 
-    /// Longest address that is read, bytes.
+    /// The longest address that is read, bytes.
     static let longest = 1_024
 
-    /// Reads the path of an address: `/`, `/{tileset}.json`, `/{tileset}/{z}/{x}/{y}`, the last with or without an
-    /// extension; nil for anything else. What follows a question mark does not count.
+    /// Parses the path of an address; nil for an unknown one.
+    ///
+    /// The paths are `/`, `/{tileset}.json`, and `/{tileset}/{z}/{x}/{y}` with or without an extension. A query is
+    /// ignored.
     init?(path text: String) {
         guard text.utf8.count <= Self.longest, text.hasPrefix("/") else { return nil }
         let path = text.prefix { $0 != "?" && $0 != "#" }
@@ -36,7 +38,7 @@ enum TileRequest: Sendable, Equatable {
         self = .tile(TileAddress(parts[0], tile), fileExtension: fileExtension)
     }
 
-    /// A number of decimal digits and nothing else.
+    /// Parses a number of decimal digits only.
     private static func number(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -48,7 +50,7 @@ enum TileRequest: Sendable, Equatable {
 /// An answer to a web map.
 struct TileReply: Sendable, Equatable {
     var status: Int
-    /// Headers besides those of every answer.
+    /// The header fields besides those of every answer.
     var headers: [(name: String, value: String)]
     var body: [UInt8]
 
@@ -58,7 +60,7 @@ struct TileReply: Sendable, Equatable {
         self.body = body
     }
 
-    /// A line for people.
+    /// Returns an answer with a line of text for people.
     static func text(_ status: Int, _ text: String) -> TileReply {
         TileReply(
             status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],

@@ -5,10 +5,10 @@ import NavHTTPServer
 import NavKit
 import Synchronization
 
-/// Serves tiles to web maps over HTTP/1.1: on this machine's own address unless more is allowed.
+/// A server of tiles to web maps over HTTP/1.1, on the loopback address unless more is allowed.
 ///
-/// One thread, a bounded number of connections; a client that sends or takes nothing for a while is cut, and so is one
-/// that does either drop by drop.
+/// It has one thread and a bounded number of connections. A client that stalls, or sends or reads too slowly, is cut
+/// off.
 final class TileServer: Sendable {
     private let listener: HTTPListener
     private let tally = TileServerTally()
@@ -33,27 +33,28 @@ final class TileServer: Sendable {
         }
     }
 
-    /// Closes all connections and ends the thread. Answers that are being looked for are taken back, and waited for: they
-    /// would else come to a thread that is no more.
+    /// Closes all connections and ends the thread.
+    ///
+    /// Pending answers are cancelled and awaited first, since they could not be delivered to a thread that has ended.
     func stop() { listener.stop { tally.answers.wait() } }
 }
 
 final class TileServerTally: Sendable {
     let requests = Atomic<Int>(0)
-    /// Answers that are being looked for.
+    /// The pending answers.
     let answers = DispatchGroup()
 }
 
-/// One connection: a request, its answer, the next request.
+/// A connection, which handles one request after the other.
 ///
 /// It belongs to its event loop.
 private final class TileConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Bytes a second that a client has to take at least.
+    /// The minimum rate at which a client must read, bytes per second.
     private static let slowestRate = 16_384.0
-    /// Most bytes that a request may have besides its head.
+    /// The most bytes of a request after its head.
     private static let longestBody = 4_096
 
     private let answers: TileAnswers
@@ -62,7 +63,7 @@ private final class TileConnection: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var bodySize = 0
     private var deadline: Scheduled<Void>?
-    /// Looks for the answer to the last request.
+    /// The task that answers the current request.
     private var answering: Task<Void, Never>?
 
     init(_ answers: TileAnswers, _ keys: TileServerKeys, _ tally: TileServerTally) {
@@ -142,7 +143,7 @@ private final class TileConnection: ChannelInboundHandler {
         }
     }
 
-    /// By which address the client knows this server: what it says, when that can be an address.
+    /// Returns the address by which the client knows this server: its Host field, when that is a possible address.
     private func host(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> String {
         let own = context.channel.localAddress.map { "\($0.ipAddress ?? keys.listen):\($0.port ?? 0)" } ?? keys.listen
         guard let told = head.headers.first(name: "host"), (1...255).contains(told.utf8.count),
@@ -177,7 +178,7 @@ private final class TileConnection: ChannelInboundHandler {
             context.write(
                 wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: reply.body)))), promise: nil)
         }
-        // Whoever takes it too slowly is cut.
+        // A client that reads too slowly is cut off.
         expect(within: keys.idle + Double(reply.body.count) / Self.slowestRate, context)
         let isLast = !head.isKeepAlive
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)

@@ -7,15 +7,15 @@ import NavVerdict
 import NavigationNode
 import Synchronization
 
-/// Records of earlier runs, by everything that a run depends on: the program, the bag, the truth, the tiles, what is expected,
-/// and the configuration keys that a replay depends on.
+/// A cache of the records of earlier runs, keyed by everything that a run depends on.
 ///
-/// A run is not that of another value of such a key; the others may have any value.
+/// That is the program, the bag, the truth, the tiles, the expectations, and the values of the configuration keys that the
+/// replay read; other keys may have any value.
 final class CheckCache: Sendable {
-    /// A file whose content is known, as long as it looks the same.
+    /// The hash of a file's content, valid while the file's attributes are unchanged.
     private struct Known: Equatable {
         var size: Int
-        /// The time of the last change of content or inode, ns: a copy may bring the time of modification with it.
+        /// The time of the last change of content or inode, ns; unlike the modification time, a copy does not preserve it.
         var changed: Int64
         var inode: UInt64
         var hash: String
@@ -26,16 +26,16 @@ final class CheckCache: Sendable {
     let program: String
     private let files = Mutex<[String: Known]>([:])
 
-    /// The file of what is known of other files, below the folder.
+    /// The file with the known hashes, below the folder.
     private static let index = "/navbus-check-files"
-    /// Records of a file: one for each set of values of the keys.
+    /// The most records in a file: one for each set of values of the keys.
     private static let mostRecords = 8
-    /// How long a record is kept that nothing asks for, seconds: 30 days.
+    /// The time for which an unused record is kept, seconds: 30 days.
     private static let longestIdle = 30.0 * 86_400
-    /// The time that a file must have been left alone for its look to stand for its content, ns.
+    /// The time since a file's last change after which its attributes represent its content, ns.
     private static let settling: Int64 = 2_000_000_000
 
-    /// A cache in a folder; nil keeps nothing.
+    /// Creates a cache in a folder; nil keeps nothing.
     init(folder: String?) throws {
         self.folder = folder
         program = try CheckCache.contentHash("/proc/self/exe")
@@ -58,7 +58,7 @@ final class CheckCache: Sendable {
         }
     }
 
-    /// The key of a job without its configuration; nil when a file of it cannot be read, and then the run says why.
+    /// Returns the key of a job without its configuration; nil when a file cannot be read, which the run then reports.
     func key(_ job: CheckJob, traffic: String) -> String? {
         var parts = ["1", program, job.destination ?? "bag", job.name]
         parts += job.expect.map { "\($0.number) \($0.text)" }
@@ -72,17 +72,17 @@ final class CheckCache: Sendable {
         return ContentHash(of: Array(parts.joined(separator: "\u{0}").utf8))?.hexadecimal
     }
 
-    /// The record of an earlier run whose keys have the values of a configuration.
+    /// Returns the record of an earlier run whose keys match the values of a configuration.
     func record(_ key: String, _ values: [String: String]) -> DriveRecord? {
         guard let path = path(key) else { return nil }
         let record = records(path).first { record in record.keys.allSatisfy { values[$0.key] == $0.value } }
-        // What is asked for is kept.
+        // Marks the record as used.
         if record != nil { utimes(path, nil) }
         return record
     }
 
     func store(_ record: DriveRecord, _ key: String) {
-        // What failed for want of something is tried again.
+        // Failed runs are not stored, so that they are tried again.
         guard record.failure == nil, let path = path(key) else { return }
         let records = [record] + records(path).filter { $0.keys != record.keys }
         guard let data = try? JSONEncoder().encode(Array(records.prefix(Self.mostRecords))) else { return }
@@ -98,7 +98,7 @@ final class CheckCache: Sendable {
         return (try? JSONDecoder().decode([DriveRecord].self, from: data)) ?? []
     }
 
-    /// Writes what is known of files, and removes records that nothing has asked for in a long time.
+    /// Writes the known hashes of files, and removes records that have not been used for a long time.
     func finish(removingIdle: Bool) {
         guard let folder else { return }
         let lines = files.withLock { files in
@@ -110,7 +110,7 @@ final class CheckCache: Sendable {
         try? Data(text.utf8).write(to: URL(fileURLWithPath: folder + Self.index), options: .atomic)
         guard removingIdle else { return }
         let oldest = Date(timeIntervalSinceNow: -Self.longestIdle)
-        // The folder may be one that has other files: only what is named as a record is removed.
+        // The folder may contain other files, so only files named like records are removed.
         for part in names(in: folder) where Self.isHash(part, 2) {
             for name in names(in: "\(folder)/\(part)")
             where name.hasSuffix(".json") && Self.isHash(name.dropLast(5), program.count - 2) {
@@ -131,7 +131,7 @@ final class CheckCache: Sendable {
 
     // MARK: Content
 
-    /// The hash of a file's content, computed where the file does not look as it did; nil when it cannot be read.
+    /// Returns the hash of a file's content, computed only if its attributes have changed; nil when it cannot be read.
     private func hash(of path: String) -> String? {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var status = stat()

@@ -93,7 +93,7 @@ struct CheckCommand: ParsableCommand {
         } catch let status as ExitCode {
             throw status
         } catch {
-            // Exit status 1 is a verdict.
+            // Exit status 1 is reserved for a verdict.
             throw NodeError(.usage, "\(error)")
         }
     }
@@ -150,7 +150,7 @@ struct CheckCommand: ParsableCommand {
         return (base ?? NSHomeDirectory() + "/.cache") + "/navbus/check"
     }
 
-    /// The earlier runs. A home that cannot be written, as in many containers, is no reason not to check.
+    /// Opens the cache; without one if the home directory is not writable, as in many containers.
     private func openCache() throws -> CheckCache {
         guard caching, cache == nil else { return try CheckCache(folder: caching ? cache : nil) }
         do {
@@ -161,7 +161,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// The records of a plan's bags: from earlier runs, and by worker processes for the others.
+    /// Returns the records of a plan's bags, from earlier runs or else from worker processes.
     private func records(
         _ plan: FleetPlan, _ cache: CheckCache, _ bar: ProgressBar
     ) throws -> (records: [DriveRecord], executed: Int) {
@@ -218,7 +218,7 @@ struct CheckCommand: ParsableCommand {
         return FleetResult(build: build, bags: bags)
     }
 
-    /// The results of shards as one: each bag of the fleet once.
+    /// Merges the results of shards into one, with each bag of the fleet once.
     private func merged(_ plan: FleetPlan) throws -> FleetResult {
         var build: String?
         var bags: [String: BagResult] = [:]
@@ -238,7 +238,7 @@ struct CheckCommand: ParsableCommand {
         return FleetResult(build: build ?? "", bags: plan.items.compactMap { bags[$0.job.name] })
     }
 
-    /// The command that gives a bag's verdict again.
+    /// Returns the command that reproduces a bag's verdict.
     private func command(_ name: String) -> String {
         var words = ["navbus", "check", fleet ?? "", "--only", name]
         if let config { words += ["--config", config] }
@@ -254,7 +254,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// The most bags and kinds of changes that are shown on a terminal.
+    /// The most bags and kinds of changes shown on a terminal.
     private static let mostShown = 20
 
     private struct Summary: Encodable {
@@ -263,11 +263,11 @@ struct CheckCommand: ParsableCommand {
         var changed: Int
         var executed: Int
         var fixes: Int
-        /// Bags of which nothing is expected.
+        /// The number of bags without expectations.
         var unchecked: Int
         var failures: [String: String]
         var classes: [String]
-        /// The comparison in words, and its figures.
+        /// The comparison as text, and its figures.
         var comparison: [String]?
         var figures: [ComparedFigure]?
     }
@@ -277,7 +277,7 @@ struct CheckCommand: ParsableCommand {
         var bags: Int
         var differing: Int
         var mean: Double
-        /// The interval of the mean difference; without a bound where it has none.
+        /// The interval of the mean difference; a missing bound is infinite.
         var low: Double?
         var high: Double?
         var isChange: Bool
@@ -290,7 +290,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// The number of bags that pass because nothing is expected of them.
+    /// Returns the number of bags that pass because they have no expectations.
     private func unchecked(_ result: FleetResult, _ plan: FleetPlan) -> Int {
         guard plan.references == nil else { return 0 }
         let passed = result.bags.filter { $0.verdict == .passed }

@@ -4,7 +4,7 @@ import NavKit
 import NavVerdict
 import Synchronization
 
-/// Runs jobs in worker processes. A worker that dies or hangs costs the bag that it had, and is replaced.
+/// A pool of worker processes that run jobs; a worker that dies or hangs loses only its current bag, and is replaced.
 final class CheckPool: Sendable {
     private struct State {
         var next = 0
@@ -17,14 +17,14 @@ final class CheckPool: Sendable {
     private let state = Mutex(State())
     private let done: @Sendable (Int, DriveRecord, _ share: Double) -> Void
 
-    /// - Parameter done: takes each record as it comes, of any thread.
+    /// - Parameter done: receives each record as it arrives, on any thread.
     init(
         _ jobs: [CheckJob], timeout: Double, done: @escaping @Sendable (Int, DriveRecord, _ share: Double) -> Void
     ) {
         (self.jobs, self.timeout, self.done) = (jobs, timeout, done)
     }
 
-    /// Runs all jobs on some processes.
+    /// Runs all jobs on a number of processes.
     func run(processes: Int) {
         DispatchQueue.concurrentPerform(iterations: max(min(processes, jobs.count), 1)) { _ in work() }
     }
@@ -37,7 +37,7 @@ final class CheckPool: Sendable {
         }) {
             var record: DriveRecord?
             var reason = ""
-            // A worker may have died of what came before, or for want of memory: once more in a new one.
+            // A worker may have died because of earlier jobs, or for lack of memory: retry once in a new one.
             for _ in 0..<2 {
                 do throws(NodeError) {
                     if worker == nil { worker = try Worker.start() }
@@ -62,10 +62,10 @@ final class CheckPool: Sendable {
         }
     }
 
-    /// Does the work of a worker process: jobs on standard input, records on standard output, a line each.
+    /// Runs a worker process: jobs on standard input, records on standard output, one per line.
     static func serve() throws {
         CheckCommand.endWithParent()
-        // What `ps -o comm` shows: from here on it ends with its parent.
+        // The name in `ps -o comm`: from here on the process ends with its parent.
         try? Data("navbus-worker".utf8).write(to: URL(fileURLWithPath: "/proc/self/comm"))
         let runner = CheckRunner()
         let encoder = JSONEncoder()
@@ -79,11 +79,11 @@ final class CheckPool: Sendable {
     }
 }
 
-/// A process that runs jobs one after the other; it ends with this object.
+/// A worker process that runs jobs one after another; it ends with this object.
 private final class Worker {
-    /// The code of the error of a run that takes too long.
+    /// The error code of a run that takes too long.
     static let tooLong = NodeError.Code.invalid
-    /// One process is started at a time: another must not inherit its pipes, which would keep it from seeing their end.
+    /// Serialises the start of processes: another process must not inherit the pipes, or their end would not be seen.
     private static let starting = Mutex(())
 
     private let process = Process()

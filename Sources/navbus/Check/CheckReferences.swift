@@ -2,13 +2,13 @@ import Foundation
 import NavKit
 import NavVerdict
 
-/// The stored references of a fleet: a text file for each bag.
+/// The stored references of a fleet, one text file per bag.
 struct CheckReferences {
     private let plan: FleetPlan
 
     init(_ plan: FleetPlan) { self.plan = plan }
 
-    /// The reference of a bag; nil when the fleet stores none.
+    /// Returns the reference of a bag; nil when the fleet stores none.
     func read(_ bag: String) throws(NodeError) -> Reference? {
         guard let folder = plan.references else { return nil }
         let path = "\(folder)/\(Reference.path(bag: bag))"
@@ -23,7 +23,7 @@ struct CheckReferences {
         }
     }
 
-    /// Stores the events of runs. A bag without a run keeps its reference.
+    /// Stores the events of runs; a bag without a run keeps its reference.
     func store(_ records: [DriveRecord]) throws {
         guard let folder = plan.references else {
             throw NodeError(.usage, "fleet file '\(plan.file)': no 'references: FOLDER' to store events in")
@@ -34,7 +34,7 @@ struct CheckReferences {
             do {
                 try FileManager.default.createDirectory(
                     atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-                // One that is as it was keeps its time, for what watches files.
+                // An unchanged file keeps its modification time, for tools that watch files.
                 if (try? String(contentsOfFile: path, encoding: .utf8)) == text { continue }
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
             } catch {

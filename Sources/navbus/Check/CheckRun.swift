@@ -14,7 +14,7 @@ import NavVerdict
 import NavWire
 import NavigationNode
 
-/// Runs the jobs of a fleet one after the other. Maps are kept from one to the next.
+/// A runner of a fleet's jobs, one after another, which keeps maps between jobs.
 final class CheckRunner {
     private var maps: [(key: String, map: MapSnapshot, traffic: TrafficFile?)] = []
     /// The most maps in memory.
@@ -22,7 +22,7 @@ final class CheckRunner {
     /// The most events of a drive.
     private static let mostEvents = 200_000
 
-    /// Runs a job. What prevents it is in the record, and stops no other.
+    /// Runs a job; a failure is noted in the record and does not stop other jobs.
     func record(_ job: CheckJob) -> DriveRecord {
         do {
             return try run(job)
@@ -89,7 +89,7 @@ final class CheckRunner {
         return (map, traffic)
     }
 
-    /// The destination of a simulated drive.
+    /// Returns the destination of a simulated drive; nil when the bag has none.
     private static func simulatedTrip(_ path: String) throws -> (destination: String, via: String)? {
         guard let reader = try? BagReader(path: path),
             let place = reader.index.metadata.first(where: { $0.name == DriveSimulator.mark }),
@@ -126,7 +126,7 @@ final class CheckRunner {
 
     private static func file(_ path: String) throws -> [UInt8] { try TextFile.bytes(path, limit: 1 << 30) }
 
-    /// An attachment of the bag; nil where it has none, or is no bag.
+    /// Returns an attachment of the bag; nil when it is absent or the file is not a bag.
     private static func attachment(_ name: String, _ job: CheckJob) throws -> [UInt8]? {
         guard let reader = try? BagReader(path: job.path),
             let place = reader.index.attachments.first(where: { $0.name == name })
@@ -152,16 +152,16 @@ final class CheckRunner {
     }
 }
 
-/// Takes what a replay says, for the verdict on it.
+/// An observer of a replay's messages, for the verdict.
 private struct DriveObserver: ReplayOutput {
     private let start: Int64
     private let most: Int
     private let topics: Set<String>
     private var reader: DriveEventReader
     private(set) var figures: DriveFigures
-    /// What a person who follows the drive is told.
+    /// The events that a person following the drive is told.
     private(set) var lines: [EventDiff.Event] = []
-    /// What the lines of `expect` are compared with.
+    /// The events that `expect` lines are compared with.
     private(set) var events: [DriveEvent] = []
 
     static let takesInput = false
@@ -184,7 +184,7 @@ private struct DriveObserver: ReplayOutput {
         figures.take(message, at: time, start: start)
         if !topics.isEmpty { events += reader.events(of: message, topic: topic, at: time) }
         if Self.told.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {
-            // Names of a map may hold anything; an event is one line of a reference.
+            // Names in a map may contain any text, but an event is one line of a reference.
             lines.append(
                 EventDiff.Event(time: (time * 10).rounded() / 10, topic: topic, text: Console.printable(text)))
         }

@@ -7,28 +7,28 @@ import NavKit
 import NavVerdict
 import NavigationNode
 
-/// One run of a fleet: a bag under a configuration. It goes to a worker as one line of JSON.
+/// A job of a fleet, a bag with a configuration, which is sent to a worker as one line of JSON.
 struct CheckJob: Codable, Sendable {
     struct Line: Codable, Sendable {
         var number: Int
         var text: String
     }
 
-    /// The bag as its verdict names it.
+    /// The name of the bag in its verdict.
     var name: String
     var path: String
     var tiles: String
     var config: String?
     var overrides: [String]
-    /// `LAT,LON`, empty for no destination; nil for that of the recording.
+    /// `LAT,LON`, empty for no destination; nil for the destination of the recording.
     var destination: String?
     var truthPositions: String?
     var truthEdges: String?
     var expect: [Line]
 
-    /// The configuration of the run. The destination of the recording is not yet in it.
+    /// Returns the configuration of the run, still without the destination of the recording.
     func configuration() throws(ConfigError) -> NavigationConfiguration {
-        // The file may be a node's, with the keys that every node has.
+        // The file may be a node's configuration, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: overrides
         ).node
@@ -39,7 +39,7 @@ struct CheckJob: Codable, Sendable {
     }
 }
 
-/// The bags of a fleet with what each is checked by.
+/// The bags of a fleet, with the checks of each.
 struct FleetPlan {
     struct Item {
         var job: CheckJob
@@ -50,15 +50,15 @@ struct FleetPlan {
 
     /// The fleet file as it was given.
     let file: String
-    /// The folder of the stored references; nil for none.
+    /// The folder of the stored references; nil when none are stored.
     let references: String?
     private(set) var items: [Item] = []
 
     /// Reads a fleet file and finds its bags.
     ///
     /// - Parameters:
-    ///   - config: a configuration file instead of those of the fleet.
-    ///   - overrides: keys that win over the fleet's.
+    ///   - config: a configuration file that replaces those of the fleet.
+    ///   - overrides: keys that take precedence over the fleet's.
     init(_ file: String, config: String? = nil, overrides: [String] = []) throws {
         let root = try YAMLValue(contentsOf: file, kind: "fleet file")
         let fleet = try Fleet(root)
@@ -123,9 +123,9 @@ struct FleetPlan {
         items.sort { $0.job.name < $1.job.name }
     }
 
-    /// Keeps those of any of the tags, those whose name fits a glob, and of these every n-th.
+    /// Keeps the bags with any of the tags whose name matches a glob, and of these every n-th.
     mutating func select(tags: [String], only: [String], shard: (index: Int, count: Int)?) throws {
-        // Each is checked by itself: a misspelt one beside another would leave its bags out unnoticed.
+        // Each tag is checked separately: otherwise a misspelt one beside a valid one would drop its bags unnoticed.
         for tag in tags where !items.contains(where: { $0.tags.contains(tag) }) {
             throw NodeError(.usage, "fleet file '\(file)': no bag has the tag '\(tag)'")
         }
@@ -141,7 +141,7 @@ struct FleetPlan {
         items = items.enumerated().filter { $0.offset % shard.count == shard.index - 1 }.map(\.element)
     }
 
-    /// The path of a truth file: `{name}` is the bag's name; a bare name is in the bag's folder.
+    /// Returns the path of a truth file: `{name}` is the bag's name; a bare name is in the bag's folder.
     private static func truth(_ template: String, of bag: String, _ resolved: (String) -> String) -> String {
         let base = ((bag as NSString).lastPathComponent as NSString).deletingPathExtension
         let path = template.replacingOccurrences(of: "{name}", with: base)
@@ -149,8 +149,8 @@ struct FleetPlan {
         return path.contains("/") ? resolved(path) : folder.isEmpty ? path : "\(folder)/\(path)"
     }
 
-    /// The files that a glob names, sorted: `*` and `?` within a name, `**` for folders of any depth, but not through links, which may lead
-    /// back to where they are.
+    /// Returns the files that match a glob, sorted: `*` and `?` match within a name, `**` matches folders of any depth, but follows
+    /// no links, which may form cycles.
     static func paths(_ glob: String, below folder: String) -> [String] {
         var found: [String] = []
         let isAbsolute = glob.hasPrefix("/")
@@ -179,7 +179,7 @@ struct FleetPlan {
                 }
             }
         }
-        // Two `**` in a row mean what one does, and would find every file by many ways.
+        // Two consecutive `**` equal one, but would find every file in many ways.
         var parts = glob.split(separator: "/")
         for index in parts.indices.dropFirst().reversed() where parts[index] == "**" && parts[index - 1] == "**" {
             parts.remove(at: index)
