@@ -154,8 +154,10 @@ struct RemainingNeverGrows: Invariant {
 
     private func compare(_ progress: RouteProgress, _ last: RouteProgress) -> String? {
         if progress.leg < last.leg { return "leg \(progress.leg) after \(last.leg)" }
-        if progress.distanceRemaining > last.distanceRemaining + RemainingNeverGrows.rounding {
-            guard progress.distanceRemaining > seen + RemainingNeverGrows.rounding else { return nil }
+        if progress.distanceRemaining > last.distanceRemaining {
+            // A fix takes a prediction back, if only by what rounding makes, as from a stop to just before it.
+            let least = max(seen, last.distanceRemaining)
+            guard progress.distanceRemaining > least + RemainingNeverGrows.rounding else { return nil }
             return "\(last.distanceRemaining) m become \(progress.distanceRemaining) m, and \(seen) m were seen"
         }
         if progress.leg == last.leg {
