@@ -56,7 +56,7 @@ public struct DetourPlanner {
     /// Returns the path of a driver who follows `route` and takes the first possible wrong turn after `distance` metres; nil when there is
     /// none.
     ///
-    /// The driver then continues for ``wrongDistance`` as straight as possible, and takes the fastest way to the destination.
+    /// The driver then continues for ``wrongDistance`` as straight as possible, and takes the fastest way to the waypoints still ahead.
     public func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
         let metric = router.metric
         let graph = metric.turns.graph
@@ -65,14 +65,14 @@ public struct DetourPlanner {
         for index in 0..<(planned.edges.count - 1) {
             travelled += Double(graph.edgeLengths[planned.edges[index].index])
             guard travelled >= distance else { continue }
+            let ahead = route.waypoints.dropLast().filter { $0.routeOffset > travelled } + [destination]
             for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
                 guard let stray = goOn(from: wrong), let last = stray.last else { continue }
                 let length = Double(graph.edgeLengths[last.index])
                 // Short of the road's end, where the road is the only one.
                 let place = graph.position(at: max(length - 5, length / 2), of: last)
-                let request = RouteRequest(waypoints: [
-                    Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3), destination.waypoint,
-                ])
+                let start = Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3)
+                let request = RouteRequest(waypoints: [start] + ahead.map(\.waypoint))
                 guard case .found(let back) = router.route(request, workspace: workspace),
                     let rest = DrivePath(back, graph: graph), rest.edges.first == last
                 else { continue }

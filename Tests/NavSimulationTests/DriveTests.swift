@@ -141,6 +141,27 @@ struct DetourTests {
         #expect(made >= 20)
     }
 
+    @Test("the stops that lie ahead at the wrong turn are driven to, and those behind are not")
+    func stops() throws {
+        let street = ["highway": "residential"]
+        let map = try ASCIIMap(
+            """
+            A---B---C---D
+            |   |   |   |
+            |   |   |   |
+            E---F---G---H
+            """, ways: ["ABCD": street, "EFGH": street, "AE": street, "BF": street, "CG": street, "DH": street])
+        let planner = DetourPlanner(router: map.router(), workspace: SearchWorkspace())
+        let route = try map.route(["A", "C", "F"].map { Waypoint(try map.coordinate($0)) })
+        func visits(after distance: Double) throws -> Int {
+            let path = try #require(planner.path(along: route, wrongTurnAfter: distance))
+            #expect(path.edges.last.map { map.letters(of: $0) }?.contains("F") == true)
+            return zip(path.edges, path.edges.dropFirst()).count { first, _ in map.letters(of: first).last == "C" }
+        }
+        #expect(try visits(after: 50) >= 1)
+        #expect(try visits(after: 850) == 1)
+    }
+
     @Test("where every other way is closed there is no wrong turn")
     func noOpportunity() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "residential"], "BC": ["highway": "residential"]])

@@ -134,6 +134,7 @@ package struct DriveSimulator {
                 [
                     "from": plan.waypoints.first?.coordinate.text ?? "",
                     "to": plan.waypoints.last?.coordinate.text ?? "",
+                    "via": plan.waypoints.dropFirst().dropLast().map(\.coordinate.text).joined(separator: ";"),
                     "seed": "\(plan.seed)", "map_version": graph.mapVersion,
                     "deviation_m": driven.deviation.map { "\(Int($0))" } ?? "",
                     "odometry_hz": plan.odometryRate.map { "\($0)" } ?? "",

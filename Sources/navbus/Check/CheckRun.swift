@@ -89,13 +89,14 @@ final class CheckRunner {
         return (map, traffic)
     }
 
-    /// Returns the destination of a simulated drive; nil when the bag has none.
+    /// Returns the destination and the stops of a simulated drive; nil when the bag has none.
     private static func simulatedTrip(_ path: String) throws -> (destination: String, via: String)? {
         guard let reader = try? BagReader(path: path),
             let place = reader.index.metadata.first(where: { $0.name == DriveSimulator.mark }),
-            let destination = try reader.metadata(place).entries["to"], !destination.isEmpty
+            case let entries = try reader.metadata(place).entries,
+            let destination = entries["to"], !destination.isEmpty
         else { return nil }
-        return (destination, "")
+        return (destination, entries["via"] ?? "")
     }
 
     // MARK: Truth
