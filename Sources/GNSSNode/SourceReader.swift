@@ -12,7 +12,7 @@ final class SourceReader: Sendable {
         var fixes: [GnssFix] = []
         /// The number of messages rejected since the start.
         var rejected = 0
-        /// The number of fixes dropped because nobody took them, since the start.
+        /// The number of fixes dropped since the start because the queue was full.
         var overrun = 0
         /// The reason why the source cannot be read; nil while it can.
         var problem: String?

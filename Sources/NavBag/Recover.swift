@@ -13,7 +13,7 @@ public struct BagRecovery: Hashable, Sendable {
 /// Copies every readable part of a truncated or damaged bag into a new well-formed one, in file order.
 ///
 /// - Parameters:
-///   - writer: a new, empty writer, which is closed at the end. Channel ids are assigned anew.
+///   - writer: a new, empty writer; it is closed at the end, and channels get new ids.
 ///   - options: the checks of the source; damaged chunks are skipped and reported.
 /// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the writer.
 public func recoverBag<Sink: ByteSink>(

@@ -59,7 +59,7 @@ package struct TopicTable {
 
     /// Returns the FNV-1a hash.
     ///
-    /// The table holds only topics this node chose, so nobody else can make it collide.
+    /// The table holds only topics this node chose, so no other node can provoke collisions.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

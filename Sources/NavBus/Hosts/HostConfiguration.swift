@@ -15,7 +15,7 @@ public struct HostConfiguration: Sendable {
     public enum Security: Sendable {
         /// Every connection is encrypted, and clients are identified by their public keys.
         case curve(CurveKeyPair, allowed: Set<CurvePublicKey>)
-        /// Plain TCP: whoever reaches the ports can read and write the bus.
+        /// Plain TCP: any machine that reaches the ports can read and write the bus.
         case insecure
     }
 

@@ -35,7 +35,7 @@ public struct TopicStatistics: Sendable, Hashable {
 public struct BusStatistics: Sendable, Hashable {
     /// The counts of each topic that is published or subscribed to, by name.
     public var topics: [TopicStatistics]
-    /// Messages rejected because nobody here subscribed to their topic frame.
+    /// Messages rejected whose topic frame matches no subscription of this node.
     public var unattributedRejections: UInt64
     /// Connections to publishers that ended because of a frame over ``BusConfiguration/maximumMessageSize`` or a protocol
     /// error; each is re-established after a second.

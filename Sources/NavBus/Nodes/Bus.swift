@@ -70,7 +70,7 @@ public protocol Bus: AnyObject {
     /// Returns whether a live node is known to serve a service: the node of the given name, or any node when nil.
     func isServed(_ service: String, by node: String?) throws(BusError) -> Bool
 
-    /// Cancels a call: it ends as cancelled at once, and the server is told.
+    /// Cancels a call, which ends as cancelled at once, and notifies the server.
     ///
     /// A call that is over is unaffected.
     func cancel(_ call: CallID) throws(BusError)

@@ -54,7 +54,8 @@ public final class BusNode: Bus {
             (publisher, subscriber, services) = sides
             try announce()
         } catch {
-            // The sockets must close before the name is freed: closing removes the socket file of whoever holds the name.
+            // The sockets must close before the name is freed: closing removes the socket file, which
+            // would then be the name's next holder's.
             (publisher, subscriber, services) = (nil, nil, nil)
             hosts?.close()
             hosts = nil

@@ -131,7 +131,7 @@ final class SubscriberSide {
         return false
     }
 
-    /// Receives one message and returns it, nil when no message waits or nobody wants it.
+    /// Receives one message; nil when none is waiting or the message matches no subscription.
     ///
     /// It is meant for the end of a wait, when the socket was empty a moment ago: checking for a second message costs as
     /// much as receiving the first.
