@@ -18,12 +18,12 @@ extension TurnClassifier {
         }
         // The lane markings leave no doubt.
         let marked = roads.indices.dropFirst().first { index in
-            isOfClass(roads[index]) && roads[index].deviation < TurnAngles.group
+            intersection.entries > 1 && isOfClass(roads[index]) && roads[index].deviation < TurnAngles.group
                 && roads.indices.dropFirst().allSatisfy { other in
                     other == index || !roads[other].isEntry || hasTheStraightLanes(intersection, index, beside: other)
                 }
         }
-        if let marked, intersection.entries > 1 { return valid(marked) }
+        if let marked { return valid(marked) }
         // First choice: the road of the same name.
         let continuing = intersection.nearest(to: 180) { road in
             isOfClass(road) && (!via.isUnlabelled || via.isMinor) && (!road.road.isUnlabelled || road.road.isMinor)
@@ -49,6 +49,29 @@ extension TurnClassifier {
             angularGap(roads[1].angle, 90) <= TurnAngles.narrow && angularGap(roads[2].angle, 270) <= TurnAngles.narrow
         if roads.count == 3, allSame, intersection.entries == 1, !isEnd { return valid(any) }
         return nil
+    }
+
+    /// Whether all lanes that go straight on lead along the road ahead, and only turning lanes to another road: these leave before a junction,
+    /// on a carriageway of their own.
+    func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
+        let (road, rival) = (intersection.roads[index], intersection.roads[other])
+        guard intersection.approach.sign.continues(as: road.road.sign) else { return false }
+        let lanes = laneTag(before: intersection).split(separator: "|", omittingEmptySubsequences: false)
+        let isLeft = rival.angle > road.angle
+        let fromRival = isLeft ? lanes : lanes.reversed()
+        let turning = fromRival.prefix { lane in
+            !lane.isEmpty && lane.split(separator: ";").allSatisfy { $0.hasSuffix(isLeft ? "left" : "right") }
+        }
+        let others = fromRival.dropFirst(turning.count)
+        guard !turning.isEmpty, !others.isEmpty, rival.road.lanes == 0 || rival.road.lanes == turning.count else {
+            return false
+        }
+        return others.allSatisfy { $0.split(separator: ";").contains("through") }
+    }
+
+    /// Returns the `turn:lanes` of the road by which the driver arrives; empty without.
+    func laneTag(before intersection: Intersection) -> String {
+        intersection.roads[0].arriving.map { model.graph.attributes(of: $0).turnLanes } ?? ""
     }
 
     /// Whether no other road could be mistaken for this one.

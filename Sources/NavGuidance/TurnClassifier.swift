@@ -520,13 +520,10 @@ struct TurnClassifier {
 
     /// Whether signs or lane markings announce the choice between two of a junction's roads.
     private func isSigned(_ intersection: Intersection, _ one: Int, _ other: Int) -> Bool {
-        let graph = model.graph
-        if let arriving = intersection.roads[0].arriving, !graph.attributes(of: arriving).turnLanes.isEmpty {
-            return true
-        }
+        if !laneTag(before: intersection).isEmpty { return true }
         return [one, other].contains { index in
             guard let leaving = intersection.roads[index].leaving else { return false }
-            let road = graph.attributes(of: leaving)
+            let road = model.graph.attributes(of: leaving)
             return !road.destination.isEmpty || !road.destinationReference.isEmpty
         }
     }
@@ -545,26 +542,6 @@ struct TurnClassifier {
             return true
         }
         return rival.deviation > 1.4 * road.deviation && gap > TurnAngles.fuzzy
-    }
-
-    /// Whether all lanes that go straight on lead along the road ahead, and only turning lanes to another road: these leave before a junction,
-    /// on a carriageway of their own.
-    func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
-        let (road, rival) = (intersection.roads[index], intersection.roads[other])
-        guard intersection.approach.sign.continues(as: road.road.sign), let arriving = intersection.roads[0].arriving
-        else { return false }
-        let lanes = model.graph.attributes(of: arriving).turnLanes.split(
-            separator: "|", omittingEmptySubsequences: false)
-        let isLeft = rival.angle > road.angle
-        let fromRival = isLeft ? lanes : lanes.reversed()
-        let turning = fromRival.prefix { lane in
-            !lane.isEmpty && lane.split(separator: ";").allSatisfy { $0.hasSuffix(isLeft ? "left" : "right") }
-        }
-        let others = fromRival.dropFirst(turning.count)
-        guard !turning.isEmpty, !others.isEmpty, rival.road.lanes == 0 || rival.road.lanes == turning.count else {
-            return false
-        }
-        return others.allSatisfy { $0.split(separator: ";").contains("through") }
     }
 
     private func fork(_ intersection: inout Intersection, left: Int, right: Int) {

@@ -165,8 +165,8 @@ extension RouteOrder {
             throw RouteFailure(
                 code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: ask in parts")
         }
-        for (index, waypoint) in ([request.origin].compactMap { $0 } + request.waypoints).enumerated() {
-            let name = request.origin == nil ? "waypoint \(index)" : index == 0 ? "the origin" : "waypoint \(index - 1)"
+        let origins = request.origin.map { [("the origin", $0)] } ?? []
+        for (name, waypoint) in origins + request.waypoints.enumerated().map({ ("waypoint \($0)", $1) }) {
             if let fault = waypoint.faultOfCourse {
                 throw RouteFailure(code: .invalidRequest, message: "\(name): \(fault)")
             }

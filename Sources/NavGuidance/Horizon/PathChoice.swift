@@ -108,7 +108,7 @@ struct PathChoice {
                     from: arm.state, after: graph.edgeHeads[edge.index], entry)
             } else {
                 let weight =
-                    entry.map { exitWeight(arm, road, $0) } ?? Self.weight(road, profile(arm.edge), arm.turnAngle)
+                    entry.map { exitWeight(arm, from: edge, $0) } ?? Self.weight(road, profile(arm.edge), arm.turnAngle)
                 (arms[index].probability, arms[index].weight) = (weight, weight)
             }
             if arm.edge != next { sum += arms[index].probability }
@@ -123,11 +123,12 @@ struct PathChoice {
         }
     }
 
-    private func exitWeight(_ arm: PathArm, _ ring: RoadProfile, _ entry: RoundaboutEntry) -> Double {
+    /// Returns the weight of leaving a roundabout; without an approach the exit is compared with the roundabout's own edge.
+    private func exitWeight(_ arm: PathArm, from edge: EdgeIndex, _ entry: RoundaboutEntry) -> Double {
         let angle = entry.approach.map {
             Angle.difference(from: $0.bearing, to: Double(graph.edgeStartBearings[arm.edge.index]))
         }
-        return Self.weight(entry.approach?.road ?? ring, profile(arm.edge), angle ?? 0)
+        return Self.weight(entry.approach?.road ?? profile(edge), profile(arm.edge), angle ?? 0)
     }
 
     /// Returns the weight of all exits of a roundabout behind a node, up to the place of entry, and the greatest of them.
@@ -142,13 +143,12 @@ struct PathChoice {
             let edge = metric.turns.edge(of: state)
             guard graph.edgeHeads[edge.index] != node, !seen.contains(edge) else { break }
             seen.append(edge)
-            let ring = profile(edge)
             var following: TurnState?
             for arm in ways(from: state, next: nil) {
                 if isRoundabout(arm.edge) {
                     following = arm.state
                 } else {
-                    let weight = exitWeight(arm, ring, entry)
+                    let weight = exitWeight(arm, from: edge, entry)
                     sum += weight
                     greatest = max(greatest, weight)
                 }

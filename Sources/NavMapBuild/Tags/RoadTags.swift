@@ -228,13 +228,18 @@ package enum LaneTags {
 
     /// Returns the text number of a direction's `turn:lanes`, 0 without.
     package static func turns(_ tags: TagSet, _ direction: AccessTags.Direction) -> UInt32 {
-        let own: TagKey = direction == .forward ? .turn__lanes__forward : .turn__lanes__backward
-        if tags.has(own) { return tags[own] }
-        return isOneWay(tags) ? tags[.turn__lanes] : 0
+        key((.turn__lanes, .turn__lanes__forward, .turn__lanes__backward), tags, direction).map { tags[$0] } ?? 0
     }
 
-    /// The keys of a tag with a value per lane: for both directions, and for each of them.
+    /// The keys of a tag about lanes: for both directions, and for each of them.
     package typealias Keys = (both: TagKey, forward: TagKey, backward: TagKey)
+
+    /// Returns the key that tells about a direction: its own, else on a one-way road that for both; nil when the way has neither.
+    private static func key(_ keys: Keys, _ tags: TagSet, _ direction: AccessTags.Direction) -> TagKey? {
+        let own = direction == .forward ? keys.forward : keys.backward
+        if tags.has(own) { return own }
+        return isOneWay(tags) && tags.has(keys.both) ? keys.both : nil
+    }
 
     /// The tags for the lanes that cars may use, most general first.
     package static let carKeys: [Keys] = [
@@ -260,12 +265,8 @@ package enum LaneTags {
             (.lanes__psv, .lanes__psv__forward, .lanes__psv__backward),
             (.lanes__bus, .lanes__bus__forward, .lanes__bus__backward),
         ]
-        let counts = keys.compactMap { keys -> UInt8? in
-            let own = direction == .forward ? keys.forward : keys.backward
-            guard let key = tags.has(own) ? own : isOneWay(tags) ? keys.both : nil else { return nil }
-            return strings.withBytes(tags[key]) { Quantity.lanes($0) }
-        }
-        return counts.max() ?? 0
+        return keys.compactMap { key($0, tags, direction) }
+            .compactMap { strings.withBytes(tags[$0]) { Quantity.lanes($0) } }.max() ?? 0
     }
 
     /// Returns the lanes of a direction that `keys` close; the lowest bit is the leftmost lane.
@@ -276,10 +277,7 @@ package enum LaneTags {
     ) -> UInt16 {
         var closed: UInt16 = 0
         func forEachLane(_ keys: Keys, _ body: (UInt16, String) -> Void) {
-            let own = direction == .forward ? keys.forward : keys.backward
-            guard let key = tags.has(own) ? own : isOneWay(tags) && tags.has(keys.both) ? keys.both : nil else {
-                return
-            }
+            guard let key = key(keys, tags, direction) else { return }
             for (lane, value) in strings[tags[key]].split(separator: "|", omittingEmptySubsequences: false).enumerated()
             where lane < UInt16.bitWidth && !value.isEmpty {
                 body(1 << UInt16(lane), String(value))

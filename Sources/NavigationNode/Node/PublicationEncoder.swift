@@ -82,10 +82,8 @@ struct PublicationEncoder {
                 limit: limit(published.match.road?.edgeKey, at: context.stamp))
             position = message
             vehiclePosition = published
-            if let key = published.road?.edgeKey, let edge = map.graph.edge(key),
-                !map.graph.traits(of: edge).flags.contains(.roundabout)
-            {
-                approach = key
+            if let road = published.road, !map.graph.traits(of: road.edge).flags.contains(.roundabout) {
+                approach = road.edgeKey
             }
             return OutgoingMessage(Topics.position, context.stamp, message)
         case .progress(let progress):
