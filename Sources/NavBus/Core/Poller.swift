@@ -28,11 +28,15 @@ final class Poller {
     }
 
     /// Calls `body` with the tags of readable descriptors, 32 at most; while more are readable, so is this descriptor.
-    @inline(__always)
-    func collect(_ body: (UInt64) -> Void) {
+    ///
+    /// - Parameter milliseconds: how long to wait for the first one; 0 returns at once, -1 waits for ever.
+    /// - Returns: false when a signal ended the wait.
+    @inline(__always) @discardableResult
+    func collect(milliseconds: Int32 = 0, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 32) { events in
-            let count = epoll_wait(file.rawValue, events.baseAddress, Int32(events.count), 0)
+            let count = epoll_wait(file.rawValue, events.baseAddress, Int32(events.count), milliseconds)
             for event in events.prefix(max(0, Int(count))) { body(event.data.u64) }
+            return count >= 0
         }
     }
 }

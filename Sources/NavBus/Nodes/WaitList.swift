@@ -1,6 +1,4 @@
-internal import Glibc
-
-/// The descriptors of one node's wait, in storage reused between waits.
+/// The descriptors of one node's wait.
 final class WaitList {
     /// The causes that ended a wait; empty after a timeout.
     struct Ready: OptionSet {
@@ -20,34 +18,48 @@ final class WaitList {
         static let interrupted = Ready(rawValue: 256)
     }
 
-    private let entries: UnsafeMutableBufferPointer<pollfd>
+    // epoll rather than poll(2): a wait then costs the same however many descriptors there are, and a busy subscriber waits
+    // once for every few messages.
+    private let poller: Poller
+    private var registry: Int32 = -1
+    private var remoteSubscriber: Int32 = -1
 
     init(
         waker: Int32, subscriber: Int32, publisher: Int32, services: Int32, remotePublisher: Int32?,
         connections: Int32
-    ) {
-        entries = .allocate(capacity: 8)
-        // In the order of the bits of `Ready`. poll(2) ignores negative descriptors.
-        let descriptors = [waker, -1, subscriber, publisher, services, -1, remotePublisher ?? -1, connections]
-        for (index, descriptor) in descriptors.enumerated() {
-            entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
-        }
+    ) throws(BusError) {
+        poller = try Poller()
+        watch(waker, .waker)
+        watch(subscriber, .subscriber)
+        watch(publisher, .publisher)
+        watch(services, .services)
+        watch(connections, .connections)
+        if let remotePublisher { watch(remotePublisher, .remotePublisher) }
     }
 
-    deinit { entries.deallocate() }
+    private func watch(_ descriptor: Int32, _ cause: Ready) { poller.watch(descriptor, UInt64(cause.rawValue)) }
 
     /// Sleeps until a descriptor is readable, a signal arrives, or the time is over.
+    ///
+    /// - Parameters:
+    ///   - registry: the registry's descriptor, which may come later than the node.
+    ///   - remoteSubscriber: likewise the descriptor of messages from other hosts, negative while there is none.
     @inline(__always)
     func wait(registry: Int32?, remoteSubscriber: Int32?, nanoseconds: Int64) -> Ready {
         // Rounded up: a wait that ends early would busy-loop through its last millisecond.
         let milliseconds = Int32(clamping: (max(0, min(nanoseconds, .max - 999_999)) + 999_999) / 1_000_000)
-        entries[1].fd = registry ?? -1
-        entries[5].fd = remoteSubscriber ?? -1
-        let found = Glibc.poll(entries.baseAddress, nfds_t(entries.count), milliseconds)
-        if found < 0 { return [.waker, .interrupted] }
-        if found == 0 { return [] }
+        if registry ?? -1 != self.registry { replace(&self.registry, with: registry ?? -1, .registry) }
+        if remoteSubscriber ?? -1 != self.remoteSubscriber {
+            replace(&self.remoteSubscriber, with: remoteSubscriber ?? -1, .remoteSubscriber)
+        }
         var bits: UInt16 = 0
-        for index in entries.indices where entries[index].revents != 0 { bits |= 1 << UInt16(index) }
-        return Ready(rawValue: bits)
+        let isWhole = poller.collect(milliseconds: milliseconds) { bits |= UInt16(truncatingIfNeeded: $0) }
+        return isWhole ? Ready(rawValue: bits) : [.waker, .interrupted]
+    }
+
+    private func replace(_ descriptor: inout Int32, with new: Int32, _ cause: Ready) {
+        if descriptor >= 0 { poller.unwatch(descriptor) }
+        if new >= 0 { watch(new, cause) }
+        descriptor = new
     }
 }

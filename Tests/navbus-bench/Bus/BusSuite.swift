@@ -159,7 +159,7 @@ struct BusSuite {
 
     /// As fast as it goes: messages delivered to all, and what one publication costs the publisher.
     private func fanOut(_ subscribers: Int) -> Comparison {
-        let count = scaled(160_000) / subscribers
+        let count = scaled(1_280_000) / subscribers
         return Comparison(
             "bus.fanout.1to\(subscribers)", peer: peer, [.init("", "msg/s"), .init("publish", "us")],
             ours: { try broadcast(.ours, to: subscribers, 200, count, rate: 0) },
