@@ -129,7 +129,8 @@ struct BadInputTests {
         Mistake(
             call: "route --tiles TILES --from 60.1655,24.9375 --to 60.1765,24.9505 --snap-max-m 0", status: 1,
             says: [
-                "no road", "within 0 m", "waypoint 0", "the next one from which the route can be driven is", "m away",
+                "no road", "within 0 m", "waypoint 0", "the nearest one from which the route can be driven is",
+                "m away",
             ]),
         Mistake(
             call: "route --tiles TILES --from 60.1655,24.9375 --to 60.1765,24.9505 --snap-max-m -1", status: 2,

@@ -126,9 +126,10 @@ struct OperatorTests {
                     try #require(node.exitStatus == nil, "\(deed): \(node.errors.suffix(2_000))")
                 }
             }
-            try await node.says("tiles on disk are again what their tileset names")
+            try await node.says("the tiles on disk match their tileset again")
             #expect(
-                node.errors.contains("map goes on with what was read before") || node.errors.contains("stays as it is"))
+                node.errors.contains("the map keeps the tiles in memory")
+                    || node.errors.contains("the map is unchanged"))
             try await box.succeed("navbus", ["topic", "echo", "/nav/progress", "--count", "3"])
             for program in [player, node] {
                 program.send(SIGTERM)

@@ -14,7 +14,7 @@ private struct Sample: NodeConfiguration, Equatable {
             .number("reroute.cooldown_s", \.cooldown, in: 0...600, "Shortest time between two reroutes, seconds.")
                 .live,
             .integer("deviation.fixes", \.fixes, in: 1...100, "How many fixes must agree.").live,
-            .flag("reroute.detect", \.detect, "Whether leaving the route leads to a new one."),
+            .flag("reroute.detect", \.detect, "Whether leaving the route triggers a reroute."),
             .string("title", \.title, "What it is called."),
         ]
     }
@@ -124,7 +124,7 @@ private struct Sample: NodeConfiguration, Equatable {
             ConfigLoader.describe(Sample()).contains("reroutes, seconds. [0 … 600] (live)\nreroute.cooldown_s: 5\n"))
         #expect(
             ConfigLoader.markdownTable(Sample.self).contains(
-                "| `reroute.detect` | `true` | true \\| false | no | Whether leaving the route leads to a new one. |\n")
+                "| `reroute.detect` | `true` | true \\| false | no | Whether leaving the route triggers a reroute. |\n")
         )
     }
 

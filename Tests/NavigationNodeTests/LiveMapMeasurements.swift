@@ -126,7 +126,7 @@ struct LiveMapMeasurements {
                 let time = Self.milliseconds {
                     let roads = supplied.withLock { supply in
                         var problems: [String] = []
-                        #expect(supply.look(&problems)?.added.count == 1 && problems.isEmpty)
+                        #expect(supply.refresh(&problems)?.added.count == 1 && problems.isEmpty)
                         return supply.graph()
                     }
                     _ = store.update([], roads: roads, at: NavGeo.Timestamp(nanoseconds: 0))

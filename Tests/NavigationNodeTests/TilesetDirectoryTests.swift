@@ -32,7 +32,7 @@ struct TilesetDirectoryTests {
             try text.replacing("\"\(tile.file)\"", with: "\"\(file)\"").write(
                 to: json, atomically: true, encoding: .utf8)
             let error = #expect(throws: NodeError.self) { try TilesetDirectory(path: path).loadTiles() }
-            #expect(error?.description.contains("cannot be") == true)
+            #expect(error?.description.contains("invalid id or file name") == true)
         }
     }
 
@@ -77,27 +77,27 @@ struct TilesetDirectoryTests {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             var supply = try TileSupply(path: path)
-            func look() -> (change: TileSupply.Change?, problems: [String]) {
+            func refresh() -> (change: TileSupply.Change?, problems: [String]) {
                 var problems: [String] = []
-                return (supply.look(&problems), problems)
+                return (supply.refresh(&problems), problems)
             }
-            #expect(look().problems == [] && supply.trouble == nil)
+            #expect(refresh().problems == [] && supply.problem == nil)
             let entry = try #require(supply.directory.tileset.tiles.first)
             let file = URL(fileURLWithPath: "\(path)/\(entry.file)")
             let content = try Data(contentsOf: file)
             let edges = supply.graph().edgeCount
 
             try content.prefix(100).write(to: file)
-            let cut = look()
+            let cut = refresh()
             #expect(cut.change == nil && cut.problems.count == 1 && cut.problems.first?.contains(entry.file) == true)
-            #expect(supply.trouble != nil && supply.graph().edgeCount == edges)
-            #expect(look().problems == [], "it is told once")
+            #expect(supply.problem != nil && supply.graph().edgeCount == edges)
+            #expect(refresh().problems == [], "it is told once")
 
             try content.write(to: file)
-            #expect(look().problems == [] && supply.trouble == nil)
+            #expect(refresh().problems == [] && supply.problem == nil)
             // One that is taken away, as the cache does, is no fault.
             try FileManager.default.removeItem(at: file)
-            #expect(look().problems == [] && supply.trouble == nil && supply.graph().edgeCount == edges)
+            #expect(refresh().problems == [] && supply.problem == nil && supply.graph().edgeCount == edges)
         }
     }
 
@@ -115,9 +115,9 @@ struct TilesetDirectoryTests {
                 try Data(contentsOf: URL(fileURLWithPath: "\(new)/\(file)"))
                     .write(to: URL(fileURLWithPath: "\(old)/\(file)"))
                 var problems: [String] = []
-                if supply.look(&problems) != nil { changes += 1 }
-                #expect((supply.trouble != nil) == (changes == 0), "\(file): \(problems)")
-                if index == 0 { #expect(changes == 0 && supply.trouble != nil) }
+                if supply.refresh(&problems) != nil { changes += 1 }
+                #expect((supply.problem != nil) == (changes == 0), "\(file): \(problems)")
+                if index == 0 { #expect(changes == 0 && supply.problem != nil) }
             }
             #expect(changes == 1)
             #expect(supply.directory.tileset.mapVersion == version)

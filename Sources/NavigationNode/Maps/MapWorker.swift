@@ -28,13 +28,13 @@ final class MapWorker: Sendable {
         var backlog = 0
         /// The time to which the traffic is to be updated.
         var now: NavGeo.Timestamp?
-        var isToLook = false
-        var isToStartOver = false
+        var needsRefresh = false
+        var needsReset = false
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
         /// The present fault of the tile files.
-        var trouble: String?
+        var problem: String?
         var reports: [Report] = []
     }
 
@@ -59,7 +59,7 @@ final class MapWorker: Sendable {
     ///
     /// - Parameters:
     ///   - initial: The known traffic at the start of a drive; it replaces all other.
-    ///   - interval: The time between two looks for tiles.
+    ///   - interval: The time between two refreshes of the tiles.
     ///   - waker: Wakes the node when a map or a report is available.
     init(
         store: MapStore, tiles: TileSupply, initial: TrafficUpdate, interval: DispatchTimeInterval = .seconds(1),
@@ -84,7 +84,8 @@ final class MapWorker: Sendable {
     func take(_ payload: Payload, sequence: UInt64, bootID: UInt64, at now: NavGeo.Timestamp) {
         let isTaken = state.withLock { state in
             guard state.traffic.isEmpty || state.backlog + payload.count <= MapWorker.greatestBacklog else {
-                state.reports.append(.warning("traffic comes faster than it can be taken in: a message is left out"))
+                state.reports.append(
+                    .warning("traffic messages arrive faster than they are processed; one was dropped"))
                 return false
             }
             state.traffic.append(Waiting(payload: payload, sequence: sequence, bootID: bootID))
@@ -111,21 +112,22 @@ final class MapWorker: Sendable {
             (state.traffic, state.backlog) = ([], 0)
             // The tiles stay those that are on disk.
             state.changes.removeAll { $0.cause.tiles == nil }
-            state.isToStartOver = true
+            state.needsReset = true
             state.now = now
         }
         pending.signal()
     }
 
-    func look() {
-        state.withLock { $0.isToLook = true }
+    func requestRefresh() {
+        state.withLock { $0.needsRefresh = true }
         pending.signal()
     }
 
     /// Whether a map is being made or waits to be taken.
     var isBusy: Bool {
         state.withLock { state in
-            state.isWorking || !state.traffic.isEmpty || state.now != nil || state.isToLook || !state.changes.isEmpty
+            state.isWorking || !state.traffic.isEmpty || state.now != nil || state.needsRefresh
+                || !state.changes.isEmpty
         }
     }
 
@@ -138,7 +140,7 @@ final class MapWorker: Sendable {
     }
 
     /// The present fault of the tiles on disk; nil when there is none.
-    var trouble: String? { state.withLock { $0.trouble } }
+    var problem: String? { state.withLock { $0.problem } }
 
     func takeReports() -> [Report] {
         state.withLock { state in
@@ -165,14 +167,14 @@ final class MapWorker: Sendable {
             let isDue = pending.wait(timeout: .now() + interval) == .timedOut
             let (job, isStopped) = state.withLock { state -> (State, Bool) in
                 let job = state
-                (state.traffic, state.backlog, state.now, state.isToLook) = ([], 0, nil, false)
-                state.isToStartOver = false
+                (state.traffic, state.backlog, state.now, state.needsRefresh) = ([], 0, nil, false)
+                state.needsReset = false
                 state.isWorking = true
                 return (job, state.isStopped)
             }
             if isStopped { break }
-            if isDue || job.isToLook { lookForTiles(&tiles) }
-            if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
+            if isDue || job.needsRefresh { refreshTiles(&tiles) }
+            if let now = job.now { take(job.traffic, afterStart: job.needsReset, at: now) }
             state.withLock { $0.isWorking = false }
             // Let a caller that asked meanwhile whether the worker is busy ask again.
             waker.wake()
@@ -200,7 +202,7 @@ final class MapWorker: Sendable {
         }
         let result = store.update(updates, at: now)
         if result.refusedCount > 0 {
-            report(.warning("\(result.refusedCount) speeds on /traffic/speeds make no sense and were left out"))
+            report(.warning("\(result.refusedCount) invalid speeds on /traffic/speeds were ignored"))
         }
         guard result.isChanged else { return }
         deliver(
@@ -209,25 +211,25 @@ final class MapWorker: Sendable {
                 : MapChange(map: store.current, traffic: headers, at: now))
     }
 
-    private func lookForTiles(_ tiles: inout TileSupply) {
+    private func refreshTiles(_ tiles: inout TileSupply) {
         var problems: [String] = []
-        let change = tiles.look(&problems)
+        let change = tiles.refresh(&problems)
         for problem in problems { report(.warning(problem)) }
-        let trouble = tiles.trouble
+        let problem = tiles.problem
         let before = state.withLock { state in
-            defer { state.trouble = trouble }
-            return state.trouble
+            defer { state.problem = problem }
+            return state.problem
         }
-        if before != nil, trouble == nil { report(.info("the tiles on disk are again what their tileset names")) }
-        if !problems.isEmpty || before != trouble { waker.wake() }
+        if before != nil, problem == nil { report(.info("the tiles on disk match their tileset again")) }
+        if !problems.isEmpty || before != problem { waker.wake() }
         guard let change else { return }
         let now = NavGeo.Timestamp(nanoseconds: .min)
         _ = store.update([], roads: tiles.graph(), at: now)
         let map = store.current
         report(
             .info(
-                "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles came, \(change.removed.count) went, "
-                    + "\(tiles.missingCount) are missing, \(map.graph.edgeCount) edges"))
+                "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles added, "
+                    + "\(change.removed.count) removed, \(tiles.missingCount) missing, \(map.graph.edgeCount) edges"))
         deliver(MapChange(map: map, tiles: change, at: now))
         // Only now, with the map in force: traffic needs this preparation, but not before it comes.
         map.turns.prepareForTraffic()

@@ -7,7 +7,7 @@ package import NavMap
 /// per tile. A tile has to be renamed into place; a half-written one is refused until its file changes. A loaded tile is a copy in memory,
 /// unaffected by changes to its file; while the file differs from the tileset, that is reported.
 package struct TileSupply {
-    /// The change that a look finds.
+    /// The change that a refresh finds.
     package struct Change: Sendable, Equatable {
         /// Tiles that are new or have new content.
         package var added: [RoadTileID] = []
@@ -25,17 +25,17 @@ package struct TileSupply {
     private var newest: TilesetDirectory
     private var indexState: FileState?
     private var refused: [String: FileState?] = [:]
-    /// Whether a system error prevented reading a file at the last look, which says nothing about the file's content.
+    /// Whether a system error prevented reading a file at the last refresh, which says nothing about its content.
     private var isHindered = false
 
     /// Loaded tiles whose files have since changed on disk.
     private var spoiled: Set<RoadTileID> = []
     /// Whether a newer tileset is present but some of its tiles are not sound.
     private var isIncomplete = false
-    /// The index at which the next look at the files of loaded tiles begins.
+    /// The index at which the next check of the files of loaded tiles begins.
     private var nextWatched = 0
 
-    /// The number of loaded tiles that one look compares with their files.
+    /// The number of loaded tiles that one refresh compares with their files.
     private static let watchedAtOnce = 512
 
     private struct Loaded {
@@ -59,15 +59,17 @@ package struct TileSupply {
     }
 
     /// The present fault of the files.
-    package var trouble: String? {
+    package var problem: String? {
         if isIncomplete {
-            return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
-                + "stays as it is until it is whole; put a new tileset beside the old one and rename it into place"
+            return
+                "'\(directory.path)': tiles of the new tileset are damaged or incomplete; the old map stays in use "
+                + "until they are valid; build a new tileset in another directory and rename it into place"
         }
         guard let first = spoiled.min(), let entry = loaded[first]?.entry else { return nil }
-        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles were" : " was"
-        return "'\(directory.path)/\(entry.file)'\(others) changed on disk, to something else than the tileset names: "
-            + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
+        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles do" : " does"
+        return
+            "'\(directory.path)/\(entry.file)'\(others) not match the tileset any more: the map keeps the tiles in "
+            + "memory; restore the files, or replace the tileset as a whole"
     }
 
     package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
@@ -80,12 +82,12 @@ package struct TileSupply {
     /// do not fit together.
     ///
     /// - Parameter problems: Receives the refused files, each once until its file changes. A file that a system error prevented from being
-    ///   read is retried at the next look and reported once.
-    package mutating func look(_ problems: inout [String]) -> Change? {
+    ///   read is retried at the next refresh and reported once.
+    package mutating func refresh(_ problems: inout [String]) -> Change? {
         var hindrance: NodeError?
         defer {
             if let hindrance, !isHindered {
-                problems.append("\(hindrance.description); it is tried again until it works")
+                problems.append("\(hindrance.description); it will be retried")
             }
             isHindered = hindrance != nil
         }
@@ -101,12 +103,12 @@ package struct TileSupply {
                     return nil
                 }
                 indexState = state
-                problems.append("\(error.description); the map stays as it is")
+                problems.append("\(error.description); the map is unchanged")
             }
         }
         let isAnother = newest.tileset != directory.tileset
-        let troubleBefore = trouble
-        defer { if let trouble, trouble != troubleBefore { problems.append(trouble) } }
+        let problemBefore = problem
+        defer { if let problem, problem != problemBefore { problems.append(problem) } }
         watchFiles(&hindrance)
         var arrived: [Loaded] = []
         var kept: [RoadTileID: Loaded] = [:]
@@ -134,7 +136,7 @@ package struct TileSupply {
                 }
                 refused[file] = .some(FileState(file))
                 refused[ranks] = .some(FileState(ranks))
-                problems.append("\(error.description); the map goes on without it")
+                problems.append("\(error.description); the map stays without this tile")
             }
         }
         isIncomplete = isAnother && !isSound
@@ -148,7 +150,7 @@ package struct TileSupply {
         return Change(added: arrived.map(\.tile.id).sorted(), removed: removed)
     }
 
-    /// Checks loaded tiles whose files have changed: some at each look, all of them in turn.
+    /// Checks loaded tiles whose files have changed: some at each refresh, all of them in turn.
     private mutating func watchFiles(_ hindrance: inout NodeError?) {
         let ids = directory.tileset.tileIDs
         guard !ids.isEmpty else { return }

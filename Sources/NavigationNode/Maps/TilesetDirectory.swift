@@ -79,7 +79,9 @@ package struct TilesetDirectory: Sendable {
     package func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
         guard let id = entry.tile else {
             throw NodeError(
-                .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
+                .invalid,
+                "tileset '\(path)': tile \(entry.id) has an invalid id or file name '\(entry.file)'; rebuild it"
+            )
         }
         let ranks = try readFile(entry.ranks.file, bytes: entry.ranks.bytes, sha256: entry.ranks.sha256)
         let tile = try readFile(entry.file, bytes: entry.bytes, sha256: entry.sha256)
@@ -100,28 +102,28 @@ package struct TilesetDirectory: Sendable {
     private func readFile(_ name: String, bytes size: Int, sha256: String) throws(NodeError) -> TileStorage {
         let file = path + "/" + name
         func refused(_ what: String) -> NodeError {
-            guard errno != ENOENT else { return Self.damaged(file, "it is not there") }
+            guard errno != ENOENT else { return Self.damaged(file, "the file is missing") }
             return NodeError(
                 .system,
-                "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); look at the disk and at what this "
-                    + "machine's processes use (ulimit -n)")
+                "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); check the disk, the memory and the "
+                    + "open-file limit (ulimit -n)")
         }
         // A pipe in its place must not block the node.
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("opened") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw refused("looked at") }
+        guard fstat(descriptor, &status) == 0 else { throw refused("inspected") }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            throw Self.damaged(file, "it is no file with content")
+            throw Self.damaged(file, "not a regular file, or empty")
         }
         guard Int(status.st_size) == size else {
-            throw Self.damaged(file, "it has \(status.st_size) bytes where the tileset names \(size)")
+            throw Self.damaged(file, "size \(status.st_size) bytes, but the tileset says \(size)")
         }
         guard
             let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
-        else { throw refused("given \(size) bytes of memory") }
+        else { throw refused("read into \(size) bytes of memory") }
         let address = UInt(bitPattern: memory)
         let storage = TileStorage(bytes: UnsafeRawBufferPointer(start: memory, count: size)) {
             munmap(UnsafeMutableRawPointer(bitPattern: address), size)
@@ -131,13 +133,13 @@ package struct TilesetDirectory: Sendable {
             let more = pread(descriptor, memory + count, size - count, off_t(count))
             if more < 0, errno == EINTR { continue }
             guard more >= 0 else { throw refused("read") }
-            guard more > 0 else { throw Self.damaged(file, "it was cut while it was read") }
+            guard more > 0 else { throw Self.damaged(file, "truncated while being read") }
             count += more
         }
         switch storage.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal {
         case sha256: return storage
         case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")
-        default: throw Self.damaged(file, "its content is not the one that the tileset names")
+        default: throw Self.damaged(file, "checksum mismatch")
         }
     }
 }

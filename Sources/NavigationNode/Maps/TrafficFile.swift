@@ -53,8 +53,8 @@ private struct Segments {
         let segment = TrafficSpeed(fromNodeID: from, toNodeID: to, speed: speed / 3.6)
         guard segment.isValid else {
             throw ConfigError(
-                "'\(name)' line \(number): a speed must be 0 ... \(Int(TrafficOverlay.greatestSpeed * 3.6)) km/h "
-                    + "between two nodes")
+                "'\(name)' line \(number): invalid segment; it needs two nodes and a speed within 0 ... "
+                    + "\(Int(TrafficOverlay.greatestSpeed * 3.6)) km/h")
         }
         speeds.append(segment)
         // Fail before reading the rest of a file of any size.

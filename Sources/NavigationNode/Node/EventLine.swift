@@ -36,7 +36,7 @@ package enum EventLine {
         let reason = word(event.reason?.description, "REROUTE_REASON_")
         switch event.phase {
         case .failed:
-            let next = event.nextAttemptNs == nil ? "not tried again" : "will be tried again"
+            let next = event.nextAttemptNs == nil ? "no retry" : "will be retried"
             return "reroute \(phase) (\(reason)): \(event.error?.message ?? "unknown cause"), \(next)"
         case .rejected: return "reroute \(phase): \(word(event.rejection?.description, "REROUTE_REJECTION_"))"
         default: return "reroute \(phase) (\(reason))"

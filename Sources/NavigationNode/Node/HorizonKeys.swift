@@ -20,15 +20,17 @@ package struct HorizonKeys: Sendable, Hashable {
     package static var keys: [ConfigKey<HorizonKeys>] {
         [
             .flag("horizon.enabled", \.isEnabled, "Whether the electronic horizon is published."),
-            .number("horizon.length_m", \.extent.length, in: lengths, "How far it reaches ahead, metres."),
+            .number(
+                "horizon.length_m", \.extent.length, in: lengths, "Length of the horizon along the main path, metres."),
             .number(
                 "horizon.stub_length_m", \.extent.stubLength, in: 0...2_000,
                 "Length of the roads that leave the main path, metres; 0 for none."),
             .integer(
-                "horizon.max_paths", \.extent.mostPaths, in: 1...200, "Most paths, the main one and the nearest stubs."),
+                "horizon.max_paths", \.extent.mostPaths, in: 1...200,
+                "Greatest number of paths: the main one and the nearest stubs."),
             .number(
                 "horizon.update_m", \.updateDistance, in: 5...2_000,
-                "Distance on an edge after which the offset is published again, metres; another edge, route or map is published at once."
+                "Distance on an edge after which the offset is published again, metres; a change of edge, route or map is published at once."
             ),
         ]
     }

@@ -68,10 +68,10 @@ package struct NavigationConfiguration: NodeConfiguration {
             .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),
             .string(
                 "traffic", \.traffic,
-                "File of speeds that hold from the start: lines of from_node,to_node,speed_kmh, 0 for closed."),
+                "File of initial traffic speeds: lines of from_node,to_node,speed_kmh, 0 for closed."),
             .text(
                 "destination", \.destination, range: "LAT,LON, or empty",
-                "Where to guide to from the first position on, degrees; empty waits for a command.",
+                "Destination of guidance from the first position on, degrees; empty waits for a command.",
                 parse: { $0.isEmpty ? .some(nil) : Coordinate(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
             .text(
@@ -89,8 +89,8 @@ package struct NavigationConfiguration: NodeConfiguration {
     private static var preference: ConfigKey<NavigationConfiguration> {
         .text(
             "receivers", \.receivers, range: "at most \(ReceiverRegister.mostPreferred) names, or empty",
-            "Receivers in the order of preference, by what their fixes name as frame or source, separated by commas: the first that has "
-                + "usable fixes is used, and others, by their accuracy, when none has.",
+            "Receivers in the order of preference, by the frame or source of their fixes, separated by commas: the "
+                + "first with usable fixes is used; if none has any, others are used by their accuracy.",
             parse: { text in
                 let names = text.split(separator: ",").map { String($0.trimmingPrefix(while: { $0 == " " })) }
                 guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
@@ -102,7 +102,7 @@ package struct NavigationConfiguration: NodeConfiguration {
         [
             .text(
                 "guidance.language", \.navigator.wording.language, range: PhraseTable.tags,
-                "Language that is spoken and shown where a request names none.",
+                "Language of instructions where a request names none.",
                 parse: { PhraseTable.named($0)?.language }, format: { $0 }),
             .text(
                 "guidance.units", \.navigator.wording.units,
@@ -116,19 +116,19 @@ package struct NavigationConfiguration: NodeConfiguration {
         [
             .string(
                 "state.path", \.tripFile,
-                "File that keeps the trip, so that it goes on when the node is started again; empty keeps none. Not used with sim_time."
+                "File that saves the trip, to be resumed after a restart; empty saves none. Not used with sim_time."
             ),
             .number(
                 "state.max_age_s", \.tripMaximumAge, in: 0...31_536_000,
-                "Age above which a kept trip is not resumed, seconds; 0 for no limit."),
+                "Age above which a saved trip is not resumed, seconds; 0 for no limit."),
         ]
     }
 
     private static var offset: ConfigKey<NavigationConfiguration> {
         .text(
             "utc_offset_min", \.minutesAheadOfUTC, range: "-720 … 840, or empty",
-            "Minutes that the clocks of the place are ahead of UTC, for what holds at times; empty leaves that out, and a "
-                + "speed limit that depends on the hour unknown.",
+            "Local time minus UTC, minutes, for time-dependent rules; empty ignores them, and a speed limit that "
+                + "depends on the hour is unknown.",
             parse: { text in
                 if text.isEmpty { return .some(nil) }
                 guard let minutes = Int(text), (-720...840).contains(minutes) else { return nil }
@@ -141,27 +141,27 @@ package struct NavigationConfiguration: NodeConfiguration {
         [
             .number(
                 "fix.max_h_accuracy_m", \.navigator.positioning.fixes.maximumAccuracy, in: 1...10_000,
-                "Worst horizontal accuracy (1 σ) of a fix that counts, metres."),
+                "Worst horizontal accuracy (1 σ) of a usable fix, metres."),
             .number(
                 "fix.start_max_h_accuracy_m", \.navigator.positioning.fixes.startMaximumAccuracy, in: 1...10_000,
                 "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
             .text(
                 "fix.min_type", \.navigator.positioning.fixes.minimumType,
                 range: FixTypeName.all.joined(separator: " | "),
-                "Least type of a fix that counts; a receiver that does not say its type has none but any.",
+                "Least type of a usable fix; fixes without a type are usable only with any.",
                 parse: { FixTypeName.type($0) }, format: { FixTypeName.name($0) }),
             .number(
                 "fix.max_age_s", \.navigator.positioning.fixes.maximumAge, in: 0.1...60,
-                "Longest delay between a fix's time and its arrival beyond the usual one, seconds."),
+                "Longest delay of a usable fix beyond the usual delay, seconds."),
             .number(
                 "dead_reckoning.start_after_s", \.navigator.positioning.reckoning.startAfter, in: 0.2...60,
-                "How long no fix may count before positions are predicted, seconds."),
+                "Time without a usable fix after which positions are predicted, seconds."),
             .number(
                 "dead_reckoning.tunnel_start_after_s", \.navigator.positioning.reckoning.tunnelStartAfter, in: 0.2...60,
-                "The same in a tunnel of the map, seconds."),
+                "The same in a mapped tunnel, seconds."),
             .integer(
                 "dead_reckoning.exit_good_fixes", \.navigator.positioning.reckoning.exitGoodFixes, in: 1...100,
-                "How many fixes in a row that count end it."),
+                "Consecutive usable fixes that end dead reckoning."),
             .number(
                 "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,
                 "Distance from the route that is always tolerated, metres."),
@@ -170,47 +170,48 @@ package struct NavigationConfiguration: NodeConfiguration {
                 "Distance from the route that is never tolerated, metres."),
             .number(
                 "deviation.debounce_s", \.navigator.deviationDebounce, in: 0...60,
-                "How long the evidence against the route must last, seconds."),
+                "Time for which fixes must contradict the route, seconds."),
             .integer(
                 "deviation.debounce_fixes", \.navigator.deviationDebounceFixes, in: 1...100,
-                "How many fixes must speak against the route."),
+                "Number of fixes that must contradict the route."),
             .number(
                 "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
-                "Distance back along the route that tells of the wrong direction, metres."),
+                "Distance driven back along the route that counts as the wrong way, metres."),
             .integer(
                 "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
-                "Fixes in the wrong direction that tell of it."),
+                "Number of fixes in the wrong direction that count as the wrong way."),
             .number(
                 "snap.max_m", \.navigator.snapRadius, in: 0...10_000,
-                "Greatest distance that a place of a route is moved to a road, metres; a request may give another one (radius_m)."
+                "Greatest distance to move a waypoint to a road, metres; a request may override it (radius_m)."
             ),
             .number(
                 "snap.position_max_m", \.navigator.positionSnapRadius, in: 0...10_000,
                 "The same for the vehicle's position as the start of a route, metres."),
-            .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route leads to a new one."),
+            .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route triggers a reroute."),
             .number(
                 "reroute.cooldown_s", \.navigator.rerouteCooldown, in: 0...600,
                 "Shortest time between two reroutes, seconds."),
             .number(
                 "reroute.min_move_m", \.navigator.rerouteMinimumMovement, in: 0...10_000,
-                "Shortest way between two reroutes, metres."),
+                "Shortest distance travelled between two reroutes, metres."),
             .number(
                 "reroute.backoff_max_s", \.navigator.rerouteBackoffLongest, in: 1...3_600,
                 "Longest pause after failed reroutes, seconds."),
             .number(
                 "reroute.deadline_s", \.navigator.rerouteDeadline, in: 0.1...600,
-                "How long a new route is waited for, seconds."),
+                "Time limit for finding a new route, seconds."),
             .number(
                 "arrival.radius_m", \.navigator.arrivalRadius, in: 0.5...1_000,
                 "Distance to a waypoint at which it is reached, metres."),
             .number(
                 "arrival.approach_s", \.navigator.arrivalApproach, in: 0...3_600,
-                "Time before a waypoint from which the approach is announced, seconds."),
+                "Time before a waypoint at which the approach is announced, seconds."),
             .number(
                 "arrival.suppress_reroute_m", \.navigator.arrivalSuppressReroute, in: 0...10_000,
-                "Distance before a waypoint within which leaving the route does not lead to a new one, metres."),
+                "Distance before a waypoint within which leaving the route triggers no reroute, metres."),
             .flag(
-                "legs.auto_advance", \.navigator.legsAutoAdvance, "Whether the next leg starts by itself at a waypoint."
+                "legs.auto_advance", \.navigator.legsAutoAdvance,
+                "Whether the next leg starts automatically at a waypoint."
             ),
         ]
     }
@@ -222,8 +223,8 @@ extension NavigationConfiguration {
         let (least, greatest) = (navigator.deviationMinimumDistance, navigator.deviationMaximumDistance)
         guard least > greatest else { return nil }
         return
-            "deviation.min_distance_m is \(least) and deviation.max_distance_m \(greatest): what is always tolerated "
-            + "must not be more than what is never tolerated; lower the one or raise the other"
+            "deviation.min_distance_m (\(least)) must not exceed deviation.max_distance_m (\(greatest)): "
+            + "lower the first or raise the second"
     }
 
     /// The keys whose values can affect a replay: all but those outside the core (the network, other nodes' services, trip files).

@@ -57,7 +57,7 @@ package final class NavigationNode: Node {
         if !configuration.traffic.isEmpty {
             initial = TrafficUpdate(try TrafficFile(path: configuration.traffic))
             _ = store.update([initial], at: context.stamp)
-            context.log.info("traffic of '\(configuration.traffic)': \(initial.speeds.count) segments")
+            context.log.info("read traffic from '\(configuration.traffic)': \(initial.speeds.count) segments")
         }
         self.context = context
         tileKeys = configuration.tileCache
@@ -88,7 +88,7 @@ package final class NavigationNode: Node {
             carryOut(session.handle(answer, to: request))
         }
         if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }
-        self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
+        self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.requestRefresh() }
         try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let fix = fix.dated(by: delivery.header.stampNanoseconds)
@@ -149,8 +149,10 @@ package final class NavigationNode: Node {
     ) -> SavedTrip? {
         do throws(NodeError) {
             guard let trip = try file.load(maximumAge: maximumAge, now: now) else { return nil }
-            let goal = trip.order?.waypoints.last.flatMap { NavRouting.Waypoint($0) }?.coordinate.text ?? "nowhere"
-            log.info("the trip to \(goal) goes on with the next good position: it was under way when the node ended")
+            let goal =
+                trip.order?.waypoints.last.flatMap { NavRouting.Waypoint($0) }?.coordinate.text
+                ?? "an unknown destination"
+            log.info("resuming the trip to \(goal) at the next good position: it was active when the node stopped")
             return trip
         } catch {
             log.warning("\(error)")
@@ -200,27 +202,27 @@ package final class NavigationNode: Node {
         for (name, value) in session.fasterRoutes.counters { context.counter(name).set(value) }
         let (silent, switches) = session.silentReceivers
         context.counter("receiver_switches").set(switches)
-        let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip is not kept: \($0)") }
+        let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip cannot be saved: \($0)") }
         let stray = session.odometryLead.map { lead in
             HealthFinding(
                 "odometry_stray",
-                "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
-                    + "the fixes' clock (UTC)")
+                "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and is ignored: its "
+                    + "stamps must come from the fixes' clock (UTC)")
         }
-        let tiles = maps.trouble.map { HealthFinding("tiles_damaged", $0) }
+        let tiles = maps.problem.map { HealthFinding("tiles_damaged", $0) }
         return positioning.findings + [tiles, stray, unkept].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
                 return HealthFinding(
                     "receiver_silent",
-                    "receiver '\(receiver.name)': \(since), while others are heard: look at its node",
+                    "receiver '\(receiver.name)': \(since), while others deliver fixes: check its node",
                     about: receiver.name)
             }
     }
 
     private static let isWithoutRoads = HealthFinding(
-        "no_tiles", "no road tile is on board: there are no matched positions and no routes until some have come",
+        "no_tiles", "no road tiles are loaded: map matching and routing are unavailable until some arrive",
         severity: .lost)
 
     /// The number of workers that are busy with a route or a map.
@@ -248,7 +250,7 @@ package final class NavigationNode: Node {
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
         guard !outcome.neededTiles.isEmpty else { return }
-        maps.look()
+        maps.requestRefresh()
         tiles?.ask(outcome.neededTiles)
     }
 }

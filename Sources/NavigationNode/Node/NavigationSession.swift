@@ -406,7 +406,8 @@ package final class NavigationSession {
             throw RouteFailure(code: .noPosition, message: "no horizon: the vehicle's position is not known")
         }
         guard let horizon = HorizonKeeper.horizon(encoder, extent) else {
-            throw RouteFailure(code: .noRoadNearby, message: "no horizon: the vehicle is on no road in its direction")
+            throw RouteFailure(
+                code: .noRoadNearby, message: "no horizon: the vehicle is not on a road in its direction of travel")
         }
         let context = EventContext(
             stamp: position.stamp, sessionID: encoder.state?.sessionId ?? 0, routeID: encoder.state?.routeId ?? 0,

@@ -21,60 +21,61 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
         [
             .string(
                 "directions.url", \.directions.url,
-                "Address of an online provider of routes, such as https://HOST; empty finds all routes on board."),
+                "URL of the online route provider, such as https://HOST; empty computes all routes on board."),
             .text(
                 "directions.dialect", \.directions.dialect, range: "osrm | mapbox | valhalla",
-                "How the provider is spoken to.", parse: { DirectionsConfiguration.Dialect(rawValue: $0) },
+                "API of the provider.", parse: { DirectionsConfiguration.Dialect(rawValue: $0) },
                 format: { $0.rawValue }),
             .string(
                 "directions.profile", \.directions.profile,
-                "The provider's profile or costing; empty is driving, mapbox/driving-traffic, or auto and truck."),
+                "The provider's profile or costing; empty for driving, mapbox/driving-traffic, or auto and truck."),
             .string(
                 "directions.token_file", \.tokenFile,
-                "File with the access token; empty takes the variable NAVBUS_DIRECTIONS_TOKEN, or none."),
+                "File with the access token; empty uses the variable NAVBUS_DIRECTIONS_TOKEN, if set."),
             .integer(
                 "directions.deadline_ms", \.directions.deadlineMilliseconds, in: 50...60_000,
-                "How long an answer is waited for before the route is found on board, milliseconds."),
+                "Time limit for an answer, after which the route is computed on board, milliseconds."),
             .integer(
                 "directions.attempt_ms", \.directions.attemptMilliseconds, in: 50...60_000,
-                "How long one attempt may take, milliseconds."),
+                "Time limit for one attempt, milliseconds."),
             .integer(
                 "directions.retries", \.directions.retries, in: 0...10,
-                "How often an attempt is repeated that failed for a reason that passes."),
+                "Greatest number of retries after transient failures."),
             .integer(
                 "directions.backoff_first_ms", \.directions.firstPauseMilliseconds, in: 0...60_000,
-                "Pause before the first repetition, milliseconds; it doubles, and is drawn from its upper half."),
+                "Pause before the first retry, milliseconds; it doubles with each, less up to half at random."
+            ),
             .integer(
                 "directions.backoff_max_ms", \.directions.longestPauseMilliseconds, in: 0...60_000,
                 "Longest pause between attempts, milliseconds."),
             .integer(
                 "directions.max_bytes", \.directions.maximumBytes, in: 1_024...268_435_456,
-                "Largest answer that is read, bytes."),
+                "Greatest size of an answer, bytes."),
             .integer(
-                "directions.alternatives", \.directions.alternatives, in: 0...3, "How many alternatives are asked for."),
+                "directions.alternatives", \.directions.alternatives, in: 0...3, "Number of alternatives to request."),
             .string(
                 "directions.language", \.directions.language,
-                "Language of the provider's names, such as en; empty for its own."),
+                "Language of the provider's names, such as en; empty for its default."),
             .flag(
                 "directions.steps", \.directions.includesSteps,
-                "Whether the provider's steps are asked for; instructions are made on board all the same."),
+                "Whether the provider's steps are requested; instructions are generated on board in any case."),
             .flag(
                 "directions.depart_at", \.directions.sendsDeparture,
-                "Whether the time of departure is sent; without it the provider takes now."),
+                "Whether the time of departure is sent; without it the provider assumes now."),
             .string("directions.proxy", \.directions.proxy, "HTTP proxy, HOST:PORT; empty for none."),
             .string(
                 "directions.ca_file", \.directions.authorities,
-                "File of certificates (PEM) of a private authority, which alone then vouch for the provider; empty trusts "
-                    + "those of the machine."),
+                "File of CA certificates (PEM) of a private authority, which alone are then trusted; empty trusts the "
+                    + "system's certificates."),
             .integer(
                 "directions.rest_after", \.directions.failuresToRest, in: 1...100,
-                "Failures in a row after which the provider is left alone."),
+                "Consecutive failures after which the provider is not called for a while."),
             .number(
                 "directions.rest_first_s", \.directions.firstRest, in: 0.1...3_600,
-                "How long it is left alone at first, seconds; twice as long after each trial that fails."),
+                "First pause after such failures, seconds; it doubles after each failed trial."),
             .number(
                 "directions.rest_max_s", \.directions.longestRest, in: 0.1...86_400,
-                "How long it is left alone at most, seconds."),
+                "Longest such pause, seconds."),
         ]
     }
 }

@@ -41,7 +41,7 @@ final class PolicyClient {
             while try !context.bus.isServed(PolicyService.name, by: node.isEmpty ? nil : node) {
                 guard Clocks.monotonic() < deadline else {
                     let who = node.isEmpty ? "no node serves Policy" : "node '\(node)' does not serve Policy"
-                    return context.log.warning("\(who) after \(seconds) s: what is usual holds until one does")
+                    return context.log.warning("\(who) after \(seconds) s: defaults apply until one does")
                 }
                 try context.bus.runServices(timeout: .milliseconds(50))
             }
@@ -100,10 +100,10 @@ final class PolicyClient {
             switch result {
             case .success(let response):
                 guard var answer = read(response) else {
-                    return fail(CallStatus(.internal, "its answer makes no sense"), request, asked)
+                    return fail(CallStatus(.internal, "its answer is invalid"), request, asked)
                 }
                 if failing.remove(request.question.kind) != nil {
-                    context.log.info("the policy node decides '\(request.question.kind.rawValue)' again")
+                    context.log.info("the policy node answers '\(request.question.kind.rawValue)' again")
                 }
                 answer.latency = latency(since: asked)
                 answered(answer, request)
@@ -121,7 +121,7 @@ final class PolicyClient {
         failures.add()
         if failing.insert(request.question.kind).inserted {
             context.log.warning(
-                "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)"
+                "the policy node did not answer '\(request.question.kind.rawValue)', the default applies: \(status)"
             )
         }
         let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable

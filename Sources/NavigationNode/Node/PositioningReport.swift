@@ -38,7 +38,7 @@ package struct PositioningReport: Sendable {
         guard let health else {
             return [
                 HealthFinding(
-                    "gnss_no_fix", "no fix has come yet: does a receiver's node run, such as gnss-node?",
+                    "gnss_no_fix", "no fix has arrived yet: check that a receiver node, such as gnss-node, is running",
                     severity: .degraded)
             ]
         }
@@ -52,27 +52,27 @@ package struct PositioningReport: Sendable {
     private static let explanations: [(reason: PositionHealth.Reasons, code: String, text: String)] = [
         (
             .noFix, "gnss_no_fix",
-            "no fix counts: positions are predicted or none; look at the receiver and at /nav/fix_rejected"
+            "no usable fixes: positions are predicted or unavailable; check the receiver and /nav/fix_rejected"
         ),
         (
             .accuracy, "gnss_accuracy",
-            "positions are less accurate than \(Int(HealthJudge.reducedSigma)) m (1 σ), or the receiver says less than its fixes err"
+            "positions are less accurate than \(Int(HealthJudge.reducedSigma)) m (1 σ), or fixes err more than stated"
         ),
-        (.fixType, "gnss_fix_type", "the receiver carries its position on by itself"),
-        (.spoofing, "gnss_spoofing", "the receiver notices counterfeit signals"),
-        (.jamming, "gnss_jamming", "the receiver notices interference"),
+        (.fixType, "gnss_fix_type", "the receiver itself predicts its positions (dead reckoning)"),
+        (.spoofing, "gnss_spoofing", "the receiver detects spoofed signals"),
+        (.jamming, "gnss_jamming", "the receiver detects jamming"),
         (
-            .integrity, "gnss_integrity", "the receiver's integrity monitoring has doubts, or its positions jumped"
+            .integrity, "gnss_integrity", "the receiver's integrity monitoring warns, or its positions jumped"
         ),
         (
             .latency, "gnss_latency",
-            "fixes arrive late, or too rarely: look at the receiver's rate and at the host's load"
+            "fixes arrive late or too rarely: check the receiver's rate and the host's load"
         ),
         (
             .contradiction, "gnss_contradiction",
-            "the receiver's speed or course, or the odometry, contradicts the positions and is left out: look at units and signs"
+            "the receiver's speed or course, or the odometry, contradicts the positions: check units and signs"
         ),
-        (.tunnel, "gnss_tunnel", "the vehicle is in a tunnel of the map: positions are predicted"),
+        (.tunnel, "gnss_tunnel", "the vehicle is in a mapped tunnel: positions are predicted"),
     ]
 }
 

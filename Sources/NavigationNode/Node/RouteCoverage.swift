@@ -79,7 +79,7 @@ extension NavigationSession {
         }
         if request.waypoints.isEmpty {
             guard let route = spoken.plan?.route, let first = route.line.coordinates.first else {
-                throw RouteFailure(code: .wrongState, message: "no route is followed: name the waypoints of one")
+                throw RouteFailure(code: .wrongState, message: "no route is active: give waypoints")
             }
             let travelled = route.length - (spoken.progress?.distanceRemainingM ?? route.length)
             return CoverageSurvey(
@@ -90,13 +90,14 @@ extension NavigationSession {
         guard places.count == request.waypoints.count, places.count <= RouteOrder.greatestCount else {
             throw RouteFailure(
                 code: .invalidRequest,
-                message: "a waypoint has no latitude and longitude in the world, or there are more than "
-                    + "\(RouteOrder.greatestCount)")
+                message: "a waypoint has no valid latitude and longitude, or there are more than "
+                    + "\(RouteOrder.greatestCount) waypoints")
         }
         let startsHere = places.count == 1
         if startsHere {
             guard let position else {
-                throw RouteFailure(code: .noPosition, message: "from where? no position is known: name two waypoints")
+                throw RouteFailure(
+                    code: .noPosition, message: "no position is known: give two waypoints, the first as the origin")
             }
             places.insert(NavRouting.Waypoint(position), at: 0)
         }

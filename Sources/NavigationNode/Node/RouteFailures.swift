@@ -10,7 +10,7 @@ extension RouteOutcome {
         case .found(let route): return route
         case .unreachable(let waypoint, let nearest):
             let distance = nearest.map {
-                ": the next road from which the route can be driven is \(Int($0.rounded(.up))) m away"
+                ": the nearest road from which the route can be driven is \(Int($0.rounded(.up))) m away"
             }
             throw RouteFailure(
                 code: .noRoute,
@@ -20,9 +20,9 @@ extension RouteOutcome {
         case .offRoad(let waypoint, let nearest):
             let advice =
                 nearest.map {
-                    "the next one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a place nearer to a "
-                        + "road, or allow more"
-                } ?? "is it inside the map? (navbus map info)"
+                    "the nearest one from which the route can be driven is \(Int($0.rounded(.up))) m away; choose a "
+                        + "place closer to a road, or raise the radius"
+                } ?? "check that it is inside the map (navbus map info)"
             throw RouteFailure(
                 code: .noRoadNearby,
                 message: "no road for this vehicle within \(RouteOutcome.radius(waypoint, request)) m of "
@@ -31,7 +31,7 @@ extension RouteOutcome {
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(
                 code: .tilesNeeded,
-                message: "\(tiles.count) road tiles are needed that are not on board: \(names)"
+                message: "\(tiles.count) road tiles that the route needs are missing: \(names)"
                     + (tiles.count > 10 ? ", …" : ""), missingTiles: tiles)
         case .invalid(let reason): throw RouteFailure(code: .invalidRequest, message: reason)
         }

@@ -62,7 +62,7 @@ package final class RouteFinder: Sendable {
                 // An answer without a way is not a failure: the on-board search confirms it, or finds one.
                 if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
                     state.isFailing = true
-                    state.reports.append("routes are found on board for want of the online provider: \(error.message)")
+                    state.reports.append("the online provider failed, routes are computed on board: \(error.message)")
                 }
                 return nil
             }

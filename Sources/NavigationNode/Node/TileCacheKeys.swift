@@ -18,13 +18,16 @@ package struct TileCacheKeys: NodeConfiguration, Equatable {
     package static var keys: [ConfigKey<TileCacheKeys>] {
         [
             .flag(
-                "tile_cache.ask", \.isAsked, "Whether the tile cache is asked for tiles that a route needs and lacks."),
-            .string("tile_cache.node", \.node, "Name of the tile cache's node; empty for whichever serves TileCache."),
-            .string("tile_cache.tileset", \.tileset, "The cache's name of the road tiles; empty for its only ones."),
-            .number("tile_cache.deadline_s", \.deadline, in: 0.1...600, "How long a tile is waited for, seconds."),
+                "tile_cache.ask", \.isAsked, "Whether missing tiles of a route are requested from the tile cache."),
+            .string(
+                "tile_cache.node", \.node, "Name of the tile cache's node; empty for any node that serves TileCache."),
+            .string(
+                "tile_cache.tileset", \.tileset,
+                "The cache's name of the tileset of road tiles; empty if there is only one."),
+            .number("tile_cache.deadline_s", \.deadline, in: 0.1...600, "Time limit for a tile request, seconds."),
             .number(
                 "coverage.corridor_m", \.corridor, in: 0...100_000,
-                "Half width of the corridor around a way whose tiles Coverage looks at, metres."),
+                "Half width of the corridor around a route whose tiles Coverage checks, metres."),
         ]
     }
 }

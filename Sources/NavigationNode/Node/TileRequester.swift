@@ -50,7 +50,7 @@ final class TileRequester {
         open.remove(tile)
         switch result {
         case .success(let answer) where answer.error == nil:
-            if isFailing { context.log.info("the tile cache has tiles again") }
+            if isFailing { context.log.info("the tile cache delivers tiles again") }
             isFailing = false
             arrived()
         case .success(let answer): fail(tile, answer.error?.message ?? "")
@@ -60,7 +60,7 @@ final class TileRequester {
 
     private func fail(_ tile: RoadTileID, _ reason: String) {
         failures.add()
-        if !isFailing { context.log.warning("the tile cache has not got tile \(tile): \(reason)") }
+        if !isFailing { context.log.warning("the tile cache did not deliver tile \(tile): \(reason)") }
         isFailing = true
     }
 }

@@ -57,8 +57,8 @@ package final class TripFile: Sendable {
         guard maximumAge == 0 || age <= maximumAge else {
             throw NodeError(
                 .invalid,
-                "the trip in '\(path)' is not resumed: it was kept \(Int(age / 3600)) h ago, more than state.max_age_s "
-                    + "(\(Int(maximumAge)) s)")
+                "the trip in '\(path)' is not resumed: it was saved \(Int(age / 3600)) h ago, more than "
+                    + "state.max_age_s (\(Int(maximumAge)) s)")
         }
         let bytes: [UInt8]
         do throws(StoreError) {
@@ -71,22 +71,22 @@ package final class TripFile: Sendable {
 
     package static func trip(_ bytes: [UInt8], _ path: String) throws(NodeError) -> SavedTrip {
         func refusal(_ what: String) -> NodeError {
-            NodeError(.invalid, "'\(path)' \(what): the trip in it is left out, and the next one replaces it")
+            NodeError(.invalid, "trip file '\(path)' \(what); it is ignored, and the next trip replaces it")
         }
         guard let end = bytes.prefix(Self.longestLine).firstIndex(of: UInt8(ascii: "\n")) else {
-            throw refusal("is no trip that was kept")
+            throw refusal("has no valid header")
         }
         let line = String(decoding: bytes[..<end], as: UTF8.self).split(separator: " ")
-        guard line.count == 4, line[0] == "navbus-trip" else { throw refusal("is no trip that was kept") }
-        guard line[1] == Self.form else { throw refusal("is of form \(line[1].prefix(20)), not \(Self.form)") }
+        guard line.count == 4, line[0] == "navbus-trip" else { throw refusal("has no valid header") }
+        guard line[1] == Self.form else { throw refusal("has format version \(line[1].prefix(20)), not \(Self.form)") }
         let payload = Array(bytes[(end + 1)...])
         guard Int(line[3]) == payload.count, ContentHash(of: payload)?.hexadecimal == String(line[2]) else {
-            throw refusal("is not whole")
+            throw refusal("is incomplete or damaged")
         }
         do throws(MessageError) {
             return try SavedTrip(decoding: payload, limit: Self.largest)
         } catch {
-            throw refusal("cannot be read: \(error)")
+            throw refusal("cannot be decoded: \(error)")
         }
     }
 

@@ -10,21 +10,21 @@ extension NavigationConfiguration {
             .text(
                 "policy.ask", \.navigator.policy.asked,
                 range: "any of \(PolicyKind.allCases.map(\.rawValue).joined(separator: ",")), or all, or empty",
-                "What the policy node is asked; the rest is decided as is usual.", parse: { Set(names: $0) },
+                "Decisions requested from the policy node; defaults apply to the rest.", parse: { Set(names: $0) },
                 format: { asked in PolicyKind.allCases.filter(asked.contains).map(\.rawValue).joined(separator: ",") }),
-            .string("policy.node", \.policyNode, "Name of the policy node; empty for whichever serves Policy."),
+            .string("policy.node", \.policyNode, "Name of the policy node; empty for any node that serves Policy."),
             .number(
                 "policy.wait_ready_s", \.policyWait, in: 0...60,
-                "How long the policy node is waited for at the start, when it is asked anything, seconds."),
+                "Time to wait for the policy node at the start, if policy.ask is set, seconds."),
             .number(
                 "policy.deadline_s", \.navigator.policy.deadline, in: 0.01...10,
-                "How long an answer is waited for, seconds."),
+                "Time limit for an answer, seconds."),
             .number(
                 "policy.approval_deadline_s", \.navigator.policy.approvalDeadline, in: 0.1...120,
                 "The same for the approval of a faster route, seconds."),
             .number(
                 "policy.hold_s", \.navigator.policy.hold, in: 0...3_600,
-                "How long a no holds when the answer does not say, seconds."),
+                "Time for which a negative answer applies if it states none, seconds."),
         ]
     }
 
@@ -32,61 +32,64 @@ extension NavigationConfiguration {
         [
             .number(
                 "reroute.initial_maneuver_avoidance_s", \.navigator.rerouteManeuverAvoidance, in: 0...120,
-                "For how many seconds at the present speed a new route avoids maneuvers."),
+                "Time at the present speed within which a new route avoids maneuvers, seconds."),
             optional(
                 "reroute.initial_maneuver_avoidance_m", \.navigator.rerouteManeuverAvoidanceDistance, in: 0...5_000,
-                "The same as a distance, metres; empty goes by the speed."),
+                "The same as a distance, metres; empty uses the time."),
             .number(
                 "reroute.min_commit_time_s", \.navigator.rerouteMinimumCommitTime, in: 0...120,
-                "Time to the first maneuver below which a new route is proposed and not imposed, seconds; 0 for never."),
+                "Time to the first maneuver below which a new route is proposed instead of taken, seconds; 0 for never."
+            ),
             .number(
                 "reroute.chosen_route_factor", \.navigator.chosenRouteFactor, in: 0.5...1,
-                "What the rest of the chosen route counts for in the search for a new one; 1 for no preference."),
+                "Cost factor for the rest of the chosen route in the search for a new one; 1 for no preference."),
         ] + fasterKeys + alternativesKeys + arrivalKeys
     }
 
     private static var fasterKeys: [ConfigKey<NavigationConfiguration>] {
         [
-            .flag("faster.enabled", \.navigator.faster.isEnabled, "Whether faster routes are looked for."),
+            .flag("faster.enabled", \.navigator.faster.isEnabled, "Whether faster routes are searched for."),
             .number(
                 "faster.interval_s", \.navigator.faster.interval, in: 10...86_400,
-                "Time between two looks for a faster route, seconds."),
+                "Time between two searches for a faster route, seconds."),
             .number(
                 "faster.min_remaining_s", \.navigator.faster.minimumRemaining, in: 0...86_400,
-                "Shortest time left on the route for a look, seconds."),
+                "Shortest remaining time on the route for a search, seconds."),
             .number(
                 "faster.min_to_maneuver_s", \.navigator.faster.minimumToManeuver, in: 0...3_600,
-                "Shortest time to where the faster route leaves the one in force, seconds."),
+                "Shortest time to the fork of the faster route, seconds."),
             .number(
                 "faster.min_gain", \.navigator.faster.minimumGain, in: 0.001...0.9,
-                "Share of the time left that is to be gained."),
+                "Least gain as a share of the remaining time."),
             .number(
                 "faster.min_gain_s", \.navigator.faster.minimumGainSeconds, in: 0...86_400,
-                "Time that is to be gained at least, seconds."),
+                "Least gain, seconds."),
             .text(
                 "faster.approval", \.navigator.faster.approval, range: "auto | policy | manual",
-                "Who says whether a faster route is taken.",
+                "Who approves a faster route.",
                 parse: { FasterRouteConfig.Approval(rawValue: $0) }, format: { $0.rawValue }),
             .number(
                 "faster.accept_for_s", \.navigator.faster.acceptFor, in: 1...600,
-                "How long a user may think about a faster route, seconds."),
+                "Time for a user to accept a faster route, seconds."),
         ]
     }
 
     private static var alternativesKeys: [ConfigKey<NavigationConfiguration>] {
         [
-            .flag("alternatives.enabled", \.navigator.alternatives.isEnabled, "Whether alternatives are looked for."),
+            .flag("alternatives.enabled", \.navigator.alternatives.isEnabled, "Whether alternatives are searched for."),
             .number(
                 "alternatives.refresh_interval_s", \.navigator.alternatives.interval,
-                in: AlternativesConfig.shortestInterval...86_400, "Time between two looks for alternatives, seconds."),
-            .integer("alternatives.limit", \.navigator.alternatives.limit, in: 0...2, "How many alternatives at most."),
+                in: AlternativesConfig.shortestInterval...86_400, "Time between two searches for alternatives, seconds."
+            ),
+            .integer(
+                "alternatives.limit", \.navigator.alternatives.limit, in: 0...2, "Greatest number of alternatives."),
             .text(
                 "alternatives.accept", \.navigator.alternatives.acceptance, range: "unfiltered | faster | shorter",
                 "Which alternatives are shown.", parse: { AlternativesConfig.Acceptance(rawValue: $0) },
                 format: { $0.rawValue }),
             .number(
                 "alternatives.min_move_m", \.navigator.alternatives.minimumMovement, in: 0...10_000,
-                "How far the vehicle moves between two looks for alternatives, metres."),
+                "Shortest distance travelled between two searches for alternatives, metres."),
             .flag(
                 "refresh.enabled", \.navigator.refresh.isEnabled, "Whether the route's durations are kept up to date."),
             .number(
@@ -102,10 +105,10 @@ extension NavigationConfiguration {
         [
             .flag(
                 "arrival.suppress_reroute", \.navigator.arrivalSuppresses,
-                "Whether leaving the route near a waypoint leads to no new one."),
+                "Whether leaving the route near a waypoint triggers no reroute."),
             .number(
                 "arrival.dwell_s", \.navigator.arrivalDwell, in: 0...60,
-                "How long the vehicle must be at a waypoint to have arrived, seconds."),
+                "Time that the vehicle must be at a waypoint to have arrived, seconds."),
             optional(
                 "arrival.max_speed_mps", \.navigator.arrivalMaximumSpeed, in: 0...100,
                 "Greatest speed at which a waypoint is reached, m/s; empty for any."),
@@ -114,7 +117,7 @@ extension NavigationConfiguration {
                 "Greatest difference between course and route at which a waypoint is reached, degrees; empty for any."),
             .text(
                 "origin_fallback", \.navigator.originFallback, range: "LAT,LON, or empty",
-                "Where routes start as long as no position is known, degrees.",
+                "Start of routes while no position is known, degrees.",
                 parse: { $0.isEmpty ? .some(nil) : Coordinate(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
         ]

@@ -29,11 +29,11 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
         [
             .text(
                 "vehicle.kind", \.kind, range: "car | truck",
-                "The kind of vehicle; a truck has the usual limits of Europe.",
+                "Kind of vehicle; a truck has the usual European limits.",
                 parse: { VehicleProfile.Kind(rawValue: $0) }, format: { $0.rawValue }),
             .text(
                 "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
-                "Roads that are used only when nothing else leads there.", parse: { Avoidance(names: $0) },
+                "Roads to avoid; they are used only if there is no other way.", parse: { Avoidance(names: $0) },
                 format: { $0.text }),
             size("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
             size("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
@@ -41,18 +41,18 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
             size("vehicle.weight_t", \.weight, in: 0.1...200, "Weight, tonnes; \(usual(\.weight))."),
             size(
                 "vehicle.axle_load_t", \.axleLoad, in: 0.1...50,
-                "Load of the axle that bears most, tonnes; \(usual(\.axleLoad))."),
+                "Greatest axle load, tonnes; \(usual(\.axleLoad))."),
             .flag(
                 "vehicle.dangerous_goods", \.carriesDangerousGoods,
-                "Whether the vehicle carries goods that some roads are closed to."),
+                "Whether the vehicle carries dangerous goods, which some roads prohibit."),
         ]
     }
 
     /// Returns the meaning of an empty value.
     private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
         let (truck, car) = (VehicleProfile(kind: .truck)[keyPath: size], VehicleProfile()[keyPath: size])
-        let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit counts for a car"
-        return "empty is \(truck.map(plain) ?? "none") for a truck, and \(forCar)"
+        let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit for a car"
+        return "empty means \(truck.map(plain) ?? "none") for a truck and \(forCar)"
     }
 
     private static func size(
