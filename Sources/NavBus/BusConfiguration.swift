@@ -60,25 +60,26 @@ public struct BusConfiguration: Sendable {
         try heartbeat.check()
         try hosts?.check()
         guard sendHighWaterMark > 0, receiveHighWaterMark > 0 else {
-            throw BusError(.invalidArgument, "a high-water mark is at least 1: 0 would let a slow node eat the memory")
+            throw BusError(
+                .invalidArgument, "a high-water mark must be at least 1: 0 would let a slow node exhaust the memory")
         }
         guard maximumQueuedBytes > 0 else {
-            throw BusError(.invalidArgument, "maximumQueuedBytes is at least 1, not \(maximumQueuedBytes)")
+            throw BusError(.invalidArgument, "maximumQueuedBytes must be at least 1, not \(maximumQueuedBytes)")
         }
         guard (1...Self.maximumMessageSizeLimit).contains(maximumMessageSize) else {
             throw BusError(
                 .invalidArgument,
-                "maximumMessageSize is 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
+                "maximumMessageSize must be 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
         }
         guard ioThreadPriority.map({ (1...99).contains($0) }) ?? true else {
-            throw BusError(.invalidArgument, "ioThreadPriority is 1 to 99 or nil")
+            throw BusError(.invalidArgument, "ioThreadPriority must be 1 to 99 or nil")
         }
         guard (0...60_000).contains(lingerMilliseconds), (10...60_000).contains(rescanMilliseconds) else {
             throw BusError(
-                .invalidArgument, "lingerMilliseconds is 0 to 60000 and rescanMilliseconds 10 to 60000")
+                .invalidArgument, "lingerMilliseconds must be 0 to 60000 and rescanMilliseconds 10 to 60000")
         }
         guard (100...3_600_000).contains(silenceMilliseconds) else {
-            throw BusError(.invalidArgument, "silenceMilliseconds is 100 to 3600000, not \(silenceMilliseconds)")
+            throw BusError(.invalidArgument, "silenceMilliseconds must be 100 to 3600000, not \(silenceMilliseconds)")
         }
     }
 }

@@ -340,7 +340,7 @@ struct BadInputTests {
             try await box.announces("/nav/progress", node: "navigation-node")
             let mistake = Mistake(
                 tool: "navigation-node", call: "--set tiles=TILES", status: 1,
-                says: ["'navigation-node' is taken by process", "another name"])
+                says: ["'navigation-node' is in use by process", "another name"])
             try await check(mistake, in: box)
             #expect(first.exitStatus == nil)
             // Another name, and another domain, are free.

@@ -42,7 +42,7 @@ struct HostsTests {
             }
             let stranger = try net.start("stranger", "topic", ["echo", "/gnss/fix", "--count", "1"], host: "desk")
             try await player.says("denied 10.97.0.2 with the public key '\(try net.publicKey("stranger"))'")
-            try await stranger.says("does not allow this host's key")
+            try await stranger.says("denies this host's key")
 
             // The tools of one host see the nodes of the other.
             for (command, arguments, says) in [
@@ -86,7 +86,7 @@ struct HostsTests {
                 ("secret_key_file: a.key\npeers: [{endpoint: 'tcp://host:1'}]", "numeric address"),
                 ("secret_key_file: a.key\npeers: [{endpoint: 'tcp://10.0.0.1:1', key: x}]", "not a public key"),
                 ("secret_key_file: b.key\nlisten: {x: tcp://10.0.0.1:1}", "cannot read"),
-                ("secret_key_file: a.key\nlisten: {x: 'tcp://127.0.0.1:0'}", "nobody could connect"),
+                ("secret_key_file: a.key\nlisten: {x: 'tcp://127.0.0.1:0'}", "no host may connect"),
             ] {
                 let file = try box.write("hosts.yaml", text)
                 let result = try await box.run(

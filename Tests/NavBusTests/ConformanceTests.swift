@@ -241,7 +241,7 @@ import Testing
         let first = try bench.node("gnss")
         let error = busError { _ = try bench.node("gnss") }
         #expect(error?.code == .nameBusy)
-        #expect(error?.description.contains("'gnss' is taken by") == true)
+        #expect(error?.description.contains("'gnss' is in use by") == true)
         first.close()
         let second = try bench.node("gnss")
         #expect(second.bootID != first.bootID)

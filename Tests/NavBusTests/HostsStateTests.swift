@@ -260,7 +260,7 @@ import Testing
             toFile: path, atomically: false, encoding: .utf8)
         chmod(path, 0o644)
         #expect(try CurvePublicKey.list(contentsOf: path) == keys)
-        #expect(busError { _ = try CurvePublicKey(contentsOf: path) }?.description.contains("holds 3") == true)
+        #expect(busError { _ = try CurvePublicKey(contentsOf: path) }?.description.contains("has 3") == true)
         chmod(path, 0o666)
         #expect(busError { _ = try CurvePublicKey.list(contentsOf: path) }?.code == .unsafeDirectory)
         chmod(path, 0o644)

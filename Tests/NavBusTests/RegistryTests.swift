@@ -108,7 +108,7 @@ import Testing
         let error = busError { _ = try BusNode(name: "gnss", configuration: configuration) }
         #expect(error?.code == .pathTooLong)
         let length = "\(long)/0/gnss/pub".utf8.count
-        #expect(error?.description.contains("\(long)/0/gnss/pub is \(length) bytes") == true)
+        #expect(error?.description.contains("\(long)/0/gnss/pub has \(length) bytes") == true)
         #expect(error?.description.contains("NAVBUS_DIR") == true)
         #expect(error?.description.contains("\(length - 107) bytes shorter") == true)
         #expect(!FileManager.default.fileExists(atPath: long))

@@ -59,7 +59,7 @@ package struct Outbox {
             throw BusError(
                 .invalidArgument,
                 "topic '\(description.name)' needs its message's full type name, 1 to 255 bytes, "
-                    + "navbus.v1.GnssFix for one")
+                    + "such as navbus.v1.GnssFix")
         }
         guard !topics.contains(where: { $0.description.name == description.name }) else {
             throw BusError(
@@ -84,7 +84,7 @@ package struct Outbox {
         guard (1...BusConfiguration.maximumMessageSizeLimit).contains(maximumPayloadSize) else {
             throw BusError(
                 .invalidArgument,
-                "topic '\(topic)': the maximum payload is 1 to \(BusConfiguration.maximumMessageSizeLimit) bytes, "
+                "topic '\(topic)': the maximum payload must be 1 to \(BusConfiguration.maximumMessageSizeLimit) bytes, "
                     + "not \(maximumPayloadSize)")
         }
     }

@@ -8,7 +8,7 @@ final class Poller {
     init() throws(BusError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else {
-            throw BusError(.transport, "cannot create an epoll: \(FileSystem.reason()); raise the open files' limit")
+            throw BusError(.transport, "cannot create an epoll: \(FileSystem.reason()); raise the open-file limit")
         }
         file = FileDescriptor(descriptor)
     }

@@ -28,7 +28,7 @@ package struct Authenticator {
             request[5] == Array("CURVE".utf8), request[6].count == 32
         else {
             statistics.denied += 1
-            return Verdict(reply: Self.reply(id, "400", "only CURVE is spoken here"), event: nil)
+            return Verdict(reply: Self.reply(id, "400", "only CURVE is accepted"), event: nil)
         }
         let key = CurvePublicKey(bytes: request[6])
         if allowed.contains(key) { return Verdict(reply: Self.reply(id, "200", "OK"), event: nil) }

@@ -14,8 +14,8 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
         guard text.utf8.count == Self.textLength, let bytes = Z85.decode(text) else {
             throw BusError(
                 .invalidArgument,
-                "'\(text.prefix(48))' is not a public key: it has 40 characters of Z85, see what `navbus keygen` wrote "
-                    + "(in YAML it needs single quotes)")
+                "'\(text.prefix(48))' is not a public key: expected 40 characters of Z85 as written by `navbus "
+                    + "keygen` (in YAML in single quotes)")
         }
         self.bytes = bytes
     }
@@ -34,7 +34,7 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
         let (bytes, status) = try FileSystem.read(path, limit: 1 << 20, ownedByRoot: true)
         guard status.st_mode & 0o022 == 0 else {
             throw BusError(
-                .unsafeDirectory, "others may write to \(path), which decides who gets in: run chmod 644 \(path)")
+                .unsafeDirectory, "\(path) lists the allowed keys, but others may write to it: run chmod 644 \(path)")
         }
         var keys: [CurvePublicKey] = []
         for (index, line) in String(decoding: bytes, as: UTF8.self).split(
@@ -54,7 +54,7 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
     public init(contentsOf path: String) throws(BusError) {
         let keys = try Self.list(contentsOf: path)
         guard let key = keys.first, keys.count == 1 else {
-            throw BusError(.invalidArgument, "\(path) holds \(keys.count) public keys where one is wanted")
+            throw BusError(.invalidArgument, "\(path) has \(keys.count) public keys, expected one")
         }
         self = key
     }
@@ -96,17 +96,17 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
             throw BusError(
                 .unsafeDirectory,
                 "the secret key \(path) has mode \(String(status.st_mode & 0o777, radix: 8)), which lets others read "
-                    + "it: run chmod 600 \(path), or make a new key if others may have")
+                    + "it: run chmod 600 \(path), or make a new key if others may have read it")
         }
         let words = String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("# ") }
         guard words.count == 1, let word = words.first, word.utf8.count == CurvePublicKey.textLength,
             let secret = Z85.decode(word)
         else {
-            throw BusError(.invalidArgument, "\(path) holds no secret key: make one with `navbus keygen`")
+            throw BusError(.invalidArgument, "\(path) has no secret key: make one with `navbus keygen`")
         }
         var open = [CChar](repeating: 0, count: 41)
         guard zmq_curve_public(&open, String(word)) == 0, let publicBytes = Z85.decode(Self.text(open)) else {
-            throw BusError(.invalidArgument, "\(path) holds no secret key of CURVE: make one with `navbus keygen`")
+            throw BusError(.invalidArgument, "\(path) has no valid CURVE secret key: make one with `navbus keygen`")
         }
         self.init(publicKey: CurvePublicKey(bytes: publicBytes), secret: secret)
     }
@@ -150,8 +150,8 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable
         guard zmq_has("curve") == 1 else {
             throw BusError(
                 .transport,
-                "this libzmq was built without CURVE: install one with it, or say `insecure: true` on a network "
-                    + "where everybody may read and write the bus")
+                "this libzmq was built without CURVE: install one with it, or set `insecure: true` on a network "
+                    + "where everyone may read and write the bus")
         }
     }
 

@@ -48,7 +48,7 @@ public struct HostConfiguration: Sendable {
             throw BusError(.invalidArgument, "a node has at most \(Self.maximumPeers) peers, not \(peers.count)")
         }
         guard (1...BusConfiguration.maximumMessageSizeLimit).contains(maximumRequestSize) else {
-            throw BusError(.invalidArgument, "maximumRequestSize is 1 byte to 1 GiB, not \(maximumRequestSize)")
+            throw BusError(.invalidArgument, "maximumRequestSize must be 1 byte to 1 GiB, not \(maximumRequestSize)")
         }
         for peer in peers where peer.endpoint.address == "*" || peer.endpoint.port == 0 {
             throw BusError(.invalidArgument, "the peer \(peer.endpoint) needs an address and a port to connect to")
@@ -58,7 +58,7 @@ public struct HostConfiguration: Sendable {
         if let listen, allowed.isEmpty {
             throw BusError(
                 .invalidArgument,
-                "nobody could connect to \(listen): list the public keys of the other hosts as allowed keys")
+                "no host may connect to \(listen): list the public keys of the other hosts as allowed keys")
         }
         for peer in peers where peer.key == nil {
             throw BusError(

@@ -34,6 +34,8 @@ extension HostConfiguration {
         }
         return RegistrySnapshot(
             nodes: peers.announcements(excluding: []),
-            problems: peers.absentees.map { "the peer at \($0) does not answer: is it up, and are the keys right?" })
+            problems: peers.absentees.map {
+                "the peer at \($0) does not answer: check that it is running and that the keys are right"
+            })
     }
 }

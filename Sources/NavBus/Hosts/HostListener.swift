@@ -108,8 +108,8 @@ final class HostListener {
         } catch {
             throw BusError(
                 .transport,
-                "cannot listen: \(error.description); is the address this machine's, and are its port and the topics' "
-                    + "port free?")
+                "cannot listen: \(error.description); check that the address is this machine's and that both ports "
+                    + "(services and topics) are free")
         }
     }
 

@@ -97,7 +97,7 @@ package struct PeerStateMachine {
             }
             announcement = try Announcement(json: [UInt8](json), peer: endpoint)
             guard announcement.bootID == bootID else {
-                throw BusError(.registry, "its announcement is of another life than its message")
+                throw BusError(.registry, "its announcement and its message are of different runs")
             }
         } catch {
             malformed += 1

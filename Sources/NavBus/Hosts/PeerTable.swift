@@ -221,9 +221,9 @@ final class PeerTable {
             if report.event == ZMQ_EVENT_DISCONNECTED { continue }
             let reason =
                 report.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
-                ? "it does not allow this host's key: add the key to its allowed keys"
-                : "the handshake failed: is the key given for it the right one, and is it a bus node with the same "
-                    + "security?"
+                ? "it denies this host's key: add the key to its allowed keys"
+                : "the handshake failed: check its public key, and that it is a bus node with the same security "
+                    + "settings"
             apply(entries[index].machine.handshakeFailed(reason, now: now), index)
         }
     }

@@ -157,7 +157,7 @@ extension BusError {
     }
 
     package static func unknownSubscription(_ node: String) -> BusError {
-        BusError(.unknownHandle, "the subscription is not, or no longer, one of node '\(node)'")
+        BusError(.unknownHandle, "the subscription does not belong to node '\(node)', or no longer")
     }
 }
 

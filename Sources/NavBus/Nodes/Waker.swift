@@ -11,7 +11,7 @@ public final class Waker: Sendable {
         // The eventfd flags EFD_CLOEXEC and EFD_NONBLOCK have these values by definition.
         let descriptor = eventfd(0, O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            throw BusError(.transport, "cannot create an eventfd: \(FileSystem.reason()); raise the open files' limit")
+            throw BusError(.transport, "cannot create an eventfd: \(FileSystem.reason()); raise the open-file limit")
         }
         file = FileDescriptor(descriptor)
     }

@@ -93,7 +93,7 @@ public struct Announcement: Sendable, Hashable {
     package init(json: [UInt8], peer: TCPEndpoint) throws(BusError) {
         var document = try Document(json: json, node: peer.description)
         guard Names.isDirectoryName(document.node) else {
-            throw BusError(.registry, "the announcement of the peer at \(peer) has a name that is no node's")
+            throw BusError(.registry, "the announcement of the peer at \(peer) has an invalid node name")
         }
         guard let port = TCPEndpoint.announcedPort(document.endpoints.pub) else {
             throw BusError(.registry, "the announcement of the peer at \(peer) has no endpoint tcp://*:PORT")
@@ -205,7 +205,7 @@ private struct Document: Codable {
             guard Names.isTopic(name), type.utf8.count <= 255, let qos = qos.value,
                 let fingerprint = UInt64(schema_fingerprint, radix: 16), max_bytes > 0
             else {
-                throw BusError(.registry, "the announcement of node '\(node)' has a topic that is not valid")
+                throw BusError(.registry, "the announcement of node '\(node)' has an invalid topic")
             }
             return TopicDescription(
                 name: name, typeName: type, schemaFingerprint: fingerprint, qos: qos, maximumPayloadSize: max_bytes)

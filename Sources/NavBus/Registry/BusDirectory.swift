@@ -81,8 +81,8 @@ public struct BusDirectory: Sendable, Hashable {
         guard length <= Self.maximumSocketPathLength else {
             throw BusError(
                 .pathTooLong,
-                "the socket \(longest) is \(length) bytes and a Unix socket's path holds "
-                    + "\(Self.maximumSocketPathLength): set NAVBUS_DIR to a directory whose path is "
+                "the socket path \(longest) has \(length) bytes, more than the "
+                    + "\(Self.maximumSocketPathLength) of a Unix socket: set NAVBUS_DIR to a directory whose path is "
                     + "\(length - Self.maximumSocketPathLength) bytes shorter")
         }
     }

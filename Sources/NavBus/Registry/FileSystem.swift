@@ -135,7 +135,7 @@ enum FileSystem {
         guard status.st_mode & forbidden == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw BusError(
-                .unsafeDirectory, "\(path) has mode \(mode), which lets others in: run chmod 700 \(path)")
+                .unsafeDirectory, "\(path) has mode \(mode), which gives access to others: run chmod 700 \(path)")
         }
     }
 }

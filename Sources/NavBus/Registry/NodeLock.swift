@@ -32,7 +32,7 @@ package final class NodeLock {
             guard refusals < Self.attempts else {
                 throw BusError(
                     .nameBusy,
-                    "node name '\(node)' is taken by process \(Self.holder(path)) (\(path)): stop that process, or "
+                    "node name '\(node)' is in use by process \(Self.holder(path)) (\(path)): stop that process, or "
                         + "start this node under another name or NAVBUS_DOMAIN")
             }
             usleep(5_000)

@@ -150,7 +150,7 @@ package struct ClientCallStateMachine {
         if now >= deadline {
             let wasInFlight = isInFlight
             let reason =
-                isWaiting && waitsForReady ? "the deadline passed before a server was there" : "the deadline passed"
+                isWaiting && waitsForReady ? "the deadline passed before a server was available" : "the deadline passed"
             return (wasInFlight ? [.sendCancel] : []) + end(CallStatus(.deadlineExceeded, reason))
         }
         switch state {

@@ -24,7 +24,7 @@ public struct HeartbeatConfiguration: Sendable, Hashable {
         else {
             throw BusError(
                 .invalidArgument,
-                "heartbeat: the interval is 10 to 60000 ms, and each limit of silence twice the interval to 3600000 ms")
+                "heartbeat: the interval must be 10 to 60000 ms, each silence limit twice the interval to 3600000 ms")
         }
     }
 

@@ -121,7 +121,7 @@ package final class ServiceClient {
             return id
         }
         if calls.count >= Self.maximumCalls {
-            let reason = "this node has \(Self.maximumCalls) calls under way"
+            let reason = "this node is at its limit of \(Self.maximumCalls) pending calls"
             perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
             return id
         }
@@ -377,10 +377,10 @@ package final class ServiceClient {
         switch transmission {
         case .sent: return
         case .full:
-            let reason = "node '\(peer.info.node)' does not read its socket: too many requests wait there"
+            let reason = "node '\(peer.info.node)' does not read its socket: too many requests are queued"
             perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
         case .gone:
-            let reason = "node '\(peer.info.node)' cannot be connected to"
+            let reason = "cannot connect to node '\(peer.info.node)'"
             perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
         }
     }
@@ -393,7 +393,7 @@ package final class ServiceClient {
 
 extension CallStatus {
     static func shapeMismatch(_ service: String, _ method: String, _ isStreaming: Bool) -> CallStatus {
-        let kind = isStreaming ? "answers with a stream: call it as one" : "has one answer: call it as unary"
+        let kind = isStreaming ? "answers with a stream: call it as a stream" : "has one answer: call it as unary"
         return CallStatus(.unimplemented, "'\(service)/\(method)' \(kind)")
     }
 }

@@ -127,7 +127,7 @@ package struct ServiceFrame: Sendable, Hashable {
             return count
         }
         var small = self
-        (small.message, small.details, small.metadata) = ("status details over the limit were left out", [], [])
+        (small.message, small.details, small.metadata) = ("status details over the limit were omitted", [], [])
         return small.encode(into: buffer) ?? 0
     }
 

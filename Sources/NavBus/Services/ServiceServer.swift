@@ -158,7 +158,7 @@ package final class ServiceServer {
 
     private func refusal(_ frame: ServiceFrame, _ size: Int, _ service: Service?) -> CallStatus? {
         guard frame.serverBootID == 0 || frame.serverBootID == bootID else {
-            return CallStatus(.unavailable, "the request was for an earlier life of this node")
+            return CallStatus(.unavailable, "the request was for an earlier run of this node")
         }
         guard let service else {
             let hint = Nearest.hint(frame.service, among: services.keys.sorted())
@@ -179,11 +179,12 @@ package final class ServiceServer {
         }
         guard service.running < description.maximumConcurrentCalls else {
             return CallStatus(
-                .resourceExhausted, "'\(description.name)' has \(service.running) calls running, its limit")
+                .resourceExhausted, "'\(description.name)' is at its limit of \(service.running) concurrent calls")
         }
         guard nesting < Self.maximumNesting else {
             return CallStatus(
-                .resourceExhausted, "the node's handlers wait for other calls, \(nesting) deep: answer later instead")
+                .resourceExhausted,
+                "handlers that wait for other calls are nested \(nesting) deep: answer later instead")
         }
         guard frame.timeoutNanoseconds > 0 else { return CallStatus(.invalidArgument, "a request needs a timeout") }
         return nil
@@ -422,7 +423,7 @@ package final class ServiceServer {
             }
             var (frame, bytes) = (frame, [UInt8](payload))
             if client.waitingBytes + bytes.count > Self.maximumWaitingBytes {
-                let reason = "the client does not read: more than \(Self.maximumWaitingBytes) bytes wait for it"
+                let reason = "the client does not read: more than \(Self.maximumWaitingBytes) bytes are queued for it"
                 (frame, bytes) = (ServiceFrame(end: frame.call, CallStatus(.resourceExhausted, reason)), [])
                 statistics.answersLost += 1
             }
@@ -436,5 +437,5 @@ package final class ServiceServer {
 }
 
 extension CallStatus {
-    static let sentStreamOnUnary = CallStatus(.internal, "the handler streamed on a unary call")
+    static let sentStreamOnUnary = CallStatus(.internal, "the handler sent a stream on a unary call")
 }
