@@ -101,12 +101,12 @@ extension ParsableCommand {
 /// The options of a process on the bus.
 public struct BusOptions: ParsableArguments {
     /// The node's name.
-    @Option(help: ArgumentHelp("The node's name on the bus; the program's own unless given.", valueName: "NAME")) public
+    @Option(help: ArgumentHelp("The node's name on the bus; by default the program's name.", valueName: "NAME")) public
         var name: String?
     /// Topic remappings.
     @Option(
         help: ArgumentHelp(
-            "A topic and what it is called on this bus; may be given several times.", valueName: "FROM:=TO"))
+            "Renames a topic on this bus; may be given several times.", valueName: "FROM:=TO"))
     public var remap: [String] = []
 
     /// Options with nothing given.
@@ -125,15 +125,15 @@ public struct NodeCommandOptions: ParsableArguments {
     /// Configuration keys and their values.
     @Option(
         help: ArgumentHelp(
-            "A configuration key; may be given several times and wins over the environment and the file.",
+            "Sets a configuration key, overriding the environment and the file; may be given several times.",
             valueName: "KEY=VALUE")) public var set: [String] = []
     /// The lowest level that is logged.
     @Option(
         help: ArgumentHelp(
-            "Least level of a line that is logged: trace, debug, info, notice, warning, error or critical.",
+            "Lowest log level that is written: trace, debug, info, notice, warning, error or critical.",
             valueName: "LEVEL")) public var logLevel: String?
     /// Whether to print the configuration and exit.
-    @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
+    @Flag(help: "Print the configuration with the meaning and range of every key, and exit.") public var printConfig =
         false
 
     /// Options with nothing given.

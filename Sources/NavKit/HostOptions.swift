@@ -19,7 +19,8 @@ public enum HostOptions {
         let log = NodeLog(node: node)
         configuration.onEvent = { $0.isWarning ? log.warning($0.description) : log.info($0.description) }
         if file.insecure {
-            log.warning("other hosts are reached without encryption or keys: '\(path)' says insecure: true")
+            log.warning(
+                "connections to other hosts are neither encrypted nor authenticated: '\(path)' sets insecure: true")
         }
         return configuration
     }
@@ -83,13 +84,13 @@ public enum HostOptions {
     /// Returns a contradiction or omission in the file; nil when the file is consistent.
     private static func contradiction(_ file: HostsFile) -> String? {
         let hasKeys = file.secretKeyFile != nil || file.allowedKeysFile != nil || !file.allowedKeys.isEmpty
-        if file.insecure, hasKeys { return "keys and insecure: true contradict each other: leave one of them out" }
+        if file.insecure, hasKeys { return "keys and insecure: true contradict each other: remove one of them" }
         if !file.insecure, file.secretKeyFile == nil {
             return "it needs a secret_key_file (make one with `navbus keygen`), or insecure: true on a network where "
-                + "everybody may read and write the bus"
+                + "everyone may read and write the bus"
         }
         if file.peers.contains(where: { $0.key != nil && $0.keyFile != nil }) {
-            return "a peer has either a key or a key_file"
+            return "a peer takes either a key or a key_file, not both"
         }
         return nil
     }

@@ -207,7 +207,8 @@ public final class NodeContext {
         case .mismatch(let bootID):
             log.warning(
                 "\(publisher(bootID)) publishes \(input.name) with another version of \(input.entry.type.fullName): "
-                    + "it is read, and fields that only one side knows are lost; run the same version on both sides")
+                    + "fields that only one side knows are lost; run the same version on both sides"
+            )
         case .unreadable(let bootID, let problem):
             log.warning("a message of \(publisher(bootID)) on \(input.name) cannot be read: \(problem)")
         }

@@ -75,7 +75,8 @@ extension NodeRunner: NodeServiceProvider {
             }
             guard known.isLive || known.text(of: configuration) == value.text else {
                 let live = Keys.keys.filter(\.isLive).map(\.name).joined(separator: ", ")
-                let text = "'\(key)' cannot be changed while the node runs: set it before the start; live are \(live)"
+                let text =
+                    "'\(key)' cannot be changed while the node runs: set it before the start; live keys are \(live)"
                 return refuse(call, .wrongState, text)
             }
             if known.isLive { changes.append((key, value.text)) }
@@ -131,7 +132,7 @@ extension NodeRunner: NodeServiceProvider {
         }
         guard let transition = Lifecycle.Transition(request.transition ?? .unspecified) else {
             response.error = ErrorInfo(
-                code: .invalidRequest, message: "transition is ACTIVATE, DEACTIVATE or SHUTDOWN")
+                code: .invalidRequest, message: "transition must be ACTIVATE, DEACTIVATE or SHUTDOWN")
             return
         }
         guard lifecycle.target(of: transition) != nil else {

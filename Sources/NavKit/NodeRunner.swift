@@ -72,7 +72,7 @@ public final class NodeRunner<Runnable: Node> {
         if configuration.kit.autostart {
             try activate { waitForSubscribers(directory, since: begin) }
         } else {
-            log.info("inactive until it is activated with navbus.v1.Node/ChangeState")
+            log.info("inactive until activated with navbus.v1.Node/ChangeState")
         }
     }
 
@@ -149,10 +149,10 @@ public final class NodeRunner<Runnable: Node> {
     private func timeChanged(_ event: ClockEvent) {
         switch event {
         case .advanced: return
-        case .started(let moment): log.info("time begins", ["clock_ns": "\(moment.time.nanoseconds)"])
+        case .started(let moment): log.info("time started", ["clock_ns": "\(moment.time.nanoseconds)"])
         case .jumped(let from, let to):
             log.info(
-                "time has jumped: starting over",
+                "time jumped: starting over",
                 ["from_ns": "\(from.time.nanoseconds)", "to_ns": "\(to.time.nanoseconds)"])
         }
         context.startOver(at: context.clock.epochNanoseconds)

@@ -16,11 +16,11 @@ public struct KitConfiguration: NodeConfiguration {
     /// Every key.
     public static var keys: [ConfigKey<KitConfiguration>] {
         [
-            .flag("autostart", \.autostart, "Whether the node becomes active by itself and not when it is told to."),
-            .flag("sim_time", \.simTime, "Whether the node lives by /clock, as when a bag is played."),
+            .flag("autostart", \.autostart, "Whether the node becomes active at once instead of on a command."),
+            .flag("sim_time", \.simTime, "Whether the node takes the time from /clock, as in a playback."),
             .text(
                 "log.level", \.logLevel, range: Logger.Level.allCases.map(\.rawValue).joined(separator: " | "),
-                "Least level of a line that is logged.", parse: { Logger.Level(rawValue: $0) }, format: { $0.rawValue }
+                "Lowest log level that is written.", parse: { Logger.Level(rawValue: $0) }, format: { $0.rawValue }
             ).live,
         ]
     }

@@ -23,7 +23,7 @@ struct HealthTests {
         #expect(health(of: stage, after: 0).state == .ok, "a moment after the start silence is no fault")
         let never = health(of: stage, after: 4)
         #expect(never.state == .lost && never.reasons.map(\.code) == ["topic_silent"])
-        #expect(never.reasons.first?.message == "/gnss/fix: nothing yet (usually 10 Hz)")
+        #expect(never.reasons.first?.message == "/gnss/fix: no message yet (usually 10 Hz)")
 
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         stage.fixes.publish(VehicleOdometry(), on: Topics.odometry, stamp: NavGeo.Timestamp(nanoseconds: 1))
@@ -31,8 +31,8 @@ struct HealthTests {
         #expect(health(of: stage, after: 1).state == .ok)
         let reasons = health(of: stage, after: 10).reasons.compactMap(\.message)
         #expect(reasons.count == 2)
-        #expect(reasons.first?.hasPrefix("/gnss/fix: nothing for ") == true)
-        #expect(reasons.last?.hasPrefix("/vehicle/odometry: nothing for ") == true, "optional, but it was there")
+        #expect(reasons.first?.hasPrefix("/gnss/fix: no message for ") == true)
+        #expect(reasons.last?.hasPrefix("/vehicle/odometry: no message for ") == true, "optional, but it was there")
     }
 
     @Test func aSilentTopicNamesItsPublishers() throws {

@@ -41,7 +41,7 @@ struct LogGateTests {
         for step in 0..<10_000 { out += gate.take(line("line \(step)"), at: Int64(step)).count }
         #expect(out == 200 && gate.leftOut == 9_800)
         let told = gate.flush(at: 2 * second)
-        #expect(told.map(\.line.text) == ["9800 lines were left out: more than 50 a second"])
+        #expect(told.map(\.line.text) == ["9800 lines were dropped: more than 50 per second"])
         #expect(told.first?.line.level == .warning && gate.flush(at: 20 * second).isEmpty)
         // A quiet time later lines pass again, and fifty a second for ever.
         out = 0

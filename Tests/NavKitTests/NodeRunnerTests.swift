@@ -64,7 +64,8 @@ struct NodeRunnerTests {
         let stage = try EchoStage()
         for (transition, word) in [
             (LifecycleTransition.activate, "the node is active"), (.configure, "the node is active"),
-            (.unspecified, "transition is ACTIVATE"), (LifecycleTransition(rawValue: 99), "transition is ACTIVATE"),
+            (.unspecified, "transition must be ACTIVATE"),
+            (LifecycleTransition(rawValue: 99), "transition must be ACTIVATE"),
         ] {
             let answer = try stage.call(NodeService.changeState, ChangeStateRequest(transition: transition))
             #expect(answer.state == .active)

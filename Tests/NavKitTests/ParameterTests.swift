@@ -50,7 +50,10 @@ struct ParameterTests {
         ("loud", .stringValue("maybe"), .invalidRequest, "it takes true | false"),
         ("log.level", .stringValue("loud"), .invalidRequest, "it takes trace | debug"),
         ("titel", .stringValue("x"), .notFound, "did you mean 'title'?"),
-        ("title", .stringValue("x"), .wrongState, "set it before the start; live are gain_m, limit, loud, log.level"),
+        (
+            "title", .stringValue("x"), .wrongState,
+            "set it before the start; live keys are gain_m, limit, loud, log.level"
+        ),
     ])
     func oneWrongValueChangesNothing(_ key: String, _ value: Parameter.Value, _ code: ErrorCode, _ text: String) throws
     {

@@ -71,13 +71,13 @@ package struct HealthMonitor {
         guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return [] }
         let seconds = (now - (last ?? active)) / 1_000_000_000
         let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
-        var message = last == nil ? "\(input.name): nothing yet" : "\(input.name): nothing for \(seconds) s"
+        var message = last == nil ? "\(input.name): no message yet" : "\(input.name): no message for \(seconds) s"
         message += " (usually \(rate) Hz)"
         switch publishers(input.name) {
         case nil: break
         case .some(let nodes) where nodes.isEmpty:
             message += "; no node publishes it: start one, or check the names with 'navbus topic list'"
-        case .some(let nodes): message += "; published by \(nodes.joined(separator: ", ")): look at its health"
+        case .some(let nodes): message += "; published by \(nodes.joined(separator: ", ")): check its health"
         }
         return [
             HealthFinding("topic_silent", message, severity: input.isRequired ? .lost : .degraded, about: input.name)
@@ -106,7 +106,7 @@ package struct HealthMonitor {
         if lost > 0 {
             findings.append(
                 HealthFinding(
-                    "messages_lost", "\(input.name): \(lost) messages lost on the way in the last 10 s",
+                    "messages_lost", "\(input.name): \(lost) messages lost in transit in the last 10 s",
                     about: input.name))
         }
         let dropped = memory.recentLoss("dropped " + input.name, total: statistics.dropped, at: now)
@@ -129,14 +129,14 @@ package struct HealthMonitor {
                 ? nil
                 : HealthFinding(
                     "subscriber_stuck",
-                    "\(stuck) subscribers that took nothing for 2 s while large messages waited were disconnected in the "
-                        + "last 10 s: look for a stopped process; it connects again when it runs"),
+                    "\(stuck) subscribers that read nothing for 2 s while large messages were queued were disconnected "
+                        + "in the last 10 s: check for a stopped process; it reconnects when it runs"),
             silent == 0
                 ? nil
                 : HealthFinding(
                     "publisher_unheard",
-                    "\(silent) publishers that live but were not heard were connected to anew in the last 10 s: look for a "
-                        + "node that is stopped or busy"),
+                    "\(silent) live but silent publishers were reconnected in the last 10 s: check for a node that is "
+                        + "stopped or busy"),
         ].compactMap { $0 }
     }
 

@@ -77,7 +77,7 @@ package final class LockstepLeader {
                 node.node != bus.name && node.services.contains { $0.name == NodeService.name }
             }.map(\.node)
             if options.names.isEmpty {
-                let simulated = serving.filter(livesByClock)
+                let simulated = serving.filter(usesSimulatedTime)
                 if !simulated.isEmpty { return simulated.sorted() }
             } else {
                 let missing = options.names.filter { !serving.contains($0) }
@@ -86,7 +86,7 @@ package final class LockstepLeader {
             guard MonotonicClock.now() < deadline else {
                 let what =
                     options.names.isEmpty
-                    ? "no node of this bus lives by /clock (sim_time: true)"
+                    ? "no node on this bus uses /clock (sim_time: true)"
                     : options.names.filter { !serving.contains($0) }.map { name in
                         nodes.contains { $0.node == name }
                             ? "'\(name)' does not serve \(NodeService.name), whose Barrier the player waits for"
@@ -99,7 +99,7 @@ package final class LockstepLeader {
         return []
     }
 
-    private func livesByClock(_ node: String) -> Bool {
+    private func usesSimulatedTime(_ node: String) -> Bool {
         var options = CallOptions(timeout: .seconds(2))
         options.node = node
         return (try? bus.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options))?.simTime == true
@@ -132,16 +132,16 @@ package final class LockstepLeader {
             let topic = point.topic ?? ""
             // The subscribers of a topic are known only once every participant has been told of it.
             guard let sequence = before["\(point.bootId ?? 0) \(topic)"] else {
-                return "not everybody knows of \(topic) of '\(point.publisher ?? "")'"
+                return "not every node knows \(topic) of '\(point.publisher ?? "")'"
             }
             let listeners = names.filter { heard[$0]?.subscribed.contains(topic) == true }
             guard !listeners.isEmpty else { continue }
             if Int(point.subscriberCount ?? 0) < listeners.count {
                 return
-                    "\(topic) of '\(point.publisher ?? "")' is not heard by all of \(listeners.joined(separator: ", "))"
+                    "\(topic) of '\(point.publisher ?? "")' does not reach all of \(listeners.joined(separator: ", "))"
             }
             if sequence != point.sequence ?? 0 {
-                return "'\(point.publisher ?? "")' goes on publishing \(topic) by itself"
+                return "'\(point.publisher ?? "")' keeps publishing \(topic) on its own"
             }
         }
         return nil
@@ -229,14 +229,14 @@ package final class LockstepLeader {
             guard options.leavesOut, (coordinator?.names.count ?? 0) > 1 else {
                 throw NodeError(.system, "lockstep playback ends: '\(name)' does not answer: \(reason)")
             }
-            warn("'\(name)' does not answer: \(reason); going on without it")
+            warn("'\(name)' does not answer: \(reason); continuing without it")
             return coordinator?.leaveOut(name) ?? []
         case .lost(let name, let count):
             throw NodeError(.system, "lockstep playback ends: '\(name)' has lost \(count) messages")
         case .endless(let topics):
             throw NodeError(
                 .system,
-                "lockstep playback ends: nodes answer each other without end on \(topics.joined(separator: ", "))")
+                "lockstep playback ends: nodes answer each other endlessly on \(topics.joined(separator: ", "))")
         }
     }
 

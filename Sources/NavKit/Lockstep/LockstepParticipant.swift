@@ -51,7 +51,7 @@ package final class LockstepParticipant {
         let phase = LockstepRequest.Phase(request.phase)
         guard clock.isSimulated || phase == .plain else {
             throw NodeError(
-                .invalid, "'\(bus.name)' lives by the machine's clock: start it with sim_time: true for lockstep")
+                .invalid, "'\(bus.name)' uses the machine's clock: start it with sim_time: true for lockstep")
         }
         if phase == .begin, let session = tracker.session, session != request.session { leaveIfPlayerIsGone(session) }
         do throws(BarrierTracker<Delivery>.Refusal) {
@@ -72,10 +72,10 @@ package final class LockstepParticipant {
 
     private func text(of refusal: BarrierTracker<Delivery>.Refusal) -> String {
         switch refusal {
-        case .busy: "'\(bus.name)' has a barrier under way"
+        case .busy: "'\(bus.name)' has a pending barrier"
         case .otherSession(let player):
             "'\(bus.name)' takes part in the playback of \(nodes()?[player].map { "'\($0)'" } ?? "another player")"
-        case .noSession: "'\(bus.name)' takes part in no playback: it was restarted, or has given the player up"
+        case .noSession: "'\(bus.name)' takes part in no playback: it was restarted, or has abandoned the player"
         }
     }
 
@@ -160,7 +160,7 @@ package final class LockstepParticipant {
 
     private func leaveIfPlayerIsGone(_ session: UInt64) {
         guard let nodes = nodes(), nodes[session] == nil else { return }
-        warn("the player of the lockstep playback is gone: going on without it")
+        warn("the player of the lockstep playback has left: continuing without it")
         tracker.leave()
     }
 }

@@ -36,5 +36,5 @@ package final class LockstepService: NodeServiceProvider {
         throw missing
     }
 
-    private var missing: CallStatus { CallStatus(.unimplemented, "'\(bus.name)' takes part in playbacks, no more") }
+    private var missing: CallStatus { CallStatus(.unimplemented, "'\(bus.name)' serves only playbacks") }
 }

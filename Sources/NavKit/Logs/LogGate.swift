@@ -115,7 +115,7 @@ package struct LogGate {
         // A line that has been quiet for ten seconds counts as new.
         recent.removeAll { $0.held == 0 && now - $0.since >= 10 * LogGate.holdNanoseconds }
         if cut > 0, now - (cutToldAt ?? .min / 2) >= LogGate.holdNanoseconds {
-            let text = "\(cut) lines were left out: more than \(Int(LogGate.perSecond)) a second"
+            let text = "\(cut) lines were dropped: more than \(Int(LogGate.perSecond)) per second"
             passed.append(Passed(line: LogLine(.warning, text), count: 1))
             cut = 0
             cutToldAt = now

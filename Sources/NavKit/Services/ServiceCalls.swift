@@ -189,7 +189,7 @@ enum ServiceDispatch {
 
     /// Ends a call to an unknown method.
     static func refuse(_ call: ServerCall) {
-        call.finish(CallStatus(.unavailable, "'\(call.service)' is not served any more: the node is stopping"))
+        call.finish(CallStatus(.unavailable, "'\(call.service)' is no longer served: the node is stopping"))
     }
 
     private static func request<Request: Message>(of call: ServerCall) throws(MessageError) -> Request {

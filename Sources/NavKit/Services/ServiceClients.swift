@@ -120,6 +120,6 @@ extension CallOptions {
 
 extension CallStatus {
     static func unanswered(_ service: String, _ method: String) -> CallStatus {
-        CallStatus(.internal, "'\(service)/\(method)' ended well and without an answer")
+        CallStatus(.internal, "'\(service)/\(method)' succeeded without an answer")
     }
 }

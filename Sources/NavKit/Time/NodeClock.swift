@@ -96,7 +96,7 @@ public final class NodeClock {
         guard isSimulated else { return nil }
         guard let stamp = clock.stampNs else {
             unreadable += 1
-            if unreadable == 1 { warn("a message of /clock has no time and is ignored") }
+            if unreadable == 1 { warn("a message on /clock has no time and is ignored") }
             return nil
         }
         return take(
@@ -157,7 +157,7 @@ public final class NodeClock {
     ) -> String {
         switch reason {
         case .rival: return rivalText(sample.bootID, machine.monotonic())
-        case .pastEpoch: return "/clock told of an epoch that is over; such messages are ignored"
+        case .pastEpoch: return "/clock returned to an earlier epoch; such messages are ignored"
         case .backwards:
             let back = (before.map { $0.time - sample.time } ?? .zero).inSeconds
             return "/clock ran \(back) s backwards without a new epoch; such messages are ignored"
