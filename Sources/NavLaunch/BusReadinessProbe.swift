@@ -85,7 +85,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         guard let announcement = domains[index].nodes[nodes[node].name],
             announcement.bootID != watches[node].earlierBootID
         else {
-            return "its announcement on the bus (domain \(domains[index].directory.domain)): no node of the name "
+            return "its announcement on the bus (domain \(domains[index].directory.domain)): no node named "
                 + nodes[node].name
         }
         if watches[node].bootID != announcement.bootID {

@@ -15,7 +15,7 @@ struct ChildProcess {
                 return "execve \(node.executable): \(reason)"
             case ("cpus", EINVAL):
                 let cpus = cpuText(node.settings.cpus)
-                return "cpus: the processors \(cpus) are not all there, or not all allowed to the launcher"
+                return "cpus: some of the processors \(cpus) are missing or not allowed for the launcher"
             case ("nice", EPERM), ("nice", EACCES):
                 return "nice: \(reason): a niceness below the launcher's needs root, CAP_SYS_NICE, or a higher limit "
                     + "(ulimit -e, \"nice\" in /etc/security/limits.conf)"
@@ -108,7 +108,7 @@ struct ChildProcess {
         case 1: return .exited(end.status)
         case 2: return .signalled(end.status)
         case 3: return .signalled(end.status, dumpedCore: true)
-        default: return .notStarted("its end was lost")
+        default: return .notStarted("its exit status was lost")
         }
     }
 
@@ -242,7 +242,7 @@ private func withCStrings<Result>(
     pointers.append(nil)
     defer { pointers.forEach { free($0) } }
     return pointers.withUnsafeBufferPointer { buffer in
-        guard let base = buffer.baseAddress else { preconditionFailure("the array holds the final NULL at least") }
+        guard let base = buffer.baseAddress else { preconditionFailure("the array has at least the final NULL") }
         return body(base)
     }
 }

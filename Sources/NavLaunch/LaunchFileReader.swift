@@ -43,7 +43,7 @@ struct LaunchFileReader {
         }
         readFile(path, given: given, scope: Scope(), from: Place(file: path, line: nil, column: nil))
         if nodes.isEmpty, problems.problems.isEmpty {
-            problems.add("there is no process to start: add \"nodes\"", at: Place(file: path, line: nil, column: nil))
+            problems.add("no process to start: add \"nodes\"", at: Place(file: path, line: nil, column: nil))
         }
         if problems.problems.isEmpty { resolveOrder() }
         guard problems.problems.isEmpty else { throw LaunchFileError(problems: problems.problems) }
@@ -248,7 +248,7 @@ struct LaunchFileReader {
                     required: required, restart: restart, readiness: readiness, settings: settings,
                     watchdog: watchdog))
         case .failure(let failure):
-            let why = failure.exists ? "is not an executable file: chmod +x it" : "is not there"
+            let why = failure.exists ? "is not an executable file: chmod +x it" : "does not exist"
             let message =
                 failure.looked.count == 1
                 ? "\(failure.looked[0]) \(why)"

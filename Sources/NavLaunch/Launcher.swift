@@ -140,7 +140,9 @@ private struct SupervisorLoop {
         cspawn_raise_file_limit()
         guardian = cspawn_guardian_start(mark.text, &guardianPID)
         if guardian < 0 {
-            note("no guardian process (\(errorText(errno))): children of killed nodes may be left", of: nil)
+            note(
+                "cannot start the guardian process (\(errorText(errno))): children of killed nodes may survive", of: nil
+            )
         }
         openSigns()
         defer {
@@ -272,7 +274,7 @@ private struct SupervisorLoop {
         if signs >= 0 {
             signsName = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
         } else {
-            note("no socket for signs of life (\(errorText(errno))): nodes that hang are not seen", of: nil)
+            note("cannot create the watchdog socket (\(errorText(errno))): hung nodes are not detected", of: nil)
         }
     }
 

@@ -103,7 +103,7 @@ extension LaunchFileReader {
     func warnOfUnknownTopic(_ topic: String, in what: String, at place: Place) {
         guard !context.topics.isEmpty, !context.topics.contains(topic), !topic.hasPrefix("/health/") else { return }
         warnings.add(
-            "\"\(topic)\" in \(what) is no topic of the catalogue\(suggestion(for: topic, among: context.topics))",
+            "\"\(topic)\" in \(what) is not in the topic catalogue\(suggestion(for: topic, among: context.topics))",
             at: place)
     }
 
@@ -121,9 +121,9 @@ extension LaunchFileReader {
                 if !leftOut.contains(name) { nodes[reference.node].after.append(name) }
             } else {
                 problems.add(
-                    "\(reference.label) comes after \"\(reference.to)\", which is no node"
+                    "\(reference.label) starts after \"\(reference.to)\", which is not a node"
                         + suggestion(for: reference.to, among: names)
-                        + " (there are: \(names.joined(separator: ", ")))",
+                        + " (known nodes: \(names.joined(separator: ", ")))",
                     at: reference.place)
             }
         }
@@ -132,7 +132,7 @@ extension LaunchFileReader {
         let round = (cycle + [first]).reversed().map { names[$0] }
         let place = references.first { $0.node == first }?.place
         problems.add(
-            "the order goes round in a circle: \(round.joined(separator: " after "))",
+            "the start order is circular: \(round.joined(separator: " after "))",
             at: place ?? Place(file: "after", line: nil, column: nil))
     }
 
@@ -172,8 +172,8 @@ extension LaunchFileReader {
         guard let text = section.string(key, substitution) else { return nil }
         if let limit = ProcessSettings.Limit(text) { return limit }
         problems.add(
-            "\"\(key)\" in \(section.what) must be \"unlimited\" or a whole number, with K, M or G behind it for powers of "
-                + "1024, not \"\(text)\"", at: section.place(of: key))
+            "\"\(key)\" in \(section.what) must be \"unlimited\" or a whole number, optionally with K, M or G for "
+                + "powers of 1024, not \"\(text)\"", at: section.place(of: key))
         return nil
     }
 
@@ -182,8 +182,8 @@ extension LaunchFileReader {
         guard !context.cpus.isEmpty, !absent.isEmpty else { return }
         let there = cpuText(context.cpus)
         warnings.add(
-            "\(section.what) cannot start here: it wants the processors "
-                + "\(cpuText(absent)), and this machine lets it use \(there)",
+            "\(section.what) cannot start on this machine: it needs the processors "
+                + "\(cpuText(absent)), but may use only \(there)",
             at: section.place(of: "cpus"))
     }
 }

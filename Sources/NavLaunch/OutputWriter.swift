@@ -63,7 +63,7 @@ struct OutputWriter {
 
     private mutating func reportDropped(_ node: Int) {
         guard dropped[node] > 0, !isBroken else { return }
-        append("[\(dropped[node]) lines dropped: the output did not take them]".utf8, of: node)
+        append("[\(dropped[node]) lines dropped: the output is too slow]".utf8, of: node)
         dropped[node] = 0
     }
 

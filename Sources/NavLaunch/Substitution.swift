@@ -59,8 +59,8 @@ struct Substitution: Sendable {
             return "\"${\" without \"}\"; write \"$$\" for a dollar sign"
         case .unknown(let name):
             let known = values.keys.sorted()
-            return "\"${\(name)}\" names no argument\(suggestion(for: name, among: known)) "
-                + "(there are: \(known.joined(separator: ", ")))"
+            return "\"${\(name)}\" is not an argument\(suggestion(for: name, among: known)) "
+                + "(known arguments: \(known.joined(separator: ", ")))"
         case .notInEnvironment(let name):
             return "the environment variable \(name) is not set: set it, or make it an argument with a default"
         case .tooLong:

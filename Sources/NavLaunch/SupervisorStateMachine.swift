@@ -162,7 +162,7 @@ package struct SupervisorStateMachine: Sendable {
     package var summary: [String] {
         summaryTable(
             processes.map { process in
-                var end = "still there"
+                var end = "still running"
                 if case .ended(let how, let clean) = process.state {
                     end = how.description + (clean ? "" : ", not cleanly")
                 }
@@ -197,7 +197,7 @@ package struct SupervisorStateMachine: Sendable {
         for node in order.sequence {
             guard case .running = phase, case .blocked = processes[node].state else { continue }
             if processes[node].isUnreachable {
-                giveUp(node, .notStarted("it comes after itself, or after a node that does"), at: now, &effects)
+                giveUp(node, .notStarted("it starts after itself, or after a node that does"), at: now, &effects)
                 continue
             }
             switch gate(node) {
@@ -209,7 +209,7 @@ package struct SupervisorStateMachine: Sendable {
                 processes[node].missing = nil
                 effects.append(.spawn(node: node))
             case .never(let other):
-                let reason = "it comes after \(processes[other].name), which was never ready"
+                let reason = "it starts after \(processes[other].name), which was never ready"
                 giveUp(node, .notStarted(reason), at: now, &effects)
             }
         }
@@ -252,15 +252,15 @@ package struct SupervisorStateMachine: Sendable {
     private mutating func readinessTimedOut(_ node: Int, at now: MonotonicTime, _ effects: inout [Effect]) {
         guard let readiness = processes[node].readiness else { return }
         let missing = processes[node].missing ?? readiness.conditions.map(\.description).joined(separator: " and ")
-        let text = "not ready after \(seconds(readiness.timeout)): it lacks \(missing)"
+        let text = "not ready after \(seconds(readiness.timeout)): missing \(missing)"
         processes[node].state = .running
         if processes[node].heardAt != nil { processes[node].heardAt = running }
         switch readiness.onTimeout {
         case .goOn:
             processes[node].isWaived = true
-            effects.append(.note(node: node, text + "; going on without"))
+            effects.append(.note(node: node, text + "; continuing without it"))
         case .stop:
-            effects.append(.note(node: node, text + "; everything stops"))
+            effects.append(.note(node: node, text + "; stopping everything"))
             stopAll(isSuccess: false, at: now, &effects)
         }
     }
@@ -333,7 +333,7 @@ package struct SupervisorStateMachine: Sendable {
             text += "; given up after \(processes[node].restartsInARow) restarts"
         }
         if processes[node].isRequired {
-            effects.append(.note(node: node, text + "; it is required, so everything stops"))
+            effects.append(.note(node: node, text + "; it is required, stopping everything"))
             stopAll(isSuccess: end.isSuccess, at: now, &effects)
         } else {
             effects.append(.note(node: node, text))
@@ -348,7 +348,7 @@ package struct SupervisorStateMachine: Sendable {
             effects.append(.note(node: nil, "\(sender): stopping everything"))
             stopAll(isSuccess: true, at: now, &effects)
         case .stopping:
-            effects.append(.note(node: nil, "\(sender) again: not waiting"))
+            effects.append(.note(node: nil, "\(sender) again: no longer waiting"))
             for node in processes.indices { escalate(node, at: now, &effects) }
         case .finished:
             break
@@ -400,14 +400,14 @@ package struct SupervisorStateMachine: Sendable {
             case .running:
                 guard let silence = silence(of: processes[node]), silence >= processes[node].watchdog else { break }
                 processes[node].state = .hung(deadline: now + Self.abortGrace)
-                let text = "hung: no sign of life for \(seconds(silence)); it is ended with SIGABRT"
+                let text = "hung: no watchdog signal for \(seconds(silence)); ending it with SIGABRT"
                 effects += [.note(node: node, text), .abort(node: node)]
             case .hung(let deadline?) where deadline <= now:
                 processes[node].state = .hung(deadline: nil)
                 effects.append(.signal(node: node, .kill))
             case .stopping(let sent, let deadline?) where deadline <= now:
                 let next = sent == .interrupt ? "SIGTERM" : "SIGKILL"
-                effects.append(.note(node: node, "did not end in time: \(next)"))
+                effects.append(.note(node: node, "did not end in time: sending \(next)"))
                 escalate(node, at: now, &effects)
             default:
                 break

@@ -53,7 +53,7 @@ import Testing
         ),
         (
             "nodes: [{name: a, executable: sh, args: [\"${b}\"]}]",
-            "launch.yaml:1:42: an item of \"args\" in node \"a\": \"${b}\" names no argument (there are: launch_dir)"
+            "launch.yaml:1:42: an item of \"args\" in node \"a\": \"${b}\" is not an argument (known arguments: launch_dir)"
         ),
         (
             "nodes: [{name: a, executable: sh, args: [\"${b\"]}]",
@@ -77,7 +77,7 @@ import Testing
         ),
         (
             "nodes: [{name: a, executable: ./none}]",
-            "launch.yaml:1:31: node \"a\": none is not there"
+            "launch.yaml:1:31: node \"a\": none does not exist"
         ),
         (
             "nodes: [{name: a, executable: sh}, {name: a, executable: sh}]",
@@ -89,7 +89,7 @@ import Testing
         ("nodes: [", "launch.yaml:2:1: not valid YAML: did not find expected node content"),
         ("nodes: []\nnodes: []", "launch.yaml:1:1: the key \"nodes\" is given twice"),
         ("", "launch.yaml: the file is empty: a launch file has \"nodes\""),
-        ("nodes: []", "launch.yaml: there is no process to start: add \"nodes\""),
+        ("nodes: []", "launch.yaml: no process to start: add \"nodes\""),
         ("include: [{file: launch.yaml}]", "launch.yaml:1:18: launch.yaml includes itself"),
         (
             "include: [{file: other.yaml}]",

@@ -75,7 +75,7 @@ import Testing
         #expect(good.code == 0, "\(good.lines)")
         let bad = run([shell("r", "exit 3", required: true), shell("s", "exec sleep 1000")])
         #expect(bad.code == 1)
-        #expect(bad.lines.contains("r      | [ended with status 3; it is required, so everything stops]"))
+        #expect(bad.lines.contains("r      | [ended with status 3; it is required, stopping everything]"))
         #expect(summary("s", bad.lines)?.hasPrefix("killed by SIGINT  ") == true, "\(bad.lines)")
     }
 
@@ -89,8 +89,8 @@ import Testing
             ],
             grace: GracePeriods(interrupt: .milliseconds(50), terminate: .milliseconds(50)))
         #expect(code == 1)
-        #expect(lines.contains("deaf   | [did not end in time: SIGTERM]"), "\(lines)")
-        #expect(lines.contains("deaf   | [did not end in time: SIGKILL]"))
+        #expect(lines.contains("deaf   | [did not end in time: sending SIGTERM]"), "\(lines)")
+        #expect(lines.contains("deaf   | [did not end in time: sending SIGKILL]"))
         #expect(summary("deaf", lines)?.hasPrefix("killed by SIGKILL, not cleanly  ") == true, "\(lines)")
         for pid in try readPIDs("pids", count: 2) { try waitUntilGone(pid) }
     }
@@ -166,7 +166,7 @@ import Testing
         let (code, lines) = run([node]) { FileProbe(paths: ["/no/such/file"]) }
         #expect(code == 1)
         #expect(
-            lines.contains("slow   | [not ready after 0.05 s: it lacks the file /no/such/file; everything stops]"),
+            lines.contains("slow   | [not ready after 0.05 s: missing the file /no/such/file; stopping everything]"),
             "\(lines)")
     }
 
@@ -225,7 +225,7 @@ import Testing
         _ = reader.result()
         let seen = scratch.read("seen") ?? ""
         #expect(seen.contains("quiet  | important\n"))
-        #expect(seen.firstRange(of: "lines dropped: the output did not take them]") != nil)
+        #expect(seen.firstRange(of: "lines dropped: the output is too slow]") != nil)
     }
 
     /// A process that hangs, and one that is stopped, are ended with SIGABRT and started again.
@@ -241,7 +241,7 @@ import Testing
         node.watchdog = .seconds(1)
         let last = shell("last", "until [ -e '\(scratch.path)/over' ]; do sleep 0.05; done", required: true)
         let (_, lines) = run([node, last])
-        #expect(lines.contains { $0.contains("[hung: no sign of life for ") }, "\(lines)")
+        #expect(lines.contains { $0.contains("[hung: no watchdog signal for ") }, "\(lines)")
         #expect(lines.contains { $0.contains("[killed by SIGABRT") && $0.contains("restart 1 of 10") }, "\(lines)")
         #expect(lines.filter { $0.contains("| alive as ") }.count == 2, "\(lines)")
     }

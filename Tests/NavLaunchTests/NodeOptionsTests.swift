@@ -44,7 +44,8 @@ import Testing
         #expect(nodes[2].settings == ProcessSettings(cpus: [1, 3], scheduler: .batch, coreLimit: .value(0)))
         #expect(
             nodes[1].details == [
-                "after gnss", "ready when there is a message on /nav/state, within 30.0 s, else going on", "cpus 0-1,4",
+                "after gnss", "ready when there is a message on /nav/state, within 30.0 s, else continuing",
+                "cpus 0-1,4",
                 "nice -5",
                 "scheduler fifo:20", "core_limit unlimited", "memory_limit 536870912", "open_files 4096",
             ])
@@ -66,7 +67,7 @@ import Testing
             """)
         // A circle over the two files: left-two after base after left-two.
         let error = #expect(throws: LaunchFileError.self) { try scratch.load("main.yaml") }
-        #expect(error?.problems.map(\.message).first?.hasPrefix("the order goes round in a circle: ") == true)
+        #expect(error?.problems.map(\.message).first?.hasPrefix("the start order is circular: ") == true)
         scratch.write("main.yaml", (scratch.read("main.yaml") ?? "").replacing(", after: [left-two]", with: ""))
         #expect(try scratch.load("main.yaml").nodes.map(\.after) == [[], ["left-one", "base"], [], []])
     }
@@ -74,17 +75,17 @@ import Testing
     @Test(arguments: [
         (
             "nodes: [{name: recorder, executable: sh}, {name: a, executable: sh, after: [recoder]}]",
-            "launch.yaml:1:76: node \"a\" comes after \"recoder\", which is no node; did you mean \"recorder\"? "
-                + "(there are: recorder, a)"
+            "launch.yaml:1:76: node \"a\" starts after \"recoder\", which is not a node; did you mean \"recorder\"? "
+                + "(known nodes: recorder, a)"
         ),
         (
             "nodes: [{name: a, executable: sh, after: c}, {name: b, executable: sh, after: [a]}, "
                 + "{name: c, executable: sh, after: [b]}]",
-            "launch.yaml:1:42: the order goes round in a circle: a after c after b after a"
+            "launch.yaml:1:42: the start order is circular: a after c after b after a"
         ),
         (
             "nodes: [{name: a, executable: sh, after: a}]",
-            "launch.yaml:1:42: the order goes round in a circle: a after a"
+            "launch.yaml:1:42: the start order is circular: a after a"
         ),
         (
             "nodes: [{name: a, executable: sh, ready_when: {topc: /a}}]",
@@ -126,8 +127,8 @@ import Testing
         ("nodes: [{name: a, executable: sh, scheduler: rr:100}]", "launch.yaml:1:46: \"scheduler\" in node \"a\""),
         (
             "nodes: [{name: a, executable: sh, core_limit: 1T}]",
-            "launch.yaml:1:47: \"core_limit\" in node \"a\" must be \"unlimited\" or a whole number, with K, M or G behind "
-                + "it for powers of 1024, not \"1T\""
+            "launch.yaml:1:47: \"core_limit\" in node \"a\" must be \"unlimited\" or a whole number, optionally with K, M "
+                + "or G for powers of 1024, not \"1T\""
         ),
         (
             "nodes: [{name: a, executable: sh, memory_limit: 18446744073709551615G}]",
@@ -174,11 +175,11 @@ import Testing
         let file = try LaunchFile.load(path: scratch.path + "/a.yaml", context: context)
         #expect(
             file.warnings.map { $0.description.replacing(scratch.path + "/", with: "") } == [
-                "a.yaml:1:23: \"/gnss/fixes\" in \"remaps\" of the launch file is no topic of the catalogue; did you mean "
+                "a.yaml:1:23: \"/gnss/fixes\" in \"remaps\" of the launch file is not in the topic catalogue; did you mean "
                     + "\"/gnss/fix\"?",
-                "a.yaml:2:68: \"/nav/stat\" in \"ready_when\" of node \"a\" is no topic of the catalogue; did you mean "
+                "a.yaml:2:68: \"/nav/stat\" in \"ready_when\" of node \"a\" is not in the topic catalogue; did you mean "
                     + "\"/nav/state\"?",
-                "a.yaml:2:41: node \"a\" cannot start here: it wants the processors 2, and this machine lets it use 0-1",
+                "a.yaml:2:41: node \"a\" cannot start on this machine: it needs the processors 2, but may use only 0-1",
             ])
     }
 

@@ -36,7 +36,7 @@ extension LauncherTests {
         let (code, lines) = run([shell("echo never", settings: ProcessSettings(cpus: [0, 1_023]))])
         #expect(code == 1)
         let told =
-            "a      | [could not be started: cpus: the processors 0,1023 are not all there, or not all allowed to "
+            "a      | [could not be started: cpus: some of the processors 0,1023 are missing or not allowed "
         #expect(lines.contains { $0.hasPrefix(told) }, "\(lines)")
     }
 

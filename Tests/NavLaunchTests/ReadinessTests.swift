@@ -30,7 +30,7 @@ import Testing
 
     @Test func aTopicCountsOnceTheNodeAnnouncesIt() throws {
         var probe = probe([.topic("/nav/state")])
-        #expect(probe.missing(first())[0]?.contains("no node of the name nav") == true)
+        #expect(probe.missing(first())[0]?.contains("no node named nav") == true)
         let bus = try join()
         defer { bus.close() }
         #expect(probe.missing(first()) == ["the topic /nav/state"])

@@ -47,7 +47,7 @@ import Testing
         let effects = bench.machine.handle(.timer, at: bench.now)
         #expect(
             effects == [
-                .note(node: 0, "not ready after 2.00 s: it lacks the topic /a; everything stops"),
+                .note(node: 0, "not ready after 2.00 s: missing the topic /a; stopping everything"),
                 .signal(node: 0, .interrupt),
             ])
         #expect(bench.send(.ended(node: 0, .signalled(2))) == [.finish(exitCode: 1)])
@@ -85,8 +85,8 @@ import Testing
         ])
         bench.startAll(1)
         #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 1)])
-        #expect(bench.machine.summary[2].contains("it comes after a, which was never ready"))
-        #expect(bench.machine.summary[3].contains("it comes after b, which was never ready"))
+        #expect(bench.machine.summary[2].contains("it starts after a, which was never ready"))
+        #expect(bench.machine.summary[3].contains("it starts after b, which was never ready"))
     }
 
     @Test func anOptionalNodeThatFailsBeforeItIsReadyBlocksNoOther() {
