@@ -84,7 +84,7 @@ final class ByteStream {
                 sent += count
             } else if errno == EAGAIN {
                 guard wait(for: POLLOUT, milliseconds: 2_000) else {
-                    throw NodeError(.system, "the peer takes no data")
+                    throw NodeError(.system, "the peer accepts no data")
                 }
             } else if errno != EINTR {
                 throw NodeError(.system, "cannot send: \(String(cString: strerror(errno)))")

@@ -13,7 +13,7 @@ package struct GNSSConfiguration: NodeConfiguration {
     package var baud = 9_600
     /// The playback speed of a file relative to the recording.
     package var rate = 1.0
-    /// Whether a file starts over at its end.
+    /// Whether a file is repeated at its end.
     package var loop = false
     package var receiver = ""
     /// The longest pause between two attempts to reach gpsd or a device, seconds.
@@ -29,17 +29,18 @@ package struct GNSSConfiguration: NodeConfiguration {
             .text(
                 "source", \.source,
                 range: "gpsd://HOST:PORT | a device or file (NMEA 0183, UBX, gpsd JSON, CSV, GPX, MCAP)",
-                "Where fixes come from.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
+                "Source of the fixes.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
             .text(
                 "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "),
-                "Speed of a serial device.",
+                "Baud rate of a serial device.",
                 parse: { text in Int(text).flatMap { bauds.contains($0) ? $0 : nil } }, format: { String($0) }),
-            .number("file.rate", \.rate, in: 0.001...10_000, "Times as fast as a file was recorded.").live,
-            .flag("file.loop", \.loop, "Whether a file starts over at its end."),
+            .number("file.rate", \.rate, in: 0.001...10_000, "Playback speed of a file relative to its recording.")
+                .live,
+            .flag("file.loop", \.loop, "Whether a file is repeated at its end."),
             .string(
                 "receiver", \.receiver,
-                "What the fixes say of their receiver; empty keeps what the format tells, else it is the node's name."
+                "Receiver named in the fixes; empty uses the name in the source, or else the node's name."
             ).live,
             .number(
                 "retry.max_s", \.retryMaximum, in: 0.1...3_600,

@@ -10,7 +10,7 @@ package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
     package static let summary =
-        "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
+        "Publishes the fixes of a GNSS receiver: gpsd, NMEA 0183 from a device, or a recorded file."
 
     private let context: NodeContext
     private var configuration: GNSSConfiguration
@@ -115,7 +115,7 @@ package final class GNSSNode: Node {
                 // At another rate than the recorded one, the time of arrival says nothing about a fix's latency.
                 if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
             case .jump(let gap):
-                context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: going on behind the gap")
+                context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: skipping the gap")
             case .wait(let moment): return moment
             case .end:
                 playback = nil
@@ -139,8 +139,8 @@ package final class GNSSNode: Node {
         let last = lastFix ?? (reader == nil || problem != nil ? nil : activatedAt)
         if let last, now - last > GNSSNode.toleratedSilence {
             let seconds = (now - last) / 1_000_000_000
-            let what = lastFix == nil ? "nothing yet from" : "no fix of"
-            let advice = lastFix == nil ? ": look at its power, its antenna and 'baud'" : ""
+            let what = lastFix == nil ? "no fix yet from" : "no fix from"
+            let advice = lastFix == nil ? ": check its power, its antenna and 'serial.baud'" : ""
             findings.append(
                 HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
         }

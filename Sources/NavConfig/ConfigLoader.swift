@@ -114,7 +114,7 @@ public enum ConfigLoader {
         }
         guard let node else { return [] }
         guard case .mapping = node else {
-            throw ConfigError("configuration file '\(file)' must hold keys and values at its top")
+            throw ConfigError("configuration file '\(file)' must have keys and values at its top level")
         }
         var pairs: [(String, String)] = []
         flatten(node, prefix: "", into: &pairs)

@@ -30,7 +30,7 @@ public enum TextFile {
         var file = try OpenFile(path)
         func check(_ count: Int) throws(ConfigError) {
             guard count <= limit else {
-                throw ConfigError("'\(path)' is larger than \(limit) bytes, the most that is read of such a file")
+                throw ConfigError("'\(path)' is larger than \(limit) bytes, the limit for such a file")
             }
         }
         try check(file.size)

@@ -15,7 +15,7 @@ package enum YAMLText {
         while let node = open.popLast() {
             count += 1
             guard count + open.count <= mostValues else {
-                throw ConfigError("its aliases stand for more than \(mostValues) values")
+                throw ConfigError("its aliases expand to more than \(mostValues) values")
             }
             switch node {
             case .mapping(let mapping): for (key, value) in mapping { open += [key, value] }

@@ -83,7 +83,7 @@ package struct YAMLValue: Sendable {
                     "unknown key '\(pair.key)': \(hint ?? "it takes \(known.joined(separator: ", "))")", line: pair.line
                 )
             }
-            guard seen.insert(pair.key).inserted else { throw wrong("a second '\(pair.key)'", line: pair.line) }
+            guard seen.insert(pair.key).inserted else { throw wrong("duplicate key '\(pair.key)'", line: pair.line) }
         }
         return pairs
     }

@@ -46,13 +46,13 @@ public enum TraceReader {
         _ bytes: [UInt8], format: TraceFormat? = nil, name: String = ""
     ) throws(TraceError) -> Trace {
         guard let firstLine = firstLine(bytes) else {
-            throw TraceError(code: .empty, format: format, line: nil, reason: "there is nothing in it")
+            throw TraceError(code: .empty, format: format, line: nil, reason: "the file is empty")
         }
         guard let format = format ?? TraceFormat.detect(bytes, name: name) else {
             throw TraceError(
                 code: .unknownFormat, format: nil, line: nil,
                 reason:
-                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: name the format")
+                    "neither NMEA 0183, gpsd JSON, UBX, GPX nor CSV with the columns t_s, lat and lon: give the format")
         }
         switch format {
         case .nmea: return try readNMEA(bytes, firstLine)
@@ -62,7 +62,7 @@ public enum TraceReader {
         case .gpx: return try readGPX(bytes, firstLine)
         case .mcap:
             throw TraceError(
-                code: .isBag, format: .mcap, line: nil, reason: "a bag is no trace of a receiver: convert or play it")
+                code: .isBag, format: .mcap, line: nil, reason: "a bag is not a receiver trace: convert or play it")
         }
     }
 
@@ -72,9 +72,9 @@ public enum TraceReader {
         guard parser.sentencesUsed > 0 else {
             let hint =
                 parser.rejections[.missingChecksum] > 0
-                ? "no sentence has a checksum, without which none is believed"
+                ? "no sentence has a checksum, which is required"
                 : parser.rejections[.checksum] > 0
-                    ? "no sentence has a right checksum" : "no sentence of a receiver in it"
+                    ? "no sentence has a valid checksum" : "no sentence of a receiver"
             throw TraceError(code: .notThisFormat, format: .nmea, line: line, reason: hint)
         }
         return Trace(format: .nmea, fixes: fixes, rejections: parser.rejections)
@@ -96,7 +96,7 @@ public enum TraceReader {
         let fixes = parser.consume(bytes) + parser.finish()
         guard parser.messageCount > 0 else {
             throw TraceError(
-                code: .notThisFormat, format: .ubx, line: nil, reason: "no message of a u-blox receiver in it")
+                code: .notThisFormat, format: .ubx, line: nil, reason: "no message of a u-blox receiver")
         }
         return Trace(format: .ubx, fixes: fixes, rejections: parser.rejections)
     }
@@ -119,7 +119,7 @@ public enum TraceReader {
     private static func readGPX(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
         let reader = GPXReader(bytes)
         guard reader.isGPX else {
-            throw TraceError(code: .notThisFormat, format: .gpx, line: line, reason: "no gpx element in it")
+            throw TraceError(code: .notThisFormat, format: .gpx, line: line, reason: "no gpx element")
         }
         return Trace(format: .gpx, fixes: reader.fixes, rejections: reader.rejections)
     }

@@ -78,9 +78,9 @@ private struct Sample: NodeConfiguration, Equatable {
             lines.append("a\(level): &a\(level) [\(items)]")
         }
         let text = lines.joined(separator: "\n")
-        #expect(try #require(failure(try file(text))).contains("aliases stand for more than"))
+        #expect(try #require(failure(try file(text))).contains("aliases expand to more than"))
         let error = #expect(throws: ConfigError.self) { try YAMLValue(yaml: text, source: "it") }
-        #expect(error?.description.contains("aliases stand for more than") == true)
+        #expect(error?.description.contains("aliases expand to more than") == true)
         let honest = try YAMLValue(yaml: "a: &x [1, 2]\nb: *x", source: "it").pairs("it", ["a", "b"])
         #expect(try honest[1].value.texts("b").map(\.text) == ["1", "2"])
     }

@@ -168,7 +168,7 @@ struct FormatTests {
         #expect(failure("<html>", .gpx)?.code == .notThisFormat)
         #expect(
             failure("$GPRMC,120000,A,5321.6,N,00630.3,W,,,280511,,,A")?.reason
-                == "no sentence has a checksum, without which none is believed")
+                == "no sentence has a checksum, which is required")
         #expect(failure("x", .mcap)?.code == .isBag)
     }
 }
