@@ -21,7 +21,7 @@ extension RoutePreferences {
             if isAsked, language == nil {
                 throw RouteFailure(
                     code: .invalidRequest,
-                    message: "options.language: '\(tag)' is not spoken; there are \(PhraseTable.tags)")
+                    message: "options.language: '\(tag)' is not supported; supported are \(PhraseTable.tags)")
             }
         }
         if isAsked, let alternatives = options.alternatives, alternatives > 2 {
@@ -46,7 +46,7 @@ extension RoutePreferences {
         for (number, polygon) in options.excludeAreas.enumerated() {
             guard let ring = polygon.rings.first, let corners = ring.corners else {
                 throw RouteFailure(
-                    code: .invalidRequest, message: "excluded area \(number) has no ring of latitudes and longitudes")
+                    code: .invalidRequest, message: "excluded area \(number) has no ring of valid coordinates")
             }
             self.options.excludedAreas.append(ExcludedArea(corners: corners))
         }
@@ -156,14 +156,14 @@ extension RouteOrder {
     {
         let waypoints = request.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == request.waypoints.count else {
-            throw RouteFailure(code: .invalidRequest, message: "a waypoint has no latitude and longitude in the world")
+            throw RouteFailure(code: .invalidRequest, message: "a waypoint has no valid latitude and longitude")
         }
         guard !waypoints.isEmpty else {
-            throw RouteFailure(code: .invalidRequest, message: "no waypoints: where to?")
+            throw RouteFailure(code: .invalidRequest, message: "no waypoints given")
         }
         guard waypoints.count <= RouteOrder.greatestCount else {
             throw RouteFailure(
-                code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: ask in parts")
+                code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: split the request")
         }
         let origins = request.origin.map { [("the origin", $0)] } ?? []
         for (name, waypoint) in origins + request.waypoints.enumerated().map({ ("waypoint \($0)", $1) }) {
@@ -175,7 +175,7 @@ extension RouteOrder {
         if let given = request.origin {
             guard let place = NavRouting.Waypoint(given) else {
                 throw RouteFailure(
-                    code: .invalidRequest, message: "the origin has no latitude and longitude in the world")
+                    code: .invalidRequest, message: "the origin has no valid latitude and longitude")
             }
             origin = place
         }
@@ -220,7 +220,7 @@ extension NavigatorCommand {
             if let factor {
                 guard simulate == true else {
                     throw RouteFailure(
-                        code: .invalidRequest, message: "simulate_speed_factor without simulate: nothing is simulated")
+                        code: .invalidRequest, message: "simulate_speed_factor requires simulate: true")
                 }
                 guard SimulatedDrive.speedRange.contains(factor) else {
                     let range = SimulatedDrive.speedRange
@@ -237,7 +237,8 @@ extension NavigatorCommand {
                 try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset), isPreview: request.preview ?? true)
         case .selectPreview(let request):
             guard let choice = PreviewChoice(index: request.index, route: request.routeId) else {
-                throw RouteFailure(code: .invalidRequest, message: "which route? give its route_id, or an index from 0")
+                throw RouteFailure(
+                    code: .invalidRequest, message: "no route selected: give its route_id, or an index from 0")
             }
             self = .selectPreview(choice)
         case .startNavigation(let request):
@@ -262,7 +263,9 @@ extension NavigatorCommand {
                         for: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false))
                 }
                 self = .setRoute(plan, drive)
-            case nil: throw RouteFailure(code: .invalidRequest, message: "neither a route nor where to")
+            case nil:
+                throw RouteFailure(
+                    code: .invalidRequest, message: "no target: give a route, or waypoints to calculate one")
             }
         case .stopNavigation: self = .stop
         case .reroute(let request):
@@ -273,7 +276,7 @@ extension NavigatorCommand {
                 })
         case .selectAlternative(let request):
             guard let id = request.routeId else {
-                throw RouteFailure(code: .invalidRequest, message: "which alternative? give its route_id")
+                throw RouteFailure(code: .invalidRequest, message: "no alternative selected: give its route_id")
             }
             self = .selectAlternative(id)
         case .acceptFasterRoute(let request): self = .acceptFasterRoute(request.accept ?? true, route: request.routeId)
@@ -285,7 +288,8 @@ extension NavigatorCommand {
             self = .resume(
                 try TripSnapshot(trip, node: vehicle, minutesAheadOfUTC: offset, on: map, route: route))
         case .getHorizon:
-            throw RouteFailure(code: .internal, message: "the electronic horizon is no command: it is read")
+            throw RouteFailure(
+                code: .internal, message: "the electronic horizon is not a command: read it with GetHorizon")
         }
     }
 }

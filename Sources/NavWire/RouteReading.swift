@@ -19,7 +19,7 @@ extension RoutePlan {
         var waypoints = message.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == message.waypoints.count else {
             throw RouteFailure(
-                code: .invalidRequest, message: "a waypoint of the route has no latitude and longitude in the world")
+                code: .invalidRequest, message: "a waypoint of the route has no valid latitude and longitude")
         }
         if waypoints.count < 2 {
             waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])]
@@ -52,7 +52,7 @@ extension RoutePlan {
         for (number, leg) in message.legs.enumerated() {
             guard let first = leg.firstPoint, let last = leg.lastPoint, first < last, last < line.count else {
                 throw RouteFailure(
-                    code: .invalidRequest, message: "leg \(number) of the route names points that the geometry lacks")
+                    code: .invalidRequest, message: "leg \(number) of the route names points outside the geometry")
             }
             let part = Array(line[Int(first)...Int(last)])
             let nodes = leg.annotation?.nodeIds ?? []

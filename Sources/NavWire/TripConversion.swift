@@ -35,7 +35,7 @@ extension TripSnapshot {
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
         guard let request = message.order else {
-            throw RouteFailure(code: .invalidRequest, message: "the trip that was kept leads nowhere")
+            throw RouteFailure(code: .invalidRequest, message: "the saved trip has no destination")
         }
         let order = try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset)
         guard let session = message.sessionId, session != 0 else {

@@ -104,8 +104,8 @@ extension NavMessages.FasterRoute {
                 switch why {
                 case .refused: "refused"
                 case .notApproved: "not approved in time"
-                case .tooLate: "too near to where the routes part"
-                case .superseded: "another route came first"
+                case .tooLate: "too close to the fork"
+                case .superseded: "superseded by another route"
                 }
         }
     }
@@ -139,7 +139,8 @@ extension NavMessages.RouteRefresh {
         case .invalidated:
             phase = .invalidated
             error = ErrorInfo(
-                code: .noRoute, message: "a road ahead on the route is closed, or gone from the map", retryable: false)
+                code: .noRoute, message: "a road ahead on the route is closed, or no longer in the map",
+                retryable: false)
         }
     }
 }

@@ -105,7 +105,7 @@ struct NavigationServiceTests {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         for (options, name) in [
-            (RouteOptions(language: "sv"), "'sv' is not spoken; there are de, en, en-GB"),
+            (RouteOptions(language: "sv"), "'sv' is not supported; supported are de, en, en-GB"),
             (RouteOptions(language: ""), "language"), (RouteOptions(alternatives: 3), "alternatives"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
