@@ -21,7 +21,7 @@ struct ConfigurationTableTests {
         ("gnss-node", ConfigLoader.markdownTable(GNSSConfiguration.self)),
         ("tile-cache-node", ConfigLoader.markdownTable(TileCacheConfiguration.self)),
     ])
-    func theyAreThoseOfTheNode(_ node: String, _ table: String) throws {
+    func documentedKeysMatchTheNode(_ node: String, _ table: String) throws {
         var text = try String(contentsOf: Self.article, encoding: .utf8)
         let start = try #require(text.firstRange(of: "<!-- keys of \(node) -->\n")).upperBound
         let end = try #require(text.firstRange(of: "<!-- /keys of \(node) -->\n")).lowerBound

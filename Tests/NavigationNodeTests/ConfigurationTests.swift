@@ -13,7 +13,7 @@ import TileCacheNode
 
 /// What users write: keys, places, topics.
 struct ConfigurationTests {
-    @Test func everyKeyIsDocumentedAndItsDefaultIsAValueOfIt() throws {
+    @Test func everyKeyIsDocumentedAndAcceptsItsDefault() throws {
         try check(RunConfiguration<NavigationConfiguration>.self)
         try check(RunConfiguration<GNSSConfiguration>.self)
     }
@@ -35,7 +35,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func aTripIsItsStopsAndItsDestination() throws {
+    @Test func tripConsistsOfStopsAndDestination() throws {
         let configuration = try ConfigLoader.load(
             NavigationConfiguration.self, file: nil, overrides: ["via=60.1,24.9;60.2,25", "destination=-33.8,151.2"])
         #expect(configuration.trip.map(\.coordinate.text) == ["60.1,24.9", "60.2,25.0", "-33.8,151.2"])
@@ -43,7 +43,7 @@ struct ConfigurationTests {
         #expect(none.trip.isEmpty)
     }
 
-    @Test func theVehiclesSizesAreThoseOfItsKindUnlessGivenInWhicheverOrder() throws {
+    @Test func vehicleSizesDefaultToItsKindInAnyKeyOrder() throws {
         func profile(_ overrides: String...) throws -> VehicleProfile {
             try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides).profile
         }
@@ -66,7 +66,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test func theOffsetOfThePlacesClocksIsUnknownUnlessGiven() throws {
+    @Test func utcOffsetIsUnknownUnlessConfigured() throws {
         func departure(_ overrides: String...) throws -> LocalTime? {
             try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides)
                 .departure(at: Timestamp(nanoseconds: 1_767_614_400_000_000_000))
@@ -91,7 +91,7 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: ["gpsd://", "gpsd://:2947", "gpsd://host:", "gpsd://host:0", "gpsd://host:65536", "gpsd://host:x"])
-    func anAddressThatCannotBeIsRefused(text: String) throws {
+    func invalidSourceAddressIsRejected(text: String) throws {
         let error = #expect(throws: ConfigError.self) {
             try ConfigLoader.load(GNSSConfiguration.self, file: nil, overrides: ["source=\(text)"])
         }
@@ -99,7 +99,7 @@ struct ConfigurationTests {
         #expect(try ConfigLoader.load(GNSSConfiguration.self, file: nil, overrides: ["source="]).source == nil)
     }
 
-    @Test func aPlaceIsTwoNumbersOfDegrees() {
+    @Test func placeIsLatitudeAndLongitudeInDegrees() {
         #expect(Coordinate(text: "60.17,24.94") == Coordinate(latitude: 60.17, longitude: 24.94))
         #expect(Coordinate(text: "-33.8, -151.2") == Coordinate(latitude: -33.8, longitude: -151.2))
         #expect(Coordinate(text: "1e1,2e1") == Coordinate(latitude: 10, longitude: 20))
@@ -113,14 +113,14 @@ struct ConfigurationTests {
         #expect(Coordinate(text: place.text) == place)
     }
 
-    @Test func avoidedFeaturesAreNamed() {
+    @Test func avoidedFeaturesAreParsedByName() {
         #expect(Avoidance(names: "") == [])
         #expect(Avoidance(names: "tolls,ferries") == [.tolls, .ferries])
         #expect(Avoidance(names: Avoidance.names.map(\.name).joined(separator: ",")) != nil)
         #expect(Avoidance(names: "tolls,trams") == nil)
     }
 
-    @Test func remapsAreTwoTopics() throws {
+    @Test func remapNeedsTwoTopics() throws {
         #expect(try NodeArguments.remaps(["/a:=/b", "/c:=/d/e"]) == ["/a": "/b", "/c": "/d/e"])
         for word in ["", "/a", "/a:=", ":=/b", "a:=/b", "/a:=b", "/a:=/b:=/c"] {
             let error = #expect(throws: NodeError.self) { try NodeArguments.remaps([word]) }

@@ -11,7 +11,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Tiles that a way needs: which are missing is told, and the tile cache is asked for them.
+/// Tiles that a route needs: missing ones are reported and requested from the tile cache.
 struct CoverageTests {
     private static var waypoints: [Waypoint] {
         [Helsinki.from, Helsinki.to].map { Waypoint(latitude: $0.latitude, longitude: $0.longitude) }
@@ -48,8 +48,8 @@ struct CoverageTests {
         }
     }
 
-    @Test("With all tiles nothing is missing, along the way and along the route that is followed")
-    func whole() async throws {
+    @Test("A complete tileset has no missing tiles, along a request and along the active route")
+    func completeTilesetHasNoMissingTiles() async throws {
         let table = try ServiceTable()
         let early = try await table.call(NavigationService.coverage, RouteCoverageRequest())
         #expect(early.error?.code == .wrongState)
@@ -70,8 +70,8 @@ struct CoverageTests {
         #expect(wide.error?.code == .invalidRequest)
     }
 
-    @Test("A missing tile is named, and what it misses is not a road nearby")
-    func lacking() async throws {
+    @Test("A missing tile is named, and the error is missing tiles instead of no road nearby")
+    func missingTileIsNamed() async throws {
         var hidden: RoadTileID?
         let table = try ServiceTable(prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
         let tile = try #require(hidden)
@@ -84,8 +84,8 @@ struct CoverageTests {
         #expect(found.last?.error?.code == .missingTiles && found.last?.error?.missingTiles.count == 1)
     }
 
-    @Test("What a route lacks is asked of the tile cache, and the route is found when it has come")
-    func requested() async throws {
+    @Test("Missing tiles are requested from the tile cache, and the route is found once they arrive")
+    func missingTilesAreRequestedFromTheTileCache() async throws {
         var hidden: RoadTileID?
         let table = try ServiceTable(
             [("destination", Helsinki.to.text)], prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
@@ -103,8 +103,8 @@ struct CoverageTests {
         #expect(reroutes.contains { $0.error?.code == .missingTiles })
     }
 
-    @Test("A node without any tile says so, gets what it needs, and finds the route")
-    func empty() async throws {
+    @Test("A node without any tile reports it, loads the tiles it needs, and finds the route")
+    func emptyMapReportsAndLoadsItsTiles() async throws {
         let table = try ServiceTable(
             [("destination", Helsinki.to.text)],
             prepare: { path in

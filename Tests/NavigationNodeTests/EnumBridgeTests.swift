@@ -25,7 +25,7 @@ struct EnumBridgeTests {
         (NavGuidance.ManeuverModifier.self, []), (NavGuidance.LaneIndication.self, []),
     ]
 
-    @Test func everyCaseHasItsValueOnTheWire() {
+    @Test func everyCaseHasAWireValue() {
         for (type, missing) in Self.pairs { check(type, missing) }
     }
 
@@ -40,7 +40,7 @@ struct EnumBridgeTests {
         #expect(Core(Core.Wire(rawValue: 0)) == nil && Core(Core.Wire(rawValue: 9_999)) == nil)
     }
 
-    @Test func namesThatDifferAreThese() {
+    @Test func casesWithOtherWireNamesAreMapped() {
         #expect(ErrorCode(RouteFailure.Code.tilesNeeded) == .missingTiles)
         #expect(RouteRequestPurpose(RoutePurpose.start) == .calculate && RouteReason(RouteChange.stopped) == .set)
         #expect(NavMessages.PolicyDecider(NavNavigator.PolicyDecider.standard) == .default)

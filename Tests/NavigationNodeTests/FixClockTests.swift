@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aStallEndsWithTheNextFixes() throws {
+    @Test func stallEndsWithTheNextFixes() throws {
         var loop = try Loop()
         // The player stands still for 3.5 s and sends all at once.
         let fixes = try Self.fixes(100)
@@ -84,7 +84,7 @@ import Testing
         #expect(loop.predicted < 4)
     }
 
-    @Test func aStepInTheLatencyEndsWithTheNextFixes() throws {
+    @Test func latencyStepIsAbsorbedByTheNextFixes() throws {
         var loop = try Loop()
         let fixes = try Self.fixes(100)
         loop.run(fixes.enumerated().map { (at: Double($0.offset) + ($0.offset < 20 ? 0.1 : 4.1), fix: $0.element) })
@@ -95,7 +95,7 @@ import Testing
 
     /// In a playback at 20 times the speed half a second of waiting would be ten of the drive.
     @Test(arguments: [false, true])
-    func predictionsResumeAfterAStallAsSoonAsTheInboxIsEmpty(isPlayback: Bool) {
+    func predictionsResumeAfterAStallOnceTheInboxIsEmpty(isPlayback: Bool) {
         var clock = FixClock()
         #expect(clock.turn(0, isInboxEmpty: true, isPlayback: isPlayback) == nil)
         clock.rest(until: Self.second / 10, from: 0)
@@ -118,7 +118,7 @@ import Testing
         #expect(clock.turn(again + Self.second * 3 / 10, isInboxEmpty: true, isPlayback: isPlayback) == nil)
     }
 
-    @Test func aStoppedProcessTellsNothingOfThePast() throws {
+    @Test func stoppedProcessPublishesNoPredictionsForThePast() throws {
         var loop = try Loop()
         // Of the fixes of the minute in which the process stood the last ten wait for it.
         let fixes = try Self.fixes(120)
@@ -128,7 +128,7 @@ import Testing
         #expect(loop.positions.count > 60)
     }
 
-    @Test func aFixOfTheFutureIsRefusedThoughItDoesNotSayWhenItCame() throws {
+    @Test func futureFixWithoutReceiveStampIsRejected() throws {
         var loop = try Loop()
         var fixes = try Self.fixes(40)
         fixes[20].stampNs? += 10 * Self.second
@@ -137,7 +137,7 @@ import Testing
         #expect(loop.predicted == 0 && loop.positions.count == 39)
     }
 
-    @Test(arguments: [7.0, -7, 3_600]) func aHostsClockThatIsSetMovesNothing(leap: Double) throws {
+    @Test(arguments: [7.0, -7, 3_600]) func hostClockStepDoesNotAffectPositions(leap: Double) throws {
         var loop = try Loop()
         var fixes = try Self.fixes(60)
         for index in fixes.indices {
@@ -148,7 +148,7 @@ import Testing
         #expect(loop.rejections.isEmpty && loop.predicted == 0 && loop.positions.count == 60)
     }
 
-    @Test func aReceiverWhoseClockIsSetForwardIsFollowedAfterThreeFixes() throws {
+    @Test func receiverClockStepIsAcceptedAfterThreeFixes() throws {
         var loop = try Loop()
         var fixes = try Self.fixes(60)
         for index in 20..<60 { fixes[index].stampNs? += 3_600 * Self.second }
@@ -157,7 +157,7 @@ import Testing
         #expect(loop.positions.suffix(30).allSatisfy { $0.source != .predicted })
     }
 
-    @Test func fixesStampedByArrivalAreReproduced() throws {
+    @Test func fixesStampedOnArrivalAreReproduced() throws {
         var loop = try Loop()
         var fixes = try Self.fixes(60)
         fixes[15].stampNs? += 10 * Self.second
@@ -180,7 +180,7 @@ import Testing
         #expect(said.map { $0.message.encoded() } == loop.said.map { $0.message.encoded() })
     }
 
-    @Test func aRouteIsFoundBeforeTheFirstFixWhereItHasAnOrigin() throws {
+    @Test func routeWithOriginIsFoundBeforeTheFirstFix() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: NavigationConfiguration(), nodeName: "test")
         func place(_ place: NavGeo.Coordinate) -> NavMessages.Waypoint {
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// Without an origin the route waits for the first fix, also where a threshold changes meanwhile.
-    @Test func aRouteWithoutAnOriginWaitsForTheFirstFix() throws {
+    @Test func routeWithoutOriginWaitsForTheFirstFix() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: NavigationConfiguration(), nodeName: "test")
         let goal = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)

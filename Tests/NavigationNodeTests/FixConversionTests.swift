@@ -10,7 +10,7 @@ import Testing
 
 /// Fixes between the bus and the core.
 struct FixConversionTests {
-    @Test func fixesOfTheCoreSurviveTheRoundTrip() throws {
+    @Test func coreFixesSurviveTheRoundTrip() throws {
         for type in FixType.allCases where type != .noFix {
             let fix = Fix(
                 stamp: Timestamp(nanoseconds: 1_767_258_000_123_456_789),
@@ -38,7 +38,7 @@ struct FixConversionTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, -1e9, 1e300])
-    func valuesOutOfRangeAreUnknown(value: Double) throws {
+    func outOfRangeValuesBecomeUnknown(value: Double) throws {
         let fix = try #require(
             Fix(
                 GnssFix(
@@ -54,13 +54,13 @@ struct FixConversionTests {
     }
 
     @Test(arguments: [Int64.min, -1_500_000_001, -1, 0, 1, .max])
-    func everyStampComesBack(nanoseconds: Int64) throws {
+    func everyStampSurvivesTheRoundTrip(nanoseconds: Int64) throws {
         let fix = Fix(
             stamp: Timestamp(nanoseconds: nanoseconds), coordinate: Coordinate(latitude: 0, longitude: 0))
         #expect(Fix(GnssFix(fix), sequence: nil)?.stamp.nanoseconds == nanoseconds)
     }
 
-    @Test func aMessageWithoutATimeIsNoFix() {
+    @Test func messageWithoutTimeIsNotAFix() {
         #expect(Fix(GnssFix(latitude: 1, longitude: 2), sequence: 1) == nil)
         let impossible = NavMessages.Timestamp(seconds: 1, nanos: 2_000_000_000)
         #expect(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: impossible), sequence: 1) == nil)
@@ -69,7 +69,7 @@ struct FixConversionTests {
     }
 
     /// The σ per axis is the root of the mean of the variances east and north.
-    @Test func covarianceGoesBeforeAccuracy() {
+    @Test func covarianceTakesPrecedenceOverAccuracy() {
         var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), horizontalAccuracyM: 9)
         func sigma() -> Double? { Fix(message, sequence: nil)?.horizontalSigma }
         #expect(sigma() == 9)
@@ -85,7 +85,7 @@ struct FixConversionTests {
         }
     }
 
-    @Test func velocityStandsInForSpeedAndCourse() throws {
+    @Test func missingSpeedAndCourseAreDerivedFromVelocity() throws {
         var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0))
         message.velocityEastMps = 3
         message.velocityNorthMps = -3
@@ -101,7 +101,7 @@ struct FixConversionTests {
         #expect(standing.speed == 0 && standing.course == nil)
     }
 
-    @Test func hostileNumbersAreNoTrap() {
+    @Test func extremeNumbersDoNotTrap() {
         let numbers = [Double.nan, .infinity, -.infinity, .greatestFiniteMagnitude, -1e300, .leastNonzeroMagnitude, 0]
         for value in numbers {
             var message = GnssFix(

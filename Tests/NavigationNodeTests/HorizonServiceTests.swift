@@ -7,7 +7,7 @@ import Testing
 
 /// The electronic horizon on its topic and as the answer to GetHorizon.
 struct HorizonServiceTests {
-    @Test func theHorizonIsPublishedAsTheVehicleMovesAndAnsweredWhenAsked() async throws {
+    @Test func horizonIsPublishedWhileMovingAndOnRequest() async throws {
         let drive = try Helsinki.drive.get()
         let table = try ServiceTable()
         let early = try await table.call(NavigationService.getHorizon, GetHorizonRequest())
@@ -36,7 +36,7 @@ struct HorizonServiceTests {
         }
     }
 
-    @Test func onARouteTheMainPathIsTheRoute() async throws {
+    @Test func mainPathFollowsTheRoute() async throws {
         let drive = try Helsinki.drive.get()
         let table = try ServiceTable([("destination", Helsinki.to.text)])
         try await table.drive(drive.prefix(40))
@@ -50,7 +50,7 @@ struct HorizonServiceTests {
         #expect(common == min(ahead.count, route.edgeIds.count - first))
     }
 
-    @Test func itIsOffWhenItIsConfiguredOff() async throws {
+    @Test func disabledHorizonIsNotPublished() async throws {
         let table = try ServiceTable([("horizon.enabled", "false")])
         try await table.drive(try Helsinki.drive.get().prefix(20))
         #expect(try table.messages("/nav/horizon", as: Horizon.self).isEmpty)

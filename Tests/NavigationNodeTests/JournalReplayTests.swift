@@ -93,7 +93,7 @@ struct JournalReplayTests {
         #expect(summary.runs == 1)
     }
 
-    @Test func theFirstDifferenceIsNamed() throws {
+    @Test func firstDifferenceIsReported() throws {
         let drive = try RecordedDrive()
         var count = 0
         let summary = try drive.execute { topic, bytes in
@@ -110,7 +110,7 @@ struct JournalReplayTests {
         #expect(difference.contains("reproduced: \"distance_remaining_m\": "))
     }
 
-    @Test func aFixThatIsAnotherLeadsToAnotherDrive() throws {
+    @Test func changedFixIsReportedAsADifference() throws {
         let drive = try RecordedDrive()
         var count = 0
         let summary = try drive.execute { topic, bytes in
@@ -127,7 +127,7 @@ struct JournalReplayTests {
         #expect(difference.contains("/nav/position") || difference.contains("/nav/progress"), "\(difference)")
     }
 
-    @Test func messagesThatTheRecorderMissedAreCounted() throws {
+    @Test func messagesMissedByTheRecorderAreCounted() throws {
         let drive = try RecordedDrive()
         var count = 0
         let summary = try drive.execute { topic, bytes in
@@ -137,7 +137,7 @@ struct JournalReplayTests {
         #expect(summary.difference == nil && summary.unrecorded == 3)
     }
 
-    @Test func anIncompleteJournalIsRefusedWithItsGaps() throws {
+    @Test func incompleteJournalIsRejectedWithItsGaps() throws {
         let drive = try RecordedDrive()
         for (from, words) in [(0, "after the core's start"), (40, "lacks entries 41 to 42")] {
             var count = 0

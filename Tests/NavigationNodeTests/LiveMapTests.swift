@@ -92,7 +92,7 @@ struct LiveMapTests {
         return zip(nodes, nodes.dropFirst()).contains { $0 == (from, to) }
     }
 
-    @Test func aClosureAheadLeadsToAnotherRouteWhileTheVehicleFollowsTheOldOne() async throws {
+    @Test func closureAheadTriggersARerouteWhileDriving() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let rig = try Rig(Self.configuration(tiles.path))
@@ -135,7 +135,7 @@ struct LiveMapTests {
         #expect(try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").count == events.count)
     }
 
-    @Test func speedsOfAFileAreInTheFirstRouteAndEndWhenTheyAreReplaced() async throws {
+    @Test func trafficFileAppliesFromTheFirstRouteUntilReplaced() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let free = try Rig(Self.configuration(tiles.path))
@@ -171,7 +171,7 @@ struct LiveMapTests {
         #expect(covered == annotation.durationsS.count)
     }
 
-    @Test func aTileThatArrivesMakesTheRoutePossible() async throws {
+    @Test func arrivingTileMakesTheRoutePossible() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let hidden = try Self.hide(in: tiles.path)
@@ -227,7 +227,7 @@ struct LiveMapTests {
         return files
     }
 
-    @Test func trafficOfABagIsReplayedWhereItStoodAndTwiceTheSame() throws {
+    @Test func trafficOfABagIsReplayedAtItsTimeAndRepeatably() throws {
         let drive = try Helsinki.drive.get()
         let map = try Helsinki.map.get()
         func replay(_ trace: TraceInput, to path: String) throws -> Replay.Summary {
@@ -294,7 +294,7 @@ struct LiveMapTests {
     @Test(arguments: [
         "1,2\n", "a,2,3\n", "1,2,-5\n", "1,1,5\n", "1,2,1e9\n", "1,2,nan\n", "99999999999999999999,1,5\n",
     ])
-    func aTrafficFileThatIsNoneIsRefusedWithItsLine(text: String) {
+    func invalidTrafficFileIsRejectedWithItsLine(text: String) {
         let error = #expect(throws: NodeError.self) { try TrafficFile(text: "5,6,50\n" + text, name: "test.csv") }
         #expect(error?.description.contains("line 2") == true)
     }

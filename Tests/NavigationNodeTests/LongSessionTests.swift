@@ -150,7 +150,7 @@ struct LongSessionTests {
         return summary
     }
 
-    @Test func hoursOfFaultsEndAsTheyDidBeforeAndTakeNoMoreMemory() throws {
+    @Test func hoursOfFaultsAreRepeatableWithoutMemoryGrowth() throws {
         var marks = [1.0, 6, 12, 24].filter { $0 <= Self.hours }
         var memory: [(hour: Double, bytes: Int)] = []
         let first = try Self.drive(seed: 24) { hour in

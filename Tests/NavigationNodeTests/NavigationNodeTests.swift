@@ -14,7 +14,7 @@ import Testing
 
 /// The node on a bus without sockets.
 struct NavigationNodeTests {
-    @Test func aDriveOnTheBusIsGuidedToItsEnd() async throws {
+    @Test func driveOnTheBusIsGuidedToItsDestination() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let network = InProcessNetwork(pipeDepth: 100_000)
@@ -103,7 +103,7 @@ struct NavigationNodeTests {
         #expect(try NavigationState(decoding: state.payload.bytes).phase == .guidance)
     }
 
-    @Test func aNodeThatLivesByTheClockWaitsForItAndStartsOverWhenItJumps() async throws {
+    @Test func simulatedNodeWaitsForTheClockAndRestartsAfterAJump() async throws {
         let drive = try Helsinki.drive.get()
         let tiles = try Tiles()
         let network = InProcessNetwork(pipeDepth: 100_000)
@@ -174,7 +174,7 @@ struct NavigationNodeTests {
         #expect(lost == 0)
     }
 
-    @Test func aNodeWithoutAMapSaysWhatToDo() throws {
+    @Test func missingMapIsReportedWithAdvice() throws {
         func failure(_ configuration: NavigationConfiguration) -> NodeError? {
             #expect(throws: NodeError.self) {
                 try NodeRunner<NavigationNode>(

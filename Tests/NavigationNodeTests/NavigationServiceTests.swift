@@ -16,7 +16,7 @@ struct NavigationServiceTests {
         Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
     }
 
-    @Test func aRouteIsChosenBeforeTheStartAndNothingElseEndsTheChoice() async throws {
+    @Test func previewStaysOpenUntilARouteIsSelected() async throws {
         let drive = try Helsinki.drive.get()
         let table = try ServiceTable()
         let order = CalculateRouteRequest(
@@ -51,7 +51,7 @@ struct NavigationServiceTests {
         #expect(stopped.sessionId == started.sessionId)
     }
 
-    @Test func aFixWithoutATimeIsOfItsMessagesTime() async throws {
+    @Test func fixWithoutTimeUsesItsMessageStamp() async throws {
         let table = try ServiceTable()
         let before = try await table.call(NavigationService.getState, GetStateRequest())
         #expect(before.state?.phase == .idle && before.position == nil)
@@ -65,7 +65,7 @@ struct NavigationServiceTests {
         #expect(positions.map(\.stampNs) == drive.map(\.stampNs))
     }
 
-    @Test func aRequestThatNamesARouteMeansThatRoute() async throws {
+    @Test func routeIdSelectsThatRoute() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         // A preview opens unless it is declined.
@@ -87,7 +87,7 @@ struct NavigationServiceTests {
         #expect(faster.error?.code == .notFound)
     }
 
-    @Test func fewerAlternativesThanAskedForAreToldBesideTheRoutes() async throws {
+    @Test func missingAlternativesAreReportedWithTheRoutes() async throws {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()
         try await table.drive(drive.prefix(5))
@@ -101,7 +101,7 @@ struct NavigationServiceTests {
         #expect(answer.error?.message == "0 of 2 alternatives found")
     }
 
-    @Test func anOptionThatIsNotBuiltIsRefusedByName() async throws {
+    @Test func unsupportedOptionIsRejectedByName() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         for (options, name) in [
@@ -114,7 +114,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func aValueThatNoVehicleHasIsRefusedByName() async throws {
+    @Test func invalidVehicleValueIsRejectedByName() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         for (options, name) in [
@@ -142,7 +142,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func aRouteThatIsNotSetOutOnSaysWhenItWasMadeAndWhenItArrives() async throws {
+    @Test func calculatedRouteHasItsStampAndArrivalTime() async throws {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()
         try await table.drive(drive.prefix(5))
@@ -154,7 +154,7 @@ struct NavigationServiceTests {
         #expect(abs(Double(arrival - stamp) / 1e9 - duration) < 0.01)
     }
 
-    @Test func stepsMeetWhereLegsMeetAndTakeAsLongAsTheirLeg() async throws {
+    @Test func stepsJoinAtLegsAndAddUpToTheirDurations() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         // Starts and stops anywhere along roads, also where a point of the line is there twice.
@@ -178,7 +178,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func theUnitsThatAreAskedForAreSpokenAndSaid() async throws {
+    @Test func requestedUnitsAreSpokenAndReported() async throws {
         let drive = try Helsinki.drive.get()
         for (asked, spoken, words) in [
             (UnitSystem.unspecified, UnitSystem.metric, ["metre"]), (.metric, .metric, ["metre"]),
@@ -201,7 +201,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func aRouteFromOutsideIsTakenWithTheOptionsThatItCameWith() async throws {
+    @Test func externalRouteKeepsItsOptions() async throws {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(3))
         let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
@@ -284,7 +284,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func theOwnerDecidesAndDefaultsApplyOtherwise() async throws {
+    @Test func policyNodeDecidesAndDefaultsApplyOtherwise() async throws {
         let owner = Owner([.no, .yes])
         let table = try ServiceTable(
             [
@@ -317,7 +317,7 @@ struct NavigationServiceTests {
         }
     }
 
-    @Test func anAbsentOwnerChangesNothingButTheDecider() async throws {
+    @Test func absentPolicyNodeChangesOnlyTheDecider() async throws {
         let table = try ServiceTable([
             ("destination", Helsinki.to.text), ("policy.ask", "all"), ("policy.wait_ready_s", "0.05"),
         ])

@@ -63,7 +63,7 @@ struct NavigationSessionTests {
         #expect(answers.count >= 2)
     }
 
-    @Test func aPublishedRouteSaysItsCountryTimesTollsAndRestrictions() throws {
+    @Test func publishedRouteHasCountryTimesTollsAndRestrictions() throws {
         let routes = all(Route.self, in: try run(try Helsinki.drive.get()))
         let route = try #require(routes.first { $0.geometry != nil })
         let summary = try #require(route.summary)
@@ -86,7 +86,7 @@ struct NavigationSessionTests {
         #expect(route.edgeIds.count == route.edgeFirstPoints.count && !route.edgeIds.isEmpty)
     }
 
-    @Test func positionsArePredictedInAnOutageAndTimersAreJournaled() throws {
+    @Test func outagePredictsPositionsAndJournalsTimers() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
         let drive = try Helsinki.drive.get().prefix(40)
@@ -115,7 +115,7 @@ struct NavigationSessionTests {
         #expect(Odometry(VehicleOdometry(speedMps: 2)) == nil)
     }
 
-    @Test func aChangedThresholdIsAnEventOfTheJournal() throws {
+    @Test func changedThresholdIsJournaled() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
         var changed = Helsinki.configuration
@@ -132,7 +132,7 @@ struct NavigationSessionTests {
         #expect(session.reconfigure(changed).messages.isEmpty)
     }
 
-    @Test func aDriveGoesFromStartToArrivalOverOneReroute() throws {
+    @Test func driveReachesItsDestinationAfterOneReroute() throws {
         let messages = try run(try Helsinki.drive.get())
         let phases = all(NavMessages.RerouteEvent.self, in: messages).compactMap(\.phase)
         #expect(phases == [.willReroute, .fetching, .fetched, .applied])
@@ -145,7 +145,7 @@ struct NavigationSessionTests {
         #expect(!all(VisualInstruction.self, in: messages).isEmpty)
     }
 
-    @Test func progressNamesTheFixThatCausedItAndTheRouteInForce() throws {
+    @Test func progressRefersToItsFixAndRoute() throws {
         let messages = try run(try Helsinki.drive.get())
         var route: UInt64?
         var events: [UInt64] = []
@@ -169,7 +169,7 @@ struct NavigationSessionTests {
         #expect(all(MatchedPosition.self, in: messages).count == messages.count)
     }
 
-    @Test func aFixWithoutATimeIsLeftOutAndOneWithoutAPositionIsRejected() throws {
+    @Test func fixWithoutTimeIsDroppedAndWithoutPositionRejected() throws {
         let drive = try Helsinki.drive.get()
         var timeless = drive[0]
         timeless.timestamp = nil
@@ -181,7 +181,7 @@ struct NavigationSessionTests {
         #expect(messages[2].contains { $0.topic == "/nav/position" })
     }
 
-    @Test func hostileFixesAreNoTrapAndLeaveTheDriveAsItWas() throws {
+    @Test func hostileFixesNeitherTrapNorAffectTheDrive() throws {
         let drive = try Helsinki.drive.get()
         var state: UInt64 = 99
         func next() -> UInt64 {
@@ -207,7 +207,7 @@ struct NavigationSessionTests {
     }
 
     @Test(arguments: [Int64.min, -1, 0, Int64.max])
-    func hostileStampsAreNoTrap(stamp: Int64) throws {
+    func hostileStampsDoNotTrap(stamp: Int64) throws {
         var fixes = try Array(Helsinki.drive.get().prefix(40))
         fixes[20].stampNs = stamp
         #expect(try run(fixes).count == 40)
@@ -215,7 +215,7 @@ struct NavigationSessionTests {
         #expect(try run(fixes).count == 40)
     }
 
-    @Test func aReplayPublishesTheSameAsASession() throws {
+    @Test func replayPublishesTheSameAsTheSession() throws {
         let drive = try Helsinki.drive.get()
         var log = MessageLog(try MCAPWriter(MemorySink()))
         var done: [Int] = []

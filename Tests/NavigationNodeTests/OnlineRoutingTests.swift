@@ -15,13 +15,13 @@ struct OnlineRoutingTests {
         try ConfigLoader.load(OnlineRoutingKeys.self, file: nil, overrides: overrides)
     }
 
-    @Test func thereIsNoProviderUnlessOneIsNamed() throws {
+    @Test func providerIsAbsentUnlessConfigured() throws {
         #expect(try load().provider(environment: [:]) == nil)
         #expect(try load("directions.deadline_ms=500").provider(environment: [:]) == nil)
         #expect(try load("directions.url=http://127.0.0.1:5000").provider(environment: [:]) != nil)
     }
 
-    @Test func everyKeyHasANameAMeaningAndADefaultThatItTakes() throws {
+    @Test func everyKeyIsDocumentedAndAcceptsItsDefault() throws {
         let names = OnlineRoutingKeys.keys.map(\.name)
         #expect(Set(names).count == names.count && names.allSatisfy { $0.hasPrefix("directions.") })
         for key in OnlineRoutingKeys.keys {
@@ -32,7 +32,7 @@ struct OnlineRoutingTests {
         }
     }
 
-    @Test func keysOfAFileBecomeTheProvidersConfiguration() throws {
+    @Test func fileKeysConfigureTheProvider() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
             "node.yaml",
@@ -83,11 +83,11 @@ struct OnlineRoutingTests {
         "directions.dialect=google", "directions.deadline_ms=0", "directions.deadline_ms=nan", "directions.retries=-1",
         "directions.alternatives=4", "directions.max_bytes=1", "directions.rest_after=0", "directions.rest_first_s=x",
     ])
-    func aValueThatCannotBeIsRefused(override: String) {
+    func invalidValueIsRejected(override: String) {
         #expect(throws: ConfigError.self) { try load(override) }
     }
 
-    @Test func contradictingKeysAreReportedWhenTheProviderIsMade() throws {
+    @Test func contradictoryKeysAreReportedWithTheProvider() throws {
         for (overrides, word) in [
             (["directions.url=example"], "address"), (["directions.url=ftp://example"], "address"),
             (["directions.url=https://user:secret@example"], "user"),
@@ -102,7 +102,7 @@ struct OnlineRoutingTests {
         }
     }
 
-    @Test func aTokenIsNotSentInTheClear() throws {
+    @Test func tokenIsNotSentUnencrypted() throws {
         let keys = try load("directions.url=http://example.com")
         let environment = ["NAVBUS_DIRECTIONS_TOKEN": "secret"]
         let error = #expect(throws: DirectionsError.self) { try keys.provider(environment: environment) }

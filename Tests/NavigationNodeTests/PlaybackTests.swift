@@ -24,7 +24,7 @@ struct PlaybackTests {
         return out
     }
 
-    @Test func fixesGoOutAtThePaceOfTheirStamps() {
+    @Test func fixesArePublishedAtThePaceOfTheirStamps() {
         let stamps = ([100, 101, nil, 103] as [Int64?]).map { $0.map { $0 * second } }
         var playback = Playback(stamps: stamps, rate: 1, loops: false)
         #expect(times(&playback, from: 7) == [0, 1, 1, 3])
@@ -32,13 +32,13 @@ struct PlaybackTests {
         #expect(times(&fast) == [0, 0.25, 0.25, 0.75])
     }
 
-    @Test func yearsWithoutAFixAreJumped() {
+    @Test func longGapsAreSkipped() {
         let years = 10 * 365 * 86_400 * second
         var playback = Playback(stamps: [0, second, years, years + second, .max], rate: 1, loops: false)
         #expect(times(&playback) == [0, 1, 1, 2, 2])
     }
 
-    @Test func aDelayedFileContinuesWhereItWas() {
+    @Test func delayedPlaybackContinuesWhereItWas() {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 10, loops: false)
         #expect(playback.step(0, hasSubscriber: true) == .publish(0))
@@ -47,14 +47,14 @@ struct PlaybackTests {
         #expect(playback.step(3 * second, hasSubscriber: true) == .wait(until: 3 * second + second / 10))
     }
 
-    @Test func aSubscriberIsWaitedForAndNotForEver() {
+    @Test func playbackWaitsALimitedTimeForASubscriber() {
         var playback = Playback(stamps: [0], rate: 1, loops: false)
         #expect(times(&playback, subscriberAt: 3 * second) == [3])
         var patient = Playback(stamps: [0], rate: 1, loops: false)
         #expect(times(&patient, subscriberAt: .max) == [10])
     }
 
-    @Test func itEndsAMomentAfterTheLastFix() {
+    @Test func playbackEndsShortlyAfterTheLastFix() {
         var playback = Playback(stamps: [0], rate: 1, loops: false)
         #expect(playback.step(0, hasSubscriber: true) == .publish(0))
         #expect(playback.step(0, hasSubscriber: true) == .wait(until: second))
@@ -62,14 +62,14 @@ struct PlaybackTests {
         #expect(playback.step(second, hasSubscriber: true) == .end)
     }
 
-    @Test func itStartsOverWhenItLoops() {
+    @Test func loopingPlaybackRestarts() {
         var playback = Playback(stamps: [0, second], rate: 1, loops: true)
         #expect(times(&playback).prefix(5) == [0, 1, 1, 2, 2])
         var empty = Playback(stamps: [], rate: 1, loops: true)
         #expect(times(&empty).isEmpty)
     }
 
-    @Test func theRateMayChangeOnTheWay() {
+    @Test func rateCanChangeDuringPlayback() {
         let stamps = (0...10).map { Optional(Int64($0) * second) }
         var playback = Playback(stamps: stamps, rate: 1, loops: false)
         for moment in 0...4 as ClosedRange<Int64> {

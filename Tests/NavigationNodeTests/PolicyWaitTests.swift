@@ -13,7 +13,7 @@ import Testing
 
 /// A node that asks its owner waits for the owner's node before it hears the first fix.
 struct PolicyWaitTests {
-    @Test func theNodeStartsOnceTheOwnerIsThere() throws {
+    @Test func nodeStartsOncePolicyIsServed() throws {
         let tiles = try Tiles()
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)

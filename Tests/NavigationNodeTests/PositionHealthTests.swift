@@ -63,7 +63,7 @@ struct PositionHealthTests {
         func counter(_ name: String) -> UInt64? { health.counters.first { $0.name == name }?.value }
     }
 
-    @Test func spoofingAndItsEndAreTold() async throws {
+    @Test func spoofingAndItsEndAreReported() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -85,7 +85,7 @@ struct PositionHealthTests {
         #expect(bench.states.last?.gnss?.quality == .full && bench.states.last?.gnss?.reasons.isEmpty == true)
     }
 
-    @Test func fixesThatFailAreAReasonAndSoAreThoseThatDoNotCome() async throws {
+    @Test func rejectedAndMissingFixesAreReported() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -106,7 +106,7 @@ struct PositionHealthTests {
         #expect((topic?.ageS ?? 0) >= 8)
     }
 
-    @Test func withoutAnyPositionTheNodeSaysSo() async throws {
+    @Test func missingPositionIsReported() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }
@@ -126,7 +126,7 @@ struct PositionHealthTests {
         #expect(bench.counter("fixes_left_out") == 3)
     }
 
-    @Test func odometryOfAnotherClockIsAReason() async throws {
+    @Test func odometryOfAnotherClockIsReported() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()
         defer { bench.node.finish() }

@@ -65,7 +65,7 @@ struct PositioningTests {
     // MARK: Rates
 
     @Test(arguments: [1.0, 5, 10, 20])
-    func aDriveEndsTheSameWayAtAnyRate(rate: Double) throws {
+    func driveEndsTheSameAtAnyFixRate(rate: Double) throws {
         let seat = try Seat(Helsinki.configuration)
         let drive = try Self.drive(rate: rate, deviateAt: 500) { $0.odometryRate = 50 }
         drive.inputs.forEach { seat.take($0) }
@@ -82,7 +82,7 @@ struct PositioningTests {
 
     /// `match`, `integrity` and the bench run the pipeline without a node around it.
     @Test(arguments: [0.0, 20])
-    func theOfflinePipelineAgreesWithTheNodeToTheLastBit(odometryRate: Double) throws {
+    func offlinePipelineAgreesWithTheNodeBitForBit(odometryRate: Double) throws {
         let map = try Helsinki.map.get()
         let drive = try Self.drive(noise: .urban, outages: [30...75, 110...116]) { $0.odometryRate = odometryRate }
         let seat = try Seat(NavigationConfiguration())
@@ -116,7 +116,7 @@ struct PositioningTests {
     // MARK: Latency
 
     @Test(arguments: [0.3, 1.0])
-    func lateFixesCountForTheTimeThatTheyAreOf(latency: Double) throws {
+    func lateFixesApplyToTheirOwnTime(latency: Double) throws {
         let truth = try Self.truth()
         let seat = try Seat(NavigationConfiguration())
         let drive = try Self.drive(rate: 5, noise: .none) {
@@ -142,7 +142,7 @@ struct PositioningTests {
         #expect(errors[errors.count * 95 / 100] < 3, "p95 \(errors[errors.count * 95 / 100])")
     }
 
-    @Test func aFixOfTheFutureDoesNotMoveTheTime() throws {
+    @Test func futureFixDoesNotAdvanceTime() throws {
         let seat = try Seat(Helsinki.configuration)
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             var fix = fix
@@ -156,7 +156,7 @@ struct PositioningTests {
     }
 
     @Test(arguments: [1.6, 3.0])
-    func fixesThatComeSeldomAndLateAreNotMissedWhileTheWheelsGoOn(latency: Double) throws {
+    func rareAndLateFixesAreUsedAlongsideOdometry(latency: Double) throws {
         let truth = try Self.truth()
         let seat = try Seat(Helsinki.configuration)
         let drive = try Self.drive(noise: .none) {
@@ -172,7 +172,7 @@ struct PositioningTests {
     }
 
     @Test(arguments: [3_600.0, 619_315_200])
-    func oneFixOfAnotherTimeDoesNotSpoilThoseAfterIt(seconds: Double) throws {
+    func singleFixOfAnotherTimeDoesNotAffectLaterFixes(seconds: Double) throws {
         let seat = try Seat(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for (index, fix) in drive.prefix(80).enumerated() {
@@ -186,7 +186,7 @@ struct PositioningTests {
         #expect(measured.count >= 75)
     }
 
-    @Test func offTheRoadsAPredictionIsAPlaceWithItsUncertainty() throws {
+    @Test func offRoadPredictionHasItsUncertainty() throws {
         let seat = try Seat(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             // The same drive where there are no roads, and no position towards its end.
@@ -205,7 +205,7 @@ struct PositioningTests {
 
     // MARK: Odometry
 
-    @Test func wheelsCarryThePositionThroughAnOutage() throws {
+    @Test func odometryBridgesAnOutage() throws {
         let truth = try Self.truth()
         let outage = 60.0...100.0
         func errorAtEnd(_ odometry: Double?) throws -> (
@@ -229,7 +229,7 @@ struct PositioningTests {
         #expect(try errorAtEnd(nil).method == .alongRoute)
     }
 
-    @Test func aVehicleThatBacksUpIsNotTurnedRound() throws {
+    @Test func reversingVehicleKeepsItsHeading() throws {
         let truth = try Self.truth(backUp: 15)
         let seat = try Seat(Helsinki.configuration)
         let drive = try Self.drive(rate: 5) {
@@ -244,7 +244,7 @@ struct PositioningTests {
         #expect(errors[errors.count / 2] < 5)
     }
 
-    @Test func odometryGoesThroughAMessageUnchanged() throws {
+    @Test func odometrySurvivesTheRoundTrip() throws {
         for speed in [-1.5, 0, 13.25] {
             let odometry = Odometry(
                 stamp: NavGeo.Timestamp(nanoseconds: 77), speed: speed, speedSigma: 0.1, turnRate: 0.2,
@@ -254,7 +254,7 @@ struct PositioningTests {
         }
     }
 
-    @Test func odometryOfAnotherTimeIsLeftOut() throws {
+    @Test func odometryOfAnotherTimeIsIgnored() throws {
         let seat = try Seat(NavigationConfiguration())
         let fixes = try Helsinki.drive.get()
         for fix in fixes.prefix(20) { seat.take(.fix(fix)) }
@@ -271,7 +271,7 @@ struct PositioningTests {
         #expect((90...110).contains(seat.session.positioning.odometry))
     }
 
-    @Test func aReplayTakesTheOdometryOfABagAndIsRepeatable() throws {
+    @Test func replayUsesTheOdometryOfABagRepeatably() throws {
         let map = try Helsinki.map.get()
         try withTemporaryFolder { folder in
             var plan = DriveSimulator.Plan(
@@ -334,7 +334,7 @@ struct PositioningTests {
     }
 
     @Test(arguments: [1, 5, 10])
-    func aLeapSecondDoesNotBlock(rate: Int) throws {
+    func leapSecondDoesNotBlockPositioning(rate: Int) throws {
         try withTemporaryFolder { folder in
             try Data(Self.leapSecond(rate: rate)).write(to: URL(fileURLWithPath: folder + "/leap.nmea"))
             let seat = try Seat(NavigationConfiguration())

@@ -34,7 +34,7 @@ struct ReceiverSelectionTests {
 
     private static let half: Int64 = 100_000_000
 
-    @Test func theFirstReceiverIsNamedAndStaysWhileItIsAsGood() throws {
+    @Test func firstReceiverStaysSelectedWhileItIsAsGood() throws {
         let seat = try run(
             try fixes("front", accuracy: 3, 0..<100), try fixes("rear", accuracy: 2.5, 0..<100, shift: Self.half))
         let selections = seat.all(ReceiverSelection.self)
@@ -44,7 +44,7 @@ struct ReceiverSelectionTests {
         #expect(seat.all(MatchedPosition.self).allSatisfy { $0.source != .predicted })
     }
 
-    @Test func aClearlyBetterReceiverIsTakenAndOneThatFallsSilentIsReplaced() throws {
+    @Test func betterReceiverIsSelectedAndSilentOneReplaced() throws {
         let seat = try run(
             try fixes("front", accuracy: 9, 0..<200),
             try fixes("rear", accuracy: 1.5, 20..<100, shift: Self.half))
@@ -58,7 +58,7 @@ struct ReceiverSelectionTests {
     }
 
     @Test(arguments: [false, true])
-    func oneThatCallsItselfGoodAndIsNotHasFailed(isFrozen: Bool) throws {
+    func receiverWithFalseAccuracyIsReplaced(isFrozen: Bool) throws {
         var front = try fixes("front", accuracy: 2.5, 0..<60)
         for index in 30..<60 {
             if isFrozen {
@@ -72,7 +72,7 @@ struct ReceiverSelectionTests {
         #expect(selections.map(\.receiver) == ["front", "rear"] && selections.map(\.reason) == [.first, .failed])
     }
 
-    @Test func theConfiguredOrderWinsOverAccuracyWhileTheReceiverCanBeUsed() throws {
+    @Test func configuredOrderTakesPrecedenceOverAccuracy() throws {
         var configuration = Helsinki.configuration
         configuration.receivers = ["rtk", "backup"]
         var broken = try fixes("rtk", accuracy: 8, 10..<150, shift: Self.half)
@@ -86,7 +86,7 @@ struct ReceiverSelectionTests {
     }
 
     @Test(arguments: [18, -18] as [Int64])
-    func theClockOfAReceiverThatIsNotUsedMovesNoTime(difference: Int64) throws {
+    func standbyReceiverDoesNotAdvanceTime(difference: Int64) throws {
         let seat = try Seat(Helsinki.configuration)
         let front = try fixes("front", accuracy: 3, 0..<100)
         let rear = try fixes("rear", accuracy: 3, 0..<100, shift: difference * 1_000_000_000)
@@ -99,7 +99,7 @@ struct ReceiverSelectionTests {
         #expect(seat.all(MatchedPosition.self).count { $0.source == .predicted } <= 20)
     }
 
-    @Test func manyNamesAreNoGrowth() throws {
+    @Test func numberOfTrackedReceiversIsBounded() throws {
         let seat = try Seat(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
             var fix = fix
@@ -109,7 +109,7 @@ struct ReceiverSelectionTests {
         #expect(seat.all(ReceiverSelection.self).allSatisfy { $0.receivers.count <= 8 })
     }
 
-    @Test func twoNodesPublishOnOneTopicAndTheHealthTellsWhoIsMissing() throws {
+    @Test func healthNamesTheSilentNodeOfTwoOnOneTopic() throws {
         let tiles = try Tiles()
         let network = InProcessNetwork(pipeDepth: 10_000)
         let quiet = NodeLog(node: "test", level: .critical)

@@ -112,13 +112,13 @@ struct RouteConditionsTests {
     }
 
     @Test(
-        "the route is the one for the hour on the clocks of the place",
+        "the route depends on the local time",
         arguments: [
             ("G", 12, "", "ABCG"), ("G", 12, "0", "ABCG"), ("G", 23, "", "ABCG"), ("G", 23, "0", "ABEHCG"),
             ("G", 21, "0", "ABCG"), ("G", 21, "60", "ABEHCG"), ("G", 6, "0", "ABCG"), ("G", 6, "-60", "ABEHCG"),
             ("D", 12, "0", "ABD"), ("D", 8, "0", "ABCFD"), ("D", 8, "", "ABD"), ("D", 6, "60", "ABCFD"),
         ] as [(Character, Int64, String, String)])
-    func hours(place: Character, hour: Int64, offset: String, expected: String) throws {
+    func routeDependsOnLocalTime(place: Character, hour: Int64, offset: String, expected: String) throws {
         let keys = ["utc_offset_min=\(offset)"]
         let messages = try Self.replay(to: place, at: Self.monday(hour), keys)
         #expect(try Self.routes(messages) == [expected])
@@ -126,18 +126,18 @@ struct RouteConditionsTests {
     }
 
     @Test(
-        "a bridge is for those who are not too heavy for it",
+        "a bridge is closed to vehicles above its weight limit",
         arguments: [
             (["vehicle.kind=truck"], false), (["vehicle.weight_t=12", "vehicle.kind=truck"], true),
             (["vehicle.kind=truck", "vehicle.weight_t=12.5"], false), (["vehicle.weight_t=13"], false), ([], true),
         ])
-    func weights(keys: [String], passes: Bool) throws {
+    func weightLimitAppliesToHeavyVehicles(keys: [String], passes: Bool) throws {
         let routes = try Self.routes(try Self.replay(to: "G", at: Self.monday(12), keys))
         #expect(routes.count == 1 && routes.first?.contains("BC") == passes, "\(routes)")
     }
 
     @Test("traffic elsewhere does not close a road that is open at this hour")
-    func openAtTimes() throws {
+    func trafficDoesNotCloseRoadsOpenAtThisHour() throws {
         let traffic = TrafficSpeeds(speeds: [
             NavMessages.TrafficSpeed(fromNode: ASCIIMap.nodeID("B"), toNode: ASCIIMap.nodeID("C"), speedMps: 0.5),
             NavMessages.TrafficSpeed(fromNode: ASCIIMap.nodeID("C"), toNode: ASCIIMap.nodeID("G"), speedMps: 5),
@@ -149,8 +149,8 @@ struct RouteConditionsTests {
         #expect(!messages.contains { $0.topic == "/nav/reroute" })
     }
 
-    @Test("conditions that hold together are customised once, and what was made goes with its map")
-    func cache() throws {
+    @Test("a combination of conditions is customised once per map")
+    func conditionsAreCustomisedOncePerMap() throws {
         let map = try Self.town.get()
         let snapshot = MapSnapshot(graph: map.graph)
         let planner = RoutePlanner()

@@ -105,8 +105,8 @@ struct RoutePricingTests {
         }
     }
 
-    @Test("the durations of a route from outside outlive refreshes, and change with the traffic")
-    func kept() throws {
+    @Test("the durations of an external route survive refreshes and change with the traffic")
+    func externalDurationsSurviveRefreshes() throws {
         let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false"])
         try harness.stand(3)
         try harness.setRoute(1_500)
@@ -124,8 +124,8 @@ struct RoutePricingTests {
         #expect(after > before + 100 && after < before * 2)
     }
 
-    @Test("a route without times takes what the router on board says")
-    func untimed() throws {
+    @Test("a route without times uses the durations of the router on board")
+    func routeWithoutTimesUsesOnBoardDurations() throws {
         let harness = try Harness()
         try harness.stand(3)
         try harness.setRoute(nil)
@@ -133,8 +133,8 @@ struct RoutePricingTests {
         #expect(route.provider == .external && (route.summary?.durationS ?? 0) > 60)
     }
 
-    @Test("routes of two pricings are compared by one")
-    func compared() throws {
+    @Test("routes with durations of two sources are compared by one source")
+    func routesAreComparedByOnePricing() throws {
         // The way that somebody else takes for slow is the fastest one by the map on board: nothing is gained by changing to it.
         let slow = try Harness([
             "faster.interval_s=20", "faster.min_remaining_s=10", "faster.min_gain_s=1",
@@ -152,8 +152,8 @@ struct RoutePricingTests {
         #expect(found.phase == .detected && found.pricing == .onBoard && (found.gainS ?? 0) < 600)
     }
 
-    @Test("refreshes count, are from the vehicle on, and say how old the traffic is")
-    func refreshed() throws {
+    @Test("refreshes are counted, start at the vehicle, and carry the age of the traffic")
+    func refreshesAreCounted() throws {
         let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false", "refresh.min_interval_s=0"])
         let to = try harness.map.coordinate("F")
         try harness.stand(2)

@@ -97,7 +97,7 @@ struct SpeedLimitTests {
         )
     }
 
-    @Test("a limit that holds at night is published at night")
+    @Test("a night-time limit is published at night")
     func conditional() throws {
         let night = try Self.drive(at: 2, ["utc_offset_min=0"])
         let wanted = [Limit(60, .signed), Limit(80, .signed), Limit(nil, .unknown)]
@@ -117,7 +117,7 @@ struct SpeedLimitTests {
         #expect(drive.progress == drive.position)
     }
 
-    @Test("a truck is told the limit of trucks")
+    @Test("a truck gets the limit for trucks")
     func truck() throws {
         let truck = try Self.drive(at: 12, ["utc_offset_min=0", "vehicle.kind=truck"])
         let wanted = [Limit(80, .signed), Limit(60, .signed), Limit(nil, .unknown)]

@@ -42,7 +42,7 @@ import Testing
         said.compactMap { $0.message as? M }
     }
 
-    @Test func theConfiguredLanguageIsSpokenAlsoOnTheNewRouteBehindADeviation() throws {
+    @Test func configuredLanguageIsKeptAfterAReroute() throws {
         let said = try Self.drive(Wording(language: "de", units: .imperial)).said
         let routes = Self.all(said, NavMessages.Route.self).filter { $0.geometry != nil }
         #expect(routes.count > 1 && routes.contains { $0.reason == .rerouted })
@@ -57,7 +57,7 @@ import Testing
         #expect(shown.count > 5 && shown.allSatisfy { $0.language == "de" })
     }
 
-    @Test func aTripThatOutlivesItsNodeKeepsItsLanguage() throws {
+    @Test func resumedTripKeepsItsLanguage() throws {
         var trip = try #require(try Self.drive(Wording(), to: 100).trip)
         // As a call had asked for it.
         trip.configured = nil
@@ -71,7 +71,7 @@ import Testing
         #expect(!spoken.isEmpty && spoken.allSatisfy { $0.language == "fi" })
     }
 
-    @Test func routesAreInTheLanguageThatIsAskedFor() async throws {
+    @Test func routesUseTheRequestedLanguage() async throws {
         let table = try ServiceTable([("guidance.language", "es")])
         try await table.drive(try Helsinki.drive.get().prefix(5))
         let to = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
@@ -125,7 +125,7 @@ import Testing
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: speaker), "needs the Debian package espeak-ng"),
         arguments: PhraseTable.all.map(\.language))
-    func everyLineEndsBeforeItsManeuverAndTheNextLine(language: String) throws {
+    func everyAnnouncementEndsBeforeItsManeuverAndTheNextOne(language: String) throws {
         let voice = language.hasPrefix("zh") ? "cmn" : language.lowercased()
         let lines = Self.lines(try Self.drive(Wording(language: language)).said)
         #expect(lines.count > 5)

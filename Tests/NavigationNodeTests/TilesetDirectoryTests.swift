@@ -23,7 +23,7 @@ struct TilesetDirectoryTests {
 
     /// A tileset names its tiles, and must not lead anywhere else.
     @Test(arguments: ["../secret", "/etc/passwd", "9/291/149.road", ""])
-    func aTileAtAPlaceOfItsOwnChoiceIsRefused(file: String) throws {
+    func tileFileOutsideItsPlaceIsRejected(file: String) throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let json = URL(fileURLWithPath: path + "/tileset.json")
@@ -36,7 +36,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    @Test func anotherTilesContentIsRefused() throws {
+    @Test func contentOfAnotherTileIsRejected() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let files = try TilesetDirectory(path: path).tileset.tiles.map { "\(path)/\($0.file)" }
@@ -48,7 +48,7 @@ struct TilesetDirectoryTests {
     }
 
     /// A mapped file would be a signal here, which ends the whole process.
-    @Test func changesToFilesDoNotReachTilesInUse() throws {
+    @Test func fileChangesDoNotAffectLoadedTiles() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             let directory = try TilesetDirectory(path: path)
@@ -73,7 +73,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    @Test func aTileThatChangesOnDiskIsReportedUntilItIsWholeAgain() throws {
+    @Test func changedTileIsReportedUntilItIsRestored() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
             var supply = try TileSupply(path: path)
@@ -102,7 +102,7 @@ struct TilesetDirectoryTests {
     }
 
     /// A tileset that is copied over another, file by file, comes into force when it is whole, and not before.
-    @Test func aTilesetThatIsCopiedOverAnotherComesIntoForceAsAWhole() throws {
+    @Test func tilesetCopiedOverAnotherTakesEffectAsAWhole() throws {
         try withTemporaryFolder { folder in
             let old = try Helsinki.buildTiles(in: folder + "/old")
             let new = try Helsinki.buildTiles(in: folder + "/new", country: "PT")

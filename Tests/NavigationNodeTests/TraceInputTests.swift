@@ -35,7 +35,7 @@ struct TraceInputTests {
     @Test(arguments: [
         ("a.csv", csv), ("a.gpx", gpx), ("a.json", gpsd), ("a.nmea", nmea), ("a.txt", nmea), ("b.txt", csv),
     ])
-    func twoPlacesAreReadFromEachFormat(name: String, text: String) throws {
+    func eachFormatIsRead(name: String, text: String) throws {
         try withTemporaryFolder { folder in
             let path = "\(folder)/\(name)"
             try Self.checked(text).write(toFile: path, atomically: true, encoding: .utf8)
@@ -46,7 +46,7 @@ struct TraceInputTests {
         }
     }
 
-    @Test func aBagGivesTheFixesThatWereWritten() throws {
+    @Test func bagReturnsTheFixesWritten() throws {
         try withTemporaryFolder { folder in
             let drive = try Helsinki.drive.get()
             let path = folder + "/a.mcap"
@@ -66,7 +66,7 @@ struct TraceInputTests {
         }
     }
 
-    @Test func aFileWithoutFixesIsDescribed() throws {
+    @Test func fileWithoutFixesIsRejectedWithItsTopics() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/a.mcap"
             var log = MessageLog(try BagWriter(path: path))

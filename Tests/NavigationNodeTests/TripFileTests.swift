@@ -59,7 +59,7 @@ import Testing
         return try #require(seat.trip)
     }
 
-    @Test func aTripGoesOnAlongItsRoute() throws {
+    @Test func resumedTripFollowsItsRoute() throws {
         let drive = try Helsinki.drive.get()
         var first = try Seat(Self.configuration)
         try first.drive(drive.prefix(100))
@@ -78,7 +78,7 @@ import Testing
         #expect(second.trip == nil, "nothing is kept behind the destination")
     }
 
-    @Test func aResumedRouteOfTheRouterOnBoardIsTimedByTheTrafficOfNow() throws {
+    @Test func resumedOnBoardRouteUsesCurrentTraffic() throws {
         let drive = try Helsinki.drive.get()
         var first = try Seat(Self.configuration)
         try first.drive(drive.prefix(100))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func aConfiguredTripGivesWayToAnotherConfigurationAndACalledOneDoesNot() throws {
+    @Test func newDestinationReplacesConfiguredTripButNotRequestedTrip() throws {
         var kept = try Self.keptTrip()
         #expect(kept.configured == Helsinki.to.text)
         var other = Self.configuration
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func incompleteAndForeignTripFilesAreRefused() throws {
+    @Test func incompleteAndForeignTripFilesAreRejected() throws {
         let trip = try Self.keptTrip()
         let bytes = try TripFile.bytes(trip)
         #expect(try TripFile.trip(bytes, "trip") == trip)
@@ -164,7 +164,7 @@ import Testing
         refuses(Array("navbus-trip 2 ".utf8) + bytes.dropFirst(14), "of a later form")
     }
 
-    @Test func theFileIsReplacedWholeAndRemoved() throws {
+    @Test func fileIsReplacedAtomicallyAndRemoved() throws {
         let trip = try Self.keptTrip()
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
         try withTemporaryFolder { (folder: String) throws in
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aTripThatIsTooOldIsNotResumed() throws {
+    @Test func tooOldTripIsNotResumed() throws {
         let trip = try Self.keptTrip()
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
         try withTemporaryFolder { (folder: String) throws in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aMissingFolderIsReportedAndChangesNothing() throws {
+    @Test func missingFolderIsReportedWithoutFurtherEffect() throws {
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
         let file = TripFile(path: "/no/such/folder/trip", waker: waker)
         let number = file.keep(try Self.keptTrip())
