@@ -5,7 +5,7 @@ import Testing
 /// What every bus does, run on the one between processes and on its in-process double.
 @Suite struct ConformanceTests {
     @Test(arguments: Implementation.allCases)
-    func anExistingSubscriberGetsTheFirstMessageWhole(_ implementation: Implementation) throws {
+    func existingSubscriberGetsTheFirstMessage(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("a"), try bench.node("b"))
         let id = try subscriber.subscribe(to: "/x")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aLatchedValueThatWasClearedReachesNoLateJoiner(_ implementation: Implementation) throws {
+    func clearedLatchedValueReachesNoLateJoiner(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, late) = (try bench.node("a"), try bench.node("b"))
         let publication = try publisher.advertise(topic("/x", .latched))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aTopicThatIsNotLatchedIsNotRepeated(_ implementation: Implementation) throws {
+    func unlatchedTopicIsNotRepeated(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, late) = (try bench.node("a"), try bench.node("b"))
         let publication = try publisher.advertise(topic("/x"))
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aRelayPassesReceivedPayloadsOn(_ implementation: Implementation) throws {
+    func relayForwardsReceivedPayloads(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (source, relay, sink) = (try bench.node("a"), try bench.node("b"), try bench.node("c"))
         let limit = 1 << 20
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aRestartedPublisherIsFoundAgainAndItsNewCountIsNoLoss(_ implementation: Implementation) throws {
+    func restartedPublisherIsFoundAndCountsNoLoss(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let subscriber = try bench.node("s")
         _ = try subscriber.subscribe(to: "/x")
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aTakenNameIsRefusedUntilItIsFree(_ implementation: Implementation) throws {
+    func usedNameIsRejectedUntilItIsFree(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let first = try bench.node("gnss")
         let error = busError { _ = try bench.node("gnss") }
@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aPublisherKnowsHowManySubscribe(_ implementation: Implementation) throws {
+    func publisherKnowsItsSubscriberCount(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, one, two) = (try bench.node("p"), try bench.node("s1"), try bench.node("s2"))
         let publication = try publisher.advertise(topic("/x"))
@@ -263,7 +263,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func payloadsOverALimitAreRefusedOnBothSides(_ implementation: Implementation) throws {
+    func oversizedPayloadsAreRejectedOnBothSides(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publication = try publisher.advertise(topic("/x", maximumPayloadSize: 100))
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aFilterTakesTopicsAsTheyAppear(_ implementation: Implementation) throws {
+    func filterSubscribesToTopicsAsTheyAppear(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, recorder) = (try bench.node("p"), try bench.node("r"))
         let early = try publisher.advertise(topic("/nav/early"))
@@ -305,7 +305,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aNodeHearsItsOwnTopicsAndTwoSubscriptionsEachGetAMessage(_ implementation: Implementation) throws {
+    func nodeReceivesItsOwnTopicsOncePerSubscription(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let node = try bench.node("p")
         let publication = try node.advertise(topic("/x"))
@@ -319,7 +319,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func deliveriesComeInTheOrderOfArrivalOverTopics(_ implementation: Implementation) throws {
+    func deliveriesKeepTheOrderOfArrivalAcrossTopics(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publications = try ["/a", "/b", "/c"].map { try publisher.advertise(topic($0)) }
@@ -334,7 +334,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func misuseIsAnErrorThatSaysWhat(_ implementation: Implementation) throws {
+    func misuseIsReportedAsAnError(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         for name in ["", "..", "a/b", "A", String(repeating: "a", count: 65)] {
             #expect(busError { _ = try bench.node(name) }?.code == .invalidName)
@@ -358,7 +358,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func anUnsubscribedTopicIsNotDeliveredAndOthersStay(_ implementation: Implementation) throws {
+    func unsubscribedTopicIsNotDelivered(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publications = try ["/a", "/b"].map { try publisher.advertise(topic($0)) }

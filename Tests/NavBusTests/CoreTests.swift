@@ -17,7 +17,7 @@ import Testing
         #expect(decode(expected) == header)
     }
 
-    @Test func aHeaderIsReadInAnyOrderWithUnknownFieldsAndWithoutAFingerprint() {
+    @Test func headerIsReadInAnyOrderWithUnknownOrMissingFields() {
         let fields = stride(from: 0, to: 36, by: 9).map { Array(header.encoded[$0..<$0 + 9]) }
         let unknown: [[UInt8]] = [
             [0x28, 0x96, 0x01], [0x32, 2, 7, 7], [0x3d, 1, 2, 3, 4], [0x41, 1, 2, 3, 4, 5, 6, 7, 8],
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func everyCutAndEveryChangedByteOfAHeaderIsReadWithinBounds() {
+    @Test func truncatedAndChangedHeadersAreReadWithinBounds() {
         let bytes = header.encoded + [0x32, 3, 1, 2, 3]
         // The fingerprint (from 27) and unknown fields (from 36) may be missing, and nothing may be missing in part.
         for end in bytes.indices where end != 27 && end != 36 {
@@ -52,7 +52,7 @@ import Testing
         #expect(decode(header.encoded + [UInt8](repeating: 0x28, count: 2000)) == nil)
     }
 
-    @Test func gapsAreLossRepetitionsAreNotAndPublishersAreKeptApart() {
+    @Test func gapsCountAsLossPerPublisherAndRepetitionsDoNot() {
         var tracker = LossTracker()
         #expect(tracker.judge(bootID: 1, sequence: 10) == .new(lost: 0))
         #expect(tracker.judge(bootID: 1, sequence: 11) == .new(lost: 0))
@@ -66,7 +66,7 @@ import Testing
         #expect(tracker.judge(bootID: 3, sequence: .max) == .duplicate)
     }
 
-    @Test func aTrackerForgetsThePublisherHeardOfLongestAgo() {
+    @Test func trackerForgetsTheLeastRecentPublisher() {
         var tracker = LossTracker()
         let capacity = UInt64(LossTracker.capacity)
         for boot in 1...capacity { _ = tracker.judge(bootID: boot, sequence: 5) }
@@ -106,7 +106,7 @@ import Testing
         #expect(subscriber.statistics[topic: "/x"]?.received == 10)
     }
 
-    @Test func theDoubleSaysTheTimeItIsGiven() throws {
+    @Test func inProcessBusUsesTheGivenTime() throws {
         let network = InProcessNetwork()
         let node = try InProcessBus(name: "n", network: network)
         _ = try node.subscribe(to: "/x")
@@ -120,17 +120,17 @@ import Testing
         ("*/state", "/nav/state", true), ("*/state", "/nav/states", false), ("/*/b/*d", "/a/b/c/b/d", true),
         ("", "/a", false), ("**", "/a", true), ("/a*a", "/a", false),
     ])
-    func aPatternMatches(_ pattern: String, _ name: String, _ expected: Bool) {
+    func patternMatches(_ pattern: String, _ name: String, _ expected: Bool) {
         #expect(TopicFilter(include: [pattern]).matches(name) == expected)
         #expect(TopicFilter(exclude: [pattern]).matches(name) == !expected)
     }
 
-    @Test func aPatternOfManyStarsIsNoTrapForTime() {
+    @Test func patternWithManyStarsMatchesInBoundedTime() {
         let pattern = String(repeating: "*a", count: 100) + "b"
         #expect(!TopicFilter(include: [pattern]).matches("/" + String(repeating: "a", count: 199)))
     }
 
-    @Test func manyTopicsAreToldApart() throws {
+    @Test func manyTopicsAreDistinguished() throws {
         let network = InProcessNetwork(pipeDepth: 10_000)
         let node = try InProcessBus(name: "n", network: network)
         let names = (0..<500).map { "/t\($0)" }

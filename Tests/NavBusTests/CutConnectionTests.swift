@@ -4,7 +4,7 @@ import Testing
 
 /// A publisher that sends more than a subscriber takes.
 @Suite struct CutConnectionTests {
-    @Test func afterAFrameThatIsTooLargeThePublishersOtherMessagesArriveAgain() throws {
+    @Test func publisherIsReceivedAgainAfterAnOversizedFrame() throws {
         let bench = try Bench(.zeroMQ)
         let publisher = try bench.node("publisher")
         var narrow = BusConfiguration(directory: bench.directory)

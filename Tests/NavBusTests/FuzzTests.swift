@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNoProtocolAndFramesOfAGigabyteHarmNoEndpoint() throws {
+    @Test func invalidBytesAndHugeFramesHarmNoEndpoint() throws {
         let before = try residentBytes()
         var open: [RawConnection] = []
         for name in try Corpus.names("zmtp-") {
@@ -74,7 +74,7 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    @Test func malformedMessagesAreRefusedAndMemoryStaysBounded() throws {
+    @Test func malformedMessagesAreRejectedWithBoundedMemory() throws {
         let before = try residentBytes()
         let foreign = try foreignClient()
         var messages: [[[UInt8]]] = []
@@ -102,7 +102,7 @@ import Testing
         #expect(try residentBytes() - before < 128 << 20)
     }
 
-    @Test func subscriptionsByTheThousandLeaveThePublisherUnharmed() throws {
+    @Test func thousandsOfSubscriptionsDoNotHarmThePublisher() throws {
         let before = try residentBytes()
         let raw = try ZeroMQSocket(.subscriber, in: ZeroMQContext())
         try raw.connect("ipc://" + bench.directory.publisherPath("server"))
@@ -115,7 +115,7 @@ import Testing
 
 /// A server that lies, and publishers that do: the node under attack lives in this process, so that its counts are seen.
 @Suite struct LyingPeerTests {
-    @Test func connectionsThatFailTheirHandshakeAreCounted() throws {
+    @Test func failedHandshakesAreCounted() throws {
         let pair = try Pair(.zeroMQ)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         let bytes = try Corpus.stream("zmtp-unknown-mechanism.hex")
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: Lie.allCases)
-    func aServerThatBreaksTheProtocolEndsTheCallAndNothingElse(_ lie: Lie) throws {
+    func protocolViolationOfAServerEndsOnlyTheCall(_ lie: Lie) throws {
         let pair = try Pair(.zeroMQ)
         let liar = try LyingServer("liar", in: pair.bench.directory, streams: lie == .overCredit || lie == .outOfOrder)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
@@ -193,7 +193,7 @@ import Testing
         #expect(try pair.call("Say").responses == [[9]])
     }
 
-    @Test func randomAnswersNeverHarmTheClient() throws {
+    @Test func randomAnswersDoNotHarmTheClient() throws {
         let pair = try Pair(.zeroMQ)
         let liar = try LyingServer("liar", in: pair.bench.directory, streams: true)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
@@ -215,7 +215,7 @@ import Testing
         #expect(try pair.call("Say").responses == [[9]])
     }
 
-    @Test func aServerThatSpeaksNoProtocolLeavesTheClientServedByOthers() throws {
+    @Test func invalidServerDoesNotAffectOtherServers() throws {
         let pair = try Pair(.zeroMQ)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([9]) }
         for name in try Corpus.names("zmtp-") {

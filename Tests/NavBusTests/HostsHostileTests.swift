@@ -6,7 +6,7 @@ import Testing
 
 /// Strangers at the ports: they are kept out and counted, and those who may come in notice nothing.
 @Suite struct HostsHostileTests {
-    @Test func aClientWhoseKeyIsNotAllowedIsDeniedAndReportedByItsKeyAndToldSo() throws {
+    @Test func clientWithoutAllowedKeyIsDeniedReportedAndInformed() throws {
         let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
         let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
         let publication = try server.advertise(topic("/t", .latched))
@@ -40,7 +40,7 @@ import Testing
         #expect(try receive(intruder, while: [next]).payload.bytes == [2])
     }
 
-    @Test func aClientWithTheWrongServerKeyAndAPlainOneGetNothing() throws {
+    @Test func clientsWithWrongKeyOrWithoutEncryptionReceiveNothing() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
         let publication = try server.advertise(topic("/t", .latched))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func rubbishOnBothPortsIsRefusedAndThoseWhoMayComeInNoticeNothing(plain: Bool) throws {
+    func invalidBytesOnBothPortsDoNotAffectAdmittedClients(plain: Bool) throws {
         let hosts = try TwoHosts(plain: plain)
         let publication = try hosts.server.advertise(topic("/t", .keepLast(100)))
         _ = try hosts.client.subscribe(to: "/t", qos: .keepLast(100), maximumPayloadSize: 100)
@@ -97,7 +97,7 @@ import Testing
         #expect(hosts.client.hostStatistics.peersPresent == 1)
     }
 
-    @Test func malformedMessagesOfAnAdmittedClientAreCountedAndAnswerNothing() throws {
+    @Test func malformedMessagesOfAnAdmittedClientAreCountedUnanswered() throws {
         let (vehicle, desk) = (try TestHost(), try TestHost())
         let server = try vehicle.listener("server", allowing: nil)
         let endpoint = try #require(server.listeningEndpoint)
@@ -160,7 +160,7 @@ import Testing
         #expect(desk.events.all.count == 1 && desk.events.all[0].description.contains("not valid JSON"))
     }
 
-    @Test func clientsComeInWhileTheNodeComputes() throws {
+    @Test func clientsAreAdmittedWhileTheNodeIsBusy() throws {
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t", .latched))
         _ = try hosts.client.subscribe(to: "/t")
@@ -174,7 +174,7 @@ import Testing
         try hosts.turn("the subscription") { try hosts.server.subscriberCount(of: publication) == 1 }
     }
 
-    @Test func openNetworksAndMissingKeysMustBeMeant() throws {
+    @Test func missingKeysAndUnusableEndpointsAreRejected() throws {
         let (host, other) = (try TestHost(), try CurveKeyPair.generate())
         let listen = try TCPEndpoint("tcp://127.0.0.1:0")
         let peer = try TCPEndpoint("tcp://127.0.0.1:7600")

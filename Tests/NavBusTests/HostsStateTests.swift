@@ -11,7 +11,7 @@ import Testing
         ["\(version)", "17", "navbus", "10.0.0.9", "", mechanism].map { Array($0.utf8) } + [key]
     }
 
-    @Test func theDoorLetsInAllowedKeysAloneAndNamesTheOthersOnceInTenSeconds() throws {
+    @Test func authenticatorAdmitsAllowedKeysAndReportsOthersOnceInTenSeconds() throws {
         let (friend, stranger) = (try CurveKeyPair.generate().publicKey, try CurveKeyPair.generate().publicKey)
         var authenticator = Authenticator(allowed: [friend])
         let yes = authenticator.judge(request(friend.bytes), now: 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(authenticator.statistics.denied == 3)
     }
 
-    @Test func theDoorTurnsAwayEveryMalformedRequestWithAnAnswer() throws {
+    @Test func authenticatorDeniesEveryMalformedRequest() throws {
         let friend = try CurveKeyPair.generate().publicKey
         var authenticator = Authenticator(allowed: [friend])
         var random = SystemRandomNumberGenerator()
@@ -48,7 +48,7 @@ import Testing
         #expect(authenticator.statistics.denied == UInt64(requests.count))
     }
 
-    @Test func aFloodOfNewKeysFillsNeitherTheLogNorTheMemory() {
+    @Test func floodOfNewKeysIsBoundedInLogAndMemory() {
         var authenticator = Authenticator(allowed: [])
         var told = 0
         for number in 0..<100_000 as Range<UInt32> {
@@ -59,7 +59,7 @@ import Testing
         #expect(authenticator.statistics.denied == 100_000)
     }
 
-    @Test func connectionsThatWereNeverAdmittedCountAsRefusedAlsoWhenOthersComeAndGo() {
+    @Test func connectionsNeverAdmittedCountAsRefused() {
         var authenticator = Authenticator(allowed: [])
         for _ in 0..<3 { authenticator.accepted() }
         authenticator.admitted()
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Who follows
 
-    @Test func aFollowerIsSentMissingAnnouncementsWithFewRepetitions() {
+    @Test func followerIsSentMissingAnnouncementsWithFewRepetitions() {
         var board = AnnouncementBoard(bootID: 5)
         let one = ClientAddress("1")
         #expect(board.changed(0).isEmpty)
@@ -91,7 +91,7 @@ import Testing
         #expect(board.changed(400_000_001).isEmpty)
     }
 
-    @Test func followersAreBoundedAndSilentOnesMakeRoom() {
+    @Test func followersAreBoundedAndSilentOnesReplaced() {
         var board = AnnouncementBoard(bootID: 5)
         for number in 0..<1000 {
             let answer = board.asked(ClientAddress("\(number)"), boot: 0, revision: 0, now: 0)
@@ -123,7 +123,7 @@ import Testing
 
     private let second: Int64 = 1_000_000_000
 
-    @Test func aPeerIsAskedUntilItAnswersAndThenAsASignOfLife() throws {
+    @Test func peerIsPolledUntilItAnswersAndThenAsAHeartbeat() throws {
         var machine = try peer()
         #expect(machine.tick(now: 0) == [.ask(bootID: 0, revision: 0)])
         #expect(machine.nextTick == second)
@@ -144,7 +144,7 @@ import Testing
         #expect(again == [])
     }
 
-    @Test func aSilentPeerIsLostAfterAMomentAndItsNextLifeIsNews() throws {
+    @Test func silentPeerIsLostAndItsNextRunIsReported() throws {
         var machine = try peer()
         _ = machine.tick(now: 0)
         _ = announcement().withUnsafeBytes { machine.announced($0, bootID: 0xaa, revision: 1, now: 0) }
@@ -160,7 +160,7 @@ import Testing
         #expect(machine.left(now: 5 * second).first == .changed)
     }
 
-    @Test func anAnnouncementThatComesTooSoonIsAskedForAgain() throws {
+    @Test func prematureAnnouncementIsRequestedAgain() throws {
         var machine = try peer()
         _ = machine.tick(now: 0)
         _ = announcement().withUnsafeBytes { machine.announced($0, bootID: 0xaa, revision: 1, now: 100) }
@@ -172,7 +172,7 @@ import Testing
         #expect(machine.tick(now: machine.nextTick) == [.ask(bootID: 0xaa, revision: 1)])
     }
 
-    @Test func nothingAPeerSaysOfItselfIsBelievedWithoutACheck() throws {
+    @Test func peerAnnouncementsAreValidated() throws {
         let good = String(decoding: announcement(), as: UTF8.self)
         let bad: [String] = [
             "", "{", "[]", String(repeating: "[", count: 100_000), good.replacing("\"server\"", with: "\"../x\""),
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Endpoints and keys
 
-    @Test func endpointsAreNumericAndTheirTopicsUseTheNextPort() throws {
+    @Test func endpointsAreNumericAndTopicsUseTheNextPort() throws {
         let usual = try TCPEndpoint("tcp://192.168.1.10:7600")
         #expect(usual.address == "192.168.1.10" && usual.port == 7600 && usual.publisherPort == 7601)
         let split = try TCPEndpoint("tcp://[fd00::1]:7600,8000")
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func keysSurviveTheirFilesAndTheSecretIsNeverShown() throws {
+    @Test func keysSurviveTheRoundTripAndTheSecretIsNeverPrinted() throws {
         let folder = try TemporaryFolder()
         let (secret, open) = (folder.path + "/a.key", folder.path + "/a.pub")
         let pair = try CurveKeyPair.generate()
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func aListOfKeysHasNamesAndCommentsAndIsProtected() throws {
+    @Test func keyListHasNamesAndCommentsAndIsProtected() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/allowed"
         let keys = try (0..<3).map { _ in try CurveKeyPair.generate().publicKey }

@@ -7,7 +7,7 @@ import Testing
 /// Nodes of two hosts, over loopback: each has a directory of its own, so they only meet over TCP.
 @Suite struct HostsTests {
     @Test(arguments: [false, true])
-    func topicsCrossBothWaysInOrderAndWithoutLoss(plain: Bool) throws {
+    func topicsCrossHostsBothWaysInOrderWithoutLoss(plain: Bool) throws {
         let hosts = try TwoHosts(plain: plain)
         let publication = try hosts.server.advertise(topic("/nav/progress", .keepLast(2000)))
         _ = try hosts.client.subscribe(to: "/nav/progress", qos: .keepLast(2000), maximumPayloadSize: 1000)
@@ -25,7 +25,7 @@ import Testing
         #expect(hosts.server.hostStatistics.denied == 0 && hosts.server.hostStatistics.refused == 0)
     }
 
-    @Test func aLateJoinerOfAnotherHostGetsTheLatchedValueAndThoseOfThisHostGetItOnce() throws {
+    @Test func lateJoinersOfAnyHostGetTheLatchedValueOnce() throws {
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/nav/state", .latched))
         let local = try hosts.vehicle.node("local", nil)
@@ -38,7 +38,7 @@ import Testing
         #expect(try local.poll(timeout: .zero) == nil)
     }
 
-    @Test func aFilterFindsTopicsThatAnotherHostAdvertisesLater() throws {
+    @Test func filterFindsLaterTopicsOfAnotherHost() throws {
         let hosts = try TwoHosts()
         _ = try hosts.client.subscribe(matching: TopicFilter(), qos: .keepLast(8), maximumPayloadSize: 100)
         try hosts.turn("the peer") { hosts.client.hostStatistics.peersPresent == 1 }
@@ -51,7 +51,7 @@ import Testing
         #expect(seen == ["/a/one", "/a/two", "/a/three"])
     }
 
-    @Test func callsAndStreamsCrossWithTheirDeadlinesAndTheirEnds() throws {
+    @Test func callsAndStreamsWorkAcrossHostsWithDeadlinesAndEnds() throws {
         let hosts = try TwoHosts()
         var held: ServerCall?
         try hosts.meet()
@@ -78,7 +78,7 @@ import Testing
         try hosts.turn("the server's cancellation") { held?.isCancelled == true }
     }
 
-    @Test func aServerOfThisHostIsPreferred() throws {
+    @Test func localServerIsPreferred() throws {
         let hosts = try TwoHosts()
         let local = try hosts.desk.node("zz-server", nil)
         for (node, name) in [(hosts.server, UInt8(1)), (local, 2)] {
@@ -98,7 +98,7 @@ import Testing
         #expect(response == [2])
     }
 
-    @Test func aPeerThatLeavesEndsItsCallsAndItsNextLifeIsFoundOnTheSamePorts() throws {
+    @Test func departedPeerEndsItsCallsAndIsFoundAfterARestart() throws {
         let hosts = try TwoHosts()
         let endpoint = try #require(hosts.server.listeningEndpoint)
         let publication = try hosts.server.advertise(topic("/t"))
@@ -140,7 +140,7 @@ import Testing
         #expect(hosts.desk.events.all.contains { if case .peerLost = $0 { true } else { false } })
     }
 
-    @Test func aPeerThatFallsSilentIsTakenOffTheListAndItsTopicsGoOnWhenItSpeaksAgain() throws {
+    @Test func silentPeerIsDroppedAndItsTopicsResumeOnReturn() throws {
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t"))
         _ = try hosts.client.subscribe(to: "/t")
@@ -155,7 +155,7 @@ import Testing
         try hosts.turn("the peer's return") { hosts.client.hostStatistics.peersPresent == 1 }
     }
 
-    @Test func aNodeThatOnlyPublishesIsFoundAndItsCallersWaitForItToPoll() throws {
+    @Test func publishingNodeIsFoundAndCallersWaitForItToPoll() throws {
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t"))
         try hosts.server.serve(ServiceConformanceTests.service) { $0.finish([3]) }
@@ -183,7 +183,7 @@ import Testing
         #expect(response == [3])
     }
 
-    @Test func aListThatNamesTheNodeItselfAndItsNeighboursBringsNothingTwice() throws {
+    @Test func peerListWithTheNodeItselfBringsNoDuplicates() throws {
         let host = try TestHost()
         let first = try host.listener("first", allowing: [host.keys.publicKey])
         let endpoint = try #require(first.listeningEndpoint)
@@ -200,7 +200,7 @@ import Testing
         #expect(try first.subscriberCount(of: publication) == 1)
     }
 
-    @Test func inspectionTellsWhatPeersPublishAndWhoIsAbsent() throws {
+    @Test func inspectionReportsPeerTopicsAndAbsentPeers() throws {
         let hosts = try TwoHosts()
         _ = try hosts.server.advertise(topic("/nav/route", .latched))
         let endpoint = try #require(hosts.server.listeningEndpoint)

@@ -25,7 +25,7 @@ import Testing
         #expect(try !bench.directory.inspect().nodes.contains { $0.node == "victim" })
     }
 
-    @Test func anIdleNodeLeavesNothingThatMisleads() throws {
+    @Test func killedIdleNodeLeavesNoStaleState() throws {
         for _ in 0..<Self.rounds { try kill(try start("server")) }
         let client = try bench.node("client")
         let answer = try client.callBlocking("test.Echo", "Say", [], options: CallOptions(timeout: .seconds(60)))
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["Wait", "Count"])
-    func aNodeInACallOrAStreamEndsItAsUnavailableAtOnce(_ method: String) throws {
+    func killedServerEndsCallsAndStreamsAsUnavailable(_ method: String) throws {
         let client = try bench.node("client")
         for _ in 0..<Self.rounds {
             let probe = try start("server")
@@ -71,7 +71,7 @@ import Testing
         #expect(client.serviceStatistics.calling == 0)
     }
 
-    @Test func aPublisherThatIsKilledAndStartedAgainIsHeardAgain() throws {
+    @Test func restartedPublisherIsReceivedAgain() throws {
         let subscriber = try bench.node("subscriber")
         _ = try subscriber.subscribe(to: "/probe", qos: .keepLast(16))
         var lives: Set<UInt64> = []
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func anIdempotentCallGoesToTheNextLifeAndAnotherDoesNot() throws {
+    @Test func onlyAnIdempotentCallIsRetriedAfterARestart() throws {
         let client = try bench.node("client")
         let first = try start("server")
         var ends: [Bool: CallStatus] = [:]
@@ -111,7 +111,7 @@ import Testing
         try kill(second)
     }
 
-    @Test func aClientThatIsKilledInACallFreesIt() throws {
+    @Test func killedClientFreesItsCall() throws {
         var configuration = BusConfiguration(directory: bench.directory)
         configuration.heartbeat.intervalMilliseconds = 50
         configuration.heartbeat.clientSilenceMilliseconds = 200

@@ -12,7 +12,7 @@ import Testing
     private static let sizes = [4_096, 4_097, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
 
     @Test(arguments: sizes, [QoS.latched, .keepLast(16), .latest])
-    func aPublisherIsHeardAfterThem(_ size: Int, _ qos: QoS) throws {
+    func publisherIsReceivedAfterLargeMessages(_ size: Int, _ qos: QoS) throws {
         let bench = try Bench(.zeroMQ)
         let publisher = try BusNode(name: "publisher", configuration: BusConfiguration(directory: bench.directory))
         let large = try publisher.advertise(topic("/large", qos, maximumPayloadSize: 64 << 20))
@@ -54,7 +54,7 @@ import Testing
         #expect(subscriber.statistics.silentConnections == 0)
     }
 
-    @Test func aSubscriberThatTakesNothingIsCutOffAndComesBack() throws {
+    @Test func stuckSubscriberIsDisconnectedAndReconnects() throws {
         let bench = try Bench(.zeroMQ)
         var configuration = BusConfiguration(directory: bench.directory)
         configuration.maximumQueuedBytes = 8 << 20
@@ -88,7 +88,7 @@ import Testing
         #expect(publisher.statistics.stuckSubscribers == 1)
     }
 
-    @Test func theLastValueReachesASubscriberWhoseQueueWasFull() throws {
+    @Test func latestValueReachesASubscriberAfterAFullQueue() throws {
         let bench = try Bench(.zeroMQ)
         var configuration = BusConfiguration(directory: bench.directory)
         // So that messages of 10 kB are bounded by their number.
@@ -118,7 +118,7 @@ import Testing
         #expect(received + statistics.dropped == 5000)
     }
 
-    @Test func aQueueHoldsSoManyBytes() throws {
+    @Test func queueIsBoundedInBytes() throws {
         let network = InProcessNetwork()
         let (publisher, subscriber) = (
             try InProcessBus(name: "p", network: network), try InProcessBus(name: "s", network: network)
@@ -139,7 +139,7 @@ import Testing
 @Suite struct SilenceTests {
     private let second: Int64 = 1_000_000_000
 
-    @Test func aPublisherThatDoesNotAnswerIsConnectedToAnew() throws {
+    @Test func silentPublisherIsReconnected() throws {
         let bench = try Bench(.zeroMQ)
         let mute = try RawPublisher("mute", topic: "/x", in: bench.directory, answersProbes: true)
         var configuration = BusConfiguration(directory: bench.directory)
@@ -178,7 +178,7 @@ import Testing
         #expect(monitor.next == .max)
     }
 
-    @Test func attemptsAreFurtherAndFurtherApart() {
+    @Test func reconnectionsBackOff() {
         var monitor = SilenceMonitor(interval: 5 * second)
         monitor.arm(0)
         var (attempts, seconds): ([Int64], Int64) = ([], 0)
@@ -192,7 +192,7 @@ import Testing
         #expect(pauses.allSatisfy { $0 <= 75 })
     }
 
-    @Test func aStallOfOnesOwnProvesNothing() {
+    @Test func ownStallIsNotTakenForSilence() {
         var monitor = SilenceMonitor(interval: 5 * second)
         monitor.arm(0)
         #expect(step(&monitor, 5, [(1, 7)]) == .wait)
@@ -201,7 +201,7 @@ import Testing
         #expect(step(&monitor, 60, [(1, 7)]) == .finish(reconnect: []))
     }
 
-    @Test func connectionsAreStuckWhenNothingMovesForTwoSeconds() {
+    @Test func connectionIsStuckAfterTwoSecondsWithoutProgress() {
         var stuck = StuckConnections()
         for _ in 0..<20 { #expect(stuck.sample(unread: [1, 2], releaseCount: 5) == []) }
         // One that was read to its end in between is not.

@@ -5,7 +5,7 @@ import Testing
 
 /// The file system as the registry: names, leftovers, and files that anybody may have written.
 @Suite struct RegistryTests {
-    @Test func aNodeAnnouncesItselfAndLeavesNothingBehind() throws {
+    @Test func nodeAnnouncesItselfAndCleansUp() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("gnss")
         _ = try node.advertise(topic("/gnss/fix", .keepLast(16)))
@@ -27,7 +27,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.domainPath) == [])
     }
 
-    @Test func anAnnouncementSurvivesItsJSON() throws {
+    @Test func announcementSurvivesTheRoundTrip() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")
         _ = try node.advertise(
@@ -40,7 +40,7 @@ import Testing
         #expect(text.contains(#""endpoints""#))
     }
 
-    @Test func aTakenNameNamesTheProcessThatHoldsIt() throws {
+    @Test func usedNameIsReportedWithItsProcess() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("gnss")
         let error = busError { _ = try bench.node("gnss") }
@@ -53,7 +53,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: node, while: [node])
     }
 
-    @Test func leftoversOfAKilledNodeAreIgnoredAndSweptAndItsNameIsFree() throws {
+    @Test func filesOfAKilledNodeAreIgnoredAndRemoved() throws {
         let bench = try Bench(.zeroMQ)
         let other = try bench.node("other")
         for name in ["gnss", "lost"] {
@@ -82,7 +82,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: reborn, while: [other])
     }
 
-    @Test func nodesThatStartAtOnceOverADeadDomainAllJoin() throws {
+    @Test func nodesStartedAtOnceAllJoinADeadDomain() throws {
         let bench = try Bench(.zeroMQ)
         let directory = bench.directory
         let names = (0..<8).map { "n\($0)" }
@@ -101,7 +101,7 @@ import Testing
         #expect(try directory.inspect().nodes == [])
     }
 
-    @Test func aPathTooLongForASocketIsRefusedBeforeAnythingIsMade() throws {
+    @Test func tooLongSocketPathIsRejectedBeforeCreation() throws {
         let temporary = try TemporaryFolder()
         let long = temporary.path + "/" + String(repeating: "d", count: 100)
         let configuration = BusConfiguration(directory: try BusDirectory(path: long))
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [0o777, 0o770, 0o722])
-    func aDirectoryOthersMayWriteToIsRefused(_ mode: Int) throws {
+    func worldWritableDirectoryIsRejected(_ mode: Int) throws {
         let bench = try Bench(.zeroMQ)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: bench.directory.path)
         let error = busError { _ = try bench.node("n") }
@@ -134,7 +134,7 @@ import Testing
         #expect(error?.description.contains("chmod 700 \(bench.directory.path)") == true)
     }
 
-    @Test func aFileOrLinkWhereADirectoryShouldBeIsRefused() throws {
+    @Test func fileOrLinkInsteadOfADirectoryIsRejected() throws {
         let bench = try Bench(.zeroMQ)
         let elsewhere = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
@@ -147,7 +147,7 @@ import Testing
         #expect(busError { _ = try BusDirectory(path: "/tmp", domain: "../etc") }?.code == .invalidName)
     }
 
-    @Test func aTopicThatCannotBeAnnouncedIsTakenBack() throws {
+    @Test func topicThatCannotBeAnnouncedIsRolledBack() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")
         let obstacle = bench.directory.announcementPath("n") + ".new"
@@ -160,7 +160,7 @@ import Testing
         #expect(try bench.directory.inspect().topics.map(\.topic.name) == ["/x"])
     }
 
-    @Test func hostileAnnouncementsAreProblemsAndHoldNobodyUp() throws {
+    @Test func hostileAnnouncementsAreReportedWithoutDelay() throws {
         let bench = try Bench(.zeroMQ)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let valid = try #require(try bench.directory.inspect().nodes.first { $0.node == "p" }).json
@@ -206,7 +206,7 @@ import Testing
         try waitForSubscribers(1, of: publication, on: publisher, while: [subscriber])
     }
 
-    @Test func aRegistryThatVanishesCutsNoConnection() throws {
+    @Test func vanishedRegistryKeepsConnections() throws {
         let bench = try Bench(.zeroMQ)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publication = try publisher.advertise(topic("/x"))

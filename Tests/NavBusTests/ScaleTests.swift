@@ -9,7 +9,7 @@ import Testing
 
     // MARK: The schedule of looks
 
-    @Test func aScheduleReadsEverythingOnceAndThenChangedNodes() {
+    @Test func scheduleReadsEverythingOnceAndThenChangedNodes() {
         var schedule = RegistrySchedule(interval: 30 * second)
         expect(schedule.take(second), .everything)
         #expect(schedule.next == 31 * second)
@@ -23,7 +23,7 @@ import Testing
         expect(schedule.take(31 * second), .everything)
     }
 
-    @Test func aBurstOfEventsIsOneLookAndALocksCloseASecondOne() {
+    @Test func burstOfEventsIsReadOnceAndAgainAfterALockCloses() {
         var schedule = RegistrySchedule(interval: 30 * second)
         _ = schedule.take(second)
         let start = 2 * second
@@ -40,7 +40,7 @@ import Testing
         #expect(schedule.next == 31 * second)
     }
 
-    @Test func lostEventsAndTooManyReadEverything() {
+    @Test func lostOrTooManyEventsTriggerAFullRead() {
         var schedule = RegistrySchedule(interval: 30 * second)
         _ = schedule.take(second)
         schedule.lostEvents(2 * second)
@@ -86,7 +86,7 @@ import Testing
         withExtendedLifetime(others) {}
     }
 
-    @Test func aNodeThatOnlyPublishesNeverLooksAround() throws {
+    @Test func publishingNodeNeverReadsTheRegistry() throws {
         let bench = try Bench(.zeroMQ)
         let node = try BusNode(name: "n", configuration: BusConfiguration(directory: bench.directory))
         let publication = try node.advertise(topic("/x"))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func statisticsTellBytesTimesAndPeers(_ implementation: Implementation) throws {
+    func statisticsIncludeBytesTimesAndPeers(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publication = try publisher.advertise(topic("/x"))

@@ -12,7 +12,7 @@ import Testing
         ])
 
     @Test(arguments: Implementation.allCases)
-    func aUnaryCallIsAnsweredWithItsMetadataSeen(_ implementation: Implementation) throws {
+    func unaryCallIsAnsweredAndItsMetadataReceived(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(Self.service) { call in
             #expect(call.metadata == [MetadataEntry("k", [1, 2])])
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func anUnknownMethodIsUnimplementedAndAnErrorKeepsItsParts(_ implementation: Implementation) throws {
+    func unknownMethodIsUnimplementedAndErrorsKeepTheirDetails(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         let failure = CallStatus(.notFound, "no", details: [9], trailers: [MetadataEntry("t", [7])])
         try pair.server.serve(Self.service) { $0.finish(failure) }
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func serversAreKnownBeforeACall(_ implementation: Implementation) throws {
+    func servedServicesAreKnownBeforeACall(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         #expect(try !pair.client.isServed("test.Echo", by: nil))
         try pair.server.serve(Self.service) { $0.finish([]) }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aCancelledCallEndsAtOnceAlsoAtTheServer(_ implementation: Implementation) throws {
+    func cancelledCallEndsAtOnceOnBothSides(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var (isHeld, wasCancelled, status) = (false, false, CallStatus?.none)
         try pair.server.serve(Self.service) { call in
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aStreamOfTenThousandWaitsForItsSlowReader(_ implementation: Implementation) throws {
+    func streamWaitsForItsSlowReader(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var (sent, received, status) = (0, 0, CallStatus?.none)
         try pair.server.serve(Self.service) { call in
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aServerThatClosesEndsItsCallsAsUnavailable(_ implementation: Implementation) throws {
+    func closingServerEndsItsCallsAsUnavailable(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var (isHeld, status) = (false, CallStatus?.none)
         try pair.server.serve(Self.service) { _ in isHeld = true }
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func responsesOfALeavingServerAreDelivered(_ implementation: Implementation) throws {
+    func responsesOfAClosingServerAreDelivered(_ implementation: Implementation) throws {
         for _ in 0..<20 {
             let pair = try Pair(implementation)
             var (status, answer) = (CallStatus?.none, [UInt8]())
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func anOversizedRequestAndOneCallTooManyExhaustResources(_ implementation: Implementation) throws {
+    func oversizedRequestAndExcessCallAreResourceExhausted(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var service = Self.service
         (service.maximumRequestSize, service.maximumConcurrentCalls) = (10, 1)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aThousandCallsAtOnceEachGetTheirOwnAnswer(_ implementation: Implementation) throws {
+    func thousandConcurrentCallsGetTheirOwnAnswers(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var held: [ServerCall] = []
         try pair.server.serve(Self.service) { held.append($0) }

@@ -6,7 +6,7 @@ import Testing
 /// What services promise beyond a good call, on both buses.
 @Suite struct ServicePromiseTests {
     @Test(arguments: Implementation.allCases)
-    func aMisspeltNameIsUnimplementedWithTheNearestOne(_ implementation: Implementation) throws {
+    func misspeltNameIsUnimplementedWithASuggestion(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         let status = try pair.call("Sya").status
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aServerThatIsNotAskedByItsAnnouncementNamesTheNearestItself(_ implementation: Implementation) throws {
+    func serverSuggestsTheNearestServiceItself(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         var options = CallOptions(timeout: .seconds(50))
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aStreamCalledAsUnaryAndTheReverseSaySo(_ implementation: Implementation) throws {
+    func mismatchOfUnaryAndStreamIsReported(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish([]) }
         var options = CallOptions(timeout: .seconds(50))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aUnaryCallThatEndsWithoutAnAnswerIsInternal(_ implementation: Implementation) throws {
+    func unaryCallWithoutAnAnswerIsInternal(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish(.ok) }
         #expect(try pair.call("Say").status.code == .internal)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func anAnswerOverTheCallersLimitIsNeverSent(_ implementation: Implementation) throws {
+    func answerOverTheCallersLimitIsNotSent(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var wasSent: Bool?
         try pair.server.serve(ServiceConformanceTests.service) { wasSent = $0.finish([UInt8](repeating: 0, count: 11)) }
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aWorkerThreadStreamsAgainstCreditAndEndsTheCall(_ implementation: Implementation) throws {
+    func workerThreadStreamsWithCreditAndEndsTheCall(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         try pair.server.serve(ServiceConformanceTests.service) { call in
             let responder = call.makeResponder()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aCancelledCallTellsItsWorker(_ implementation: Implementation) throws {
+    func cancelledCallNotifiesItsWorker(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var responder: CallResponder?
         try pair.server.serve(ServiceConformanceTests.service) { responder = $0.makeResponder() }
@@ -141,7 +141,7 @@ import Testing
         #expect(busError { try pair.client.cancel(first) }?.code == .closed)
     }
 
-    @Test func aTableThatIsFullAndANameThatIsTakenAreDifferentErrors() throws {
+    @Test func fullTableAndUsedNameAreDifferentErrors() throws {
         let node = try InProcessBus(name: "n", network: InProcessNetwork())
         for index in 0..<ServiceDescription.maximumServices {
             try node.serve(ServiceDescription(name: "s\(index)", methods: [])) { _ in }
@@ -152,7 +152,7 @@ import Testing
         #expect(taken?.code == .serviceConflict)
     }
 
-    @Test func aServerWhoseThreadIsBusyIsNotDead() throws {
+    @Test func busyServerIsNotTakenForDead() throws {
         let network = InProcessNetwork()
         let (server, client) = (
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)
@@ -177,7 +177,7 @@ import Testing
         #expect(end == .ok)
     }
 
-    @Test func aServerThatHangsEndsItsCallsAfterTheLimitOfSilence() throws {
+    @Test func hungServerEndsItsCallsAfterTheSilenceLimit() throws {
         let network = InProcessNetwork()
         let (server, client) = (
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)
@@ -195,7 +195,7 @@ import Testing
         #expect(client.serviceStatistics.serversSilent == 1)
     }
 
-    @Test func aClientThatReadsNothingGetsAllItsAnswersLaterOrIsGivenUp() throws {
+    @Test func clientThatReadsNothingGetsItsAnswersLaterOrIsDropped() throws {
         let network = InProcessNetwork()
         let (server, client) = (
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)

@@ -15,7 +15,7 @@ import Testing
         return ClientCallStateMachine(options, isStreaming: true, now: 0)
     }
 
-    @Test func anAbsentServerIsGivenUpAfterAMomentUnlessWaitedFor() {
+    @Test func callToAnAbsentServerFailsUnlessItWaitsForReady() {
         var call = client()
         #expect(call.tick(now: 199 * Self.ms) == [])
         #expect(call.tick(now: 200 * Self.ms).count == 1)
@@ -31,7 +31,7 @@ import Testing
         #expect(status.code == .deadlineExceeded)
     }
 
-    @Test func onlyAnIdempotentCallIsSentAgainAndOnlyBeforeItsFirstResponse() {
+    @Test func onlyAnIdempotentCallIsRetriedBeforeItsFirstResponse() {
         var once = client()
         _ = once.serverFound(now: 0)
         #expect(once.serverLost(now: 1, Self.lost) == [.end(Self.lost)])
@@ -47,7 +47,7 @@ import Testing
         #expect(again.serverLost(now: 60 * Self.ms, Self.lost) == [.end(Self.lost)])
     }
 
-    @Test func aServerThatSendsWithoutCreditOutOfOrderOrTooMuchEndsTheCall() {
+    @Test func protocolViolationsOfTheServerEndTheCall() {
         var call = client()
         _ = call.serverFound(now: 0)
         for sequence in 0..<4 {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func creditIsGrantedByHalfWindowsAndNeverBeyondOne() {
+    @Test func creditIsGrantedInHalfWindowsUpToOneWindow() {
         var call = client()
         _ = call.serverFound(now: 0)
         #expect(call.consumed(100) == [])
@@ -72,7 +72,7 @@ import Testing
         #expect(call.consumed(100) == [.sendCredit(3)])
     }
 
-    @Test func aServerSendsOnlyAgainstCreditAndNothingAfterItsDeadline() {
+    @Test func serverSendsOnlyWithCreditAndBeforeTheDeadline() {
         var call = ServerCallStateMachine(isStreaming: true, timeoutNanoseconds: 100, credit: 1, now: 5)
         #expect(call.deadline == 105)
         #expect(call.send() == 0)
@@ -87,7 +87,7 @@ import Testing
         #expect(endless.deadline > 1 << 60)
     }
 
-    @Test func headersSurviveTheirEncodingAndHostileOnesNeverTrap() {
+    @Test func headersSurviveTheRoundTripAndHostileOnesDoNotTrap() {
         var frame = ServiceFrame(.request, call: 77)
         (frame.service, frame.method, frame.timeoutNanoseconds, frame.credit) = ("a.B", "C", .max, 5)
         (frame.metadata, frame.isIdempotent, frame.serverBootID) = ([MetadataEntry("k", [1])], true, .max)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func hostileFramesAreCountedAndTheServerGoesOn() throws {
+    @Test func hostileFramesAreCountedAndTheServerContinues() throws {
         let network = InProcessNetwork()
         let (server, client) = (
             try InProcessBus(name: "server", network: network), try InProcessBus(name: "client", network: network)
@@ -130,7 +130,7 @@ import Testing
         #expect(answer.status == .ok)
     }
 
-    @Test func junkOnTheServiceSocketIsCountedAndTheServerGoesOn() throws {
+    @Test func invalidBytesOnTheServiceSocketAreCountedAndTheServerContinues() throws {
         let pair = try Pair(.zeroMQ)
         try pair.server.serve(ServiceConformanceTests.service) { $0.finish($0.request.bytes) }
         let raw = try ZeroMQSocket(.dealer, in: ZeroMQContext())
@@ -146,7 +146,7 @@ import Testing
         #expect(try pair.call("Say", [5]).responses == [[5]])
     }
 
-    @Test func aClientThatFallsSilentFreesItsCall() throws {
+    @Test func silentClientFreesItsCall() throws {
         let network = InProcessNetwork()
         let server = try InProcessBus(name: "server", network: network)
         var wasCancelled = false
@@ -162,7 +162,7 @@ import Testing
         #expect(server.serviceStatistics.serving == 0)
     }
 
-    @Test func aKilledServerEndsTheCallAndASilentOneToo() throws {
+    @Test func killedOrSilentServerEndsTheCall() throws {
         for isKilled in [true, false] {
             let bench = try Bench(.zeroMQ)
             try FileManager.default.createDirectory(

@@ -6,14 +6,14 @@ import Testing
 
 /// A subscriber in another process that is stopped with SIGSTOP and goes on later.
 @Suite(.serialized) struct StoppedSubscriberTests {
-    @Test func itAccountsForEachMessageThatWasPublishedMeanwhile() throws {
+    @Test func stoppedSubscriberAccountsForEveryMessage() throws {
         let report = try publishWhileStopped(count: 20_000, size: 200) { $0.sendHighWaterMark = 1000 }
         #expect(report["received", default: 0] + report["lost", default: 0] == report["sequence"])
         #expect(report["delivered", default: 0] + report["dropped", default: 0] == report["received"])
         #expect(report["lost", default: 0] > 10_000)
     }
 
-    @Test func itsQueueIsBoundedInBytesToo() throws {
+    @Test func queueOfAStoppedSubscriberIsBoundedInBytes() throws {
         let report = try publishWhileStopped(count: 3000, size: 100_000) {
             ($0.sendHighWaterMark, $0.maximumQueuedBytes) = (1000, 4 << 20)
         }

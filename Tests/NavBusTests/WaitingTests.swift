@@ -6,7 +6,7 @@ import Testing
 
 /// How a wait ends, and what crosses threads.
 @Suite struct WaitingTests {
-    @Test func aWakerEndsAWaitWithoutEndFromAnotherThread() throws {
+    @Test func wakerEndsAnUnlimitedWaitFromAnotherThread() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")
         _ = try node.subscribe(to: "/x")
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func aWakeBeforeTheWaitIsRememberedOnce(_ implementation: Implementation) throws {
+    func wakeBeforeTheWaitIsRememberedOnce(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let node = try bench.node("n")
         let waker = node.makeWaker()
@@ -28,7 +28,7 @@ import Testing
         waker.wake()
     }
 
-    @Test func aSignalEndsAWaitSoThatTheCallerCanLookAtItsFlag() throws {
+    @Test func signalEndsAWait() throws {
         signal(SIGUSR2) { _ in }
         // Test threads block signals; a node's main thread does not.
         var mask = sigset_t()
@@ -54,7 +54,7 @@ import Testing
         done.waitForAcknowledgement()
     }
 
-    @Test func aTimeoutEndsAWaitAndNegativeOrHugeOnesAreNoTrap() throws {
+    @Test func timeoutEndsAWaitAndExtremeOnesDoNotTrap() throws {
         let bench = try Bench(.zeroMQ)
         let node = try bench.node("n")
         #expect(try node.poll(timeout: .milliseconds(3)) == nil)
@@ -63,7 +63,7 @@ import Testing
         #expect(try node.poll(timeout: .seconds(Int64.max)) == nil)
     }
 
-    @Test func nodesOfTwoThreadsExchangeMessages() throws {
+    @Test func nodesOnTwoThreadsExchangeMessages() throws {
         let bench = try Bench(.zeroMQ)
         let directory = bench.directory
         let echo = Flag()
@@ -121,7 +121,7 @@ import Testing
         #expect(payload.bytes == bytes)
     }
 
-    @Test func theLastMessagesOfANodeThatClosesStillArrive() throws {
+    @Test func lastMessagesOfAClosingNodeArrive() throws {
         let bench = try Bench(.zeroMQ)
         let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
         let publication = try publisher.advertise(topic("/x"))
@@ -132,7 +132,7 @@ import Testing
         for sequence in 1...500 { #expect(try receive(subscriber).header.sequence == UInt64(sequence)) }
     }
 
-    @Test func junkSentToAPublisherIsNoSubscription() throws {
+    @Test func invalidBytesSentToAPublisherDoNotSubscribe() throws {
         let bench = try Bench(.zeroMQ)
         let publisher = try bench.node("p")
         let publication = try publisher.advertise(topic("/x", .latched))
