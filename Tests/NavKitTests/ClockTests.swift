@@ -14,7 +14,7 @@ struct ClockFollowerTests {
         follower.receive(sample) { alive.contains($0) }
     }
 
-    @Test func timeStartsAdvancesAndStandsStill() {
+    @Test func timeStartsAdvancesAndPauses() {
         var follower = ClockFollower()
         guard case .event(.started(let first)) = receive(&follower, sample(5)) else {
             Issue.record("the first message does not start time")
@@ -38,7 +38,7 @@ struct ClockFollowerTests {
         #expect(follower.moment == to)
     }
 
-    @Test func aClockThatRunsBackwardsIsIgnoredAndReportedOnce() {
+    @Test func backwardsClockIsIgnoredAndReportedOnce() {
         var follower = ClockFollower()
         _ = receive(&follower, sample(100))
         #expect(receive(&follower, sample(99)) == .ignored(.backwards, isFirst: true))
@@ -47,7 +47,7 @@ struct ClockFollowerTests {
         #expect(receive(&follower, sample(101)) == .event(.advanced(SimulatedTime(nanoseconds: 101))))
     }
 
-    @Test func aSecondPlayerIsIgnoredWhileTheFirstLives() {
+    @Test func secondPlayerIsIgnoredWhileTheFirstIsAlive() {
         var follower = ClockFollower()
         _ = receive(&follower, sample(100))
         #expect(receive(&follower, sample(7, 3, from: 2)) == .ignored(.rival, isFirst: true))
@@ -70,7 +70,7 @@ struct TimerQueueTests {
         return moments
     }
 
-    @Test func timersComeInOrderAndPeriodicOnesComeAgain() {
+    @Test func timersFireInOrderAndPeriodicOnesRepeat() {
         var queue = TimerQueue()
         _ = queue.add(due: at(30))
         let ticking = queue.add(due: at(10), every: .nanoseconds(10))
@@ -81,14 +81,14 @@ struct TimerQueueTests {
         #expect(queue.next == nil)
     }
 
-    @Test func aLateTimerSkipsMissedPeriodsOnRequest() {
+    @Test func lateTimerSkipsMissedPeriodsOnRequest() {
         var queue = TimerQueue()
         _ = queue.add(due: at(10), every: .nanoseconds(10))
         #expect(due(&queue, 95, skips: true) == [10])
         #expect(queue.next == at(105))
     }
 
-    @Test func aJumpBeginsPeriodsAnewAndKeepsTheRestOfAWait() {
+    @Test func jumpRestartsPeriodsAndKeepsRemainingWaits() {
         var queue = TimerQueue()
         _ = queue.add(due: at(1_000), every: .nanoseconds(10))
         _ = queue.add(due: at(1_025))
@@ -98,7 +98,7 @@ struct TimerQueueTests {
         #expect(due(&queue, 70) == [60, 70, 70])
     }
 
-    @Test func theEndOfTimeIsNoTrap() {
+    @Test func extremeTimesDoNotTrap() {
         var queue = TimerQueue()
         _ = queue.add(due: at(.max), every: .seconds(1))
         #expect(due(&queue, .max) == [.max])

@@ -48,7 +48,7 @@ struct HealthTests {
         #expect(message(["gnss-left", "gnss-right"])?.contains("published by gnss-left, gnss-right") == true)
     }
 
-    @Test func topicsHaveTheirFigures() throws {
+    @Test func topicsHaveCountsAndRates() throws {
         let stage = try EchoStage()
         for stamp in 1...5 {
             stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
@@ -64,7 +64,7 @@ struct HealthTests {
         #expect(topics.first { $0.topic == "/nav/route" }?.ageS == nil)
     }
 
-    @Test func anotherSchemaVersionIsReadReportedOnceAndCounted() throws {
+    @Test func otherSchemaVersionIsReadAndReportedOnce() throws {
         let stage = try EchoStage()
         let publication = try stage.peer.advertise(
             TopicDescription(
@@ -97,7 +97,7 @@ struct HealthTests {
         #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "it is over after a while")
     }
 
-    @Test func aPublisherOfARealBusIsNamedByItsName() throws {
+    @Test func publisherOnTheBusIsNamed() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
@@ -124,7 +124,7 @@ struct HealthTests {
         }
     }
 
-    @Test func otherHostsAndStrangersAreCounted() throws {
+    @Test func peersAndRefusedConnectionsAreCounted() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             var configuration = BusConfiguration(directory: directory)
@@ -153,7 +153,7 @@ struct HealthTests {
         }
     }
 
-    @Test func lossesAreNamedAndForgotten() {
+    @Test func lossesAreReportedAndExpire() {
         var memory = HealthMemory()
         #expect(memory.recentLoss("a", total: 0, at: 0) == 0)
         #expect(memory.recentLoss("a", total: 3, at: second) == 3)
@@ -176,7 +176,7 @@ struct HealthTests {
         #expect(memory.rate("a", count: 120, at: 3 * second) == 0)
     }
 
-    @Test func aReasonKeepsItsBeginning() {
+    @Test func reasonKeepsItsStartTime() {
         var memory = HealthMemory()
         let (first, other) = (HealthFinding("x", "1", about: "/a"), HealthFinding("x", "2", about: "/b"))
         #expect(memory.since(of: [first], at: 5) == [5])
@@ -185,7 +185,7 @@ struct HealthTests {
         #expect(memory.since(of: [first], at: 9) == [9])
     }
 
-    @Test func aNodesOwnFindingsAndFiguresAreThere() throws {
+    @Test func findingsAndCountersOfTheNodeAreIncluded() throws {
         var configuration = EchoConfiguration()
         configuration.isLoud = true
         let stage = try EchoStage(configuration)

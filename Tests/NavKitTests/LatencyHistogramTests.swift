@@ -23,7 +23,7 @@ struct LatencyHistogramTests {
     }
 
     @Test(arguments: [Int64.min, -1, 0, 1 << 40, 1 << 41, .max])
-    func everyDurationHasAPlace(_ value: Int64) {
+    func everyDurationIsRecorded(_ value: Int64) {
         var histogram = LatencyHistogram()
         histogram.record(value)
         histogram.record(value)
@@ -31,7 +31,7 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(0.5).map { $0 >= 0 && $0 <= max(0, value) } == true)
     }
 
-    @Test func nothingHasNoPercentile() {
+    @Test func emptyHistogramHasNoPercentile() {
         #expect(LatencyHistogram().quantile(0.5) == nil)
     }
 

@@ -65,13 +65,13 @@ struct LockstepTests {
         return tracker
     }
 
-    @Test func messagesPassOutsideAPlayback() {
+    @Test func messagesAreNotHeldOutsideAPlayback() {
         var tracker = Tracker()
         #expect(take(&tracker, "/x", 1, "player") == "player/x1")
         #expect(drain(&tracker) == [])
     }
 
-    @Test func whatIsHeldComesByPublisherAndNotByArrival() throws {
+    @Test func heldMessagesAreOrderedByPublisher() throws {
         var tracker = try begun()
         for (topic, sequence, publisher) in [
             ("/x", 1, "player"), ("/y", 1, "b"), ("/y", 1, "a"), ("/x", 1, "a"),
@@ -87,7 +87,7 @@ struct LockstepTests {
         #expect(drain(&tracker) == ["time 7 of 3", "a/y1", "a/x1", "b/y1", "player/x1", "answer"])
     }
 
-    @Test func aWaveWaitsForItsMessagesAndHoldsLaterOnes() throws {
+    @Test func waveWaitsForItsMessagesAndHoldsLaterOnes() throws {
         var tracker = try begun()
         #expect(take(&tracker, "/x", 1, "player") == nil)
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/x", 2, "player")]))
@@ -100,13 +100,13 @@ struct LockstepTests {
         #expect(drain(&tracker) == ["a/y1", "answer"])
     }
 
-    @Test func topicsTheNodeDoesNotSubscribeToAreNotWaitedFor() throws {
+    @Test func unsubscribedTopicsAreNotAwaited() throws {
         var tracker = try begun()
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/other", 5, "player")]))
         #expect(drain(&tracker) == ["answer"])
     }
 
-    @Test func workUnderWayHoldsUpTheNextMessageAndTheAnswer() throws {
+    @Test func pendingWorkDelaysTheNextMessageAndTheAnswer() throws {
         var tracker = try begun()
         for sequence in 1...2 as ClosedRange<UInt64> { _ = take(&tracker, "/x", sequence, "player") }
         try tracker.open(LockstepRequest(.wave, session: 9, points: [point("/x", 2, "player")]))
@@ -130,12 +130,12 @@ struct LockstepTests {
         #expect(tracker.lost == 2)
     }
 
-    @Test func thoseWhoDoNotTakePartAreNotHeld() throws {
+    @Test func messagesOfNonParticipantsAreNotHeld() throws {
         var tracker = try begun()
         #expect(take(&tracker, "/x", 1, "stranger") == "stranger/x1")
     }
 
-    @Test func theEndAndADeadPlayerLetEverythingThrough() throws {
+    @Test func heldMessagesAreReleasedAtTheEndOrWithADeadPlayer() throws {
         var ended = try begun()
         _ = take(&ended, "/x", 1, "player")
         try ended.open(LockstepRequest(.end, session: 9))
@@ -150,7 +150,7 @@ struct LockstepTests {
         #expect(take(&left, "/x", 2, "player") == "player/x2")
     }
 
-    @Test func aSecondPlayerIsRefused() throws {
+    @Test func secondPlayerIsRejected() throws {
         var tracker = try begun()
         #expect(throws: Tracker.Refusal.otherSession(9)) {
             try tracker.open(LockstepRequest(.begin, session: 10))
@@ -163,7 +163,7 @@ struct LockstepTests {
         #expect(throws: Tracker.Refusal.noSession) { try fresh.open(LockstepRequest(.wave, session: 9)) }
     }
 
-    @Test func aPlainBarrierWaitsForMessagesAndTime() throws {
+    @Test func plainBarrierWaitsForMessagesAndTime() throws {
         var tracker = Tracker()
         try tracker.open(
             LockstepRequest(
@@ -197,7 +197,7 @@ struct LockstepTests {
         return calls
     }
 
-    @Test func publicationsOfANodeFormAnotherWaveForItsSubscribers() {
+    @Test func publicationsFormAnotherWaveForTheirSubscribers() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"], "c": []])
         let time = SimulatedTime(nanoseconds: 1)
         let first = called(coordinator.step(to: time, epoch: 0, points: [point("/x", 1, "player")]))
@@ -211,7 +211,7 @@ struct LockstepTests {
         #expect(done == [.stepped(nextTimer: SimulatedTime(nanoseconds: 5))])
     }
 
-    @Test func aParticipantThatDiesOrLosesMessagesIsNamed() {
+    @Test func participantThatDiesOrLosesMessagesIsNamed() {
         var coordinator = coordinator(["a": ["/x"], "b": ["/y"]])
         _ = coordinator.step(to: SimulatedTime(nanoseconds: 1), epoch: 0, points: [])
         #expect(coordinator.failed("a", "gone") == [.failed(.participant("a", "gone"))])
@@ -220,7 +220,7 @@ struct LockstepTests {
         #expect(coordinator.names == ["b"])
     }
 
-    @Test func nodesThatAnswerEachOtherForEverAreFound() {
+    @Test func endlessMessageLoopsAreDetected() {
         var coordinator = coordinator(["a": ["/y"], "b": ["/x"]])
         var effects = coordinator.step(to: SimulatedTime(nanoseconds: 1), epoch: 0, points: [point("/y", 9, "b")])
         _ = coordinator.answered("b", .init())

@@ -18,7 +18,7 @@ struct LogGateTests {
         #expect(gate.flush(at: 10 * second).isEmpty && gate.collapsed == 500 && gate.leftOut == 0)
     }
 
-    @Test func aLineThatComesAgainLaterIsNewAgain() {
+    @Test func laterRepetitionIsANewLine() {
         var gate = LogGate()
         for step in 0..<5 {
             #expect(gate.take(line("a"), at: Int64(step) * second) == [.init(line: line("a"), count: 1)])
@@ -26,7 +26,7 @@ struct LogGateTests {
         #expect(gate.collapsed == 0)
     }
 
-    @Test func theSameTextOfAnotherLevelIsAnotherLine() {
+    @Test func sameTextAtAnotherLevelIsAnotherLine() {
         var gate = LogGate()
         #expect(gate.take(line("a"), at: 0).count == 1)
         #expect(gate.take(line("a", .error), at: 0).count == 1)
@@ -35,7 +35,7 @@ struct LogGateTests {
         #expect(gate.take(LogLine(.info, "a", metadata: ["k": "v"]), at: 0).isEmpty)
     }
 
-    @Test func aStormIsCutOffAndSaid() {
+    @Test func logFloodIsCutAndReported() {
         var gate = LogGate()
         var out = 0
         for step in 0..<10_000 { out += gate.take(line("line \(step)"), at: Int64(step)).count }
@@ -57,7 +57,7 @@ struct LogGateTests {
         #expect(gate.take(line("fire", .critical), at: 0).map(\.line.text) == ["fire"])
     }
 
-    @Test func theCountOfALineThatIsForgottenGoesOut() {
+    @Test func countOfAForgottenLineIsWritten() {
         var gate = LogGate()
         _ = gate.take(line("a"), at: 0)
         _ = gate.take(line("a"), at: 0)
@@ -66,7 +66,7 @@ struct LogGateTests {
         #expect(out.contains(.init(line: line("a"), count: 1)) && out.count == 21)
     }
 
-    @Test func textsAreBoundedAndStayOneLine() {
+    @Test func textsAreBoundedAndSingleLine() {
         #expect(line("a\nb\u{7f}\u{1b}[31m").text == "a b  [31m")
         for filler in ["x", "é", "漢", "🚗"] {
             let text = line(String(repeating: filler, count: 9_000)).text

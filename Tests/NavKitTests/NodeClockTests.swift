@@ -21,7 +21,7 @@ struct NodeClockTests {
         Clock(stampNs: time, paused: paused, epoch: epoch)
     }
 
-    @Test func aLiveNodeHasBothClocksOfTheMachineAndNeverListensToThePlayer() {
+    @Test func liveNodeUsesTheMachineClocksAndIgnoresThePlayer() {
         let machine = Machine()
         let clock = NodeClock(isSimulated: false, machine: machine.clocks)
         machine.pass(.nanoseconds(5))
@@ -30,7 +30,7 @@ struct NodeClockTests {
         #expect(clock.healthReasons.isEmpty && clock.counters.isEmpty)
     }
 
-    @Test func beforeTheFirstMessageThereIsNoTime() {
+    @Test func timeIsUnknownBeforeTheFirstMessage() {
         let machine = Machine()
         let clock = NodeClock(isSimulated: true, machine: machine.clocks)
         var ticks: [Int64] = []
@@ -45,7 +45,7 @@ struct NodeClockTests {
     }
 
     @Test(arguments: [3_600, 315_360_000] as [Int64])
-    func periodsOfALongStepAreNotGoneThroughOneByOne(seconds: Int64) {
+    func longStepSkipsMissedPeriods(seconds: Int64) {
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
         var ticks: [Int64] = []
         var once = 0
@@ -60,7 +60,7 @@ struct NodeClockTests {
         #expect(ticks == [0, 3, 3, 3, 3 + seconds, 4 + seconds] && once == 1)
     }
 
-    @Test func aPausedClockStandsStillHoweverLongItTakes() {
+    @Test func pausedClockDoesNotAdvance() {
         let machine = Machine()
         let clock = NodeClock(isSimulated: true, machine: machine.clocks)
         var ticks = 0
@@ -76,7 +76,7 @@ struct NodeClockTests {
         #expect(clock.wait(atMost: .milliseconds(200)) == .milliseconds(200))
     }
 
-    @Test func timersBeginAnewAfterAJump() {
+    @Test func timersRestartAfterAJump() {
         let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
         var ticks: [Int64] = []
         _ = clock.receive(message(1_000_000_000_000), from: 1)

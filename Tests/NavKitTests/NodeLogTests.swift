@@ -8,7 +8,7 @@ import Testing
 
 /// A node's log on the bus.
 struct NodeLogTests {
-    @Test func linesGoToTheBusWithTheirFacts() throws {
+    @Test func linesArePublishedWithTheirMetadata() throws {
         let stage = try EchoStage()
         let log = stage.runner.context.log
         log.part("matcher").warning("off the road", ["edge": "7", "tile": "12/3/4"])
@@ -23,7 +23,7 @@ struct NodeLogTests {
         #expect(lines.allSatisfy { ($0.stampNs ?? 0) > 0 && $0.repeatCount == nil })
     }
 
-    @Test func theLevelChangesForAllPartsAtOnce() throws {
+    @Test func levelChangesForAllLoggersAtOnce() throws {
         let stage = try EchoStage()
         let part = stage.runner.context.log.part("part")
         let level = Parameter(key: "log.level", value: .stringValue("debug"))
@@ -34,7 +34,7 @@ struct NodeLogTests {
         #expect(try stage.all(LogEntry.self, on: "/log").compactMap(\.text) == ["parameter changed", "heard"])
     }
 
-    @Test func linesThatCannotBeWrittenAreCountedAndToldOfWhenTheyCanAgain() throws {
+    @Test func unwrittenLinesAreCountedAndReportedLater() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -60,7 +60,7 @@ struct NodeLogTests {
     }
 
     @Test(arguments: ["/dev/full", nil])
-    func aLogWithoutAPlaceToWriteToEndsNothing(path: String?) throws {
+    func unwritableLogDoesNotEndTheProcess(path: String?) throws {
         let descriptor = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? Int32.max
         defer { close(descriptor) }
         let log = NodeLog(node: "echo", output: descriptor)
@@ -68,7 +68,7 @@ struct NodeLogTests {
         #expect(log.unwrittenCount == 3)
     }
 
-    @Test func aStormFromManyThreadsStaysSmall() throws {
+    @Test func logFloodFromManyThreadsIsBounded() throws {
         let stage = try EchoStage()
         let log = stage.runner.context.log
         DispatchQueue.concurrentPerform(iterations: 8) { thread in

@@ -12,7 +12,7 @@ import Testing
 struct NodeOnSocketsTests {
     private let options = CallOptions(timeout: .seconds(30))
 
-    @Test func aStandbyNodeIsWokenAskedAndShutDown() throws {
+    @Test func standbyNodeIsActivatedQueriedAndShutDown() throws {
         try withTemporaryFolder { folder in
             let directory = try BusDirectory(path: folder)
             let isReady = DispatchSemaphore(value: 0)
@@ -62,7 +62,7 @@ struct NodeOnSocketsTests {
         }
     }
 
-    @Test func noRequestBringsANodeDown() throws {
+    @Test func hostileRequestsDoNotCrashTheNode() throws {
         let stage = try EchoStage()
         var generator = SeededRandom(seed: 7)
         let methods = NodeService.descriptor.methods.map(\.name)
@@ -84,7 +84,7 @@ struct NodeOnSocketsTests {
         #expect(stage.runner.configuration.node == EchoConfiguration())
     }
 
-    @Test func aMessageThatCannotBePublishedIsNamedInTheHealth() throws {
+    @Test func failedPublicationIsReportedInTheHealth() throws {
         let stage = try EchoStage()
         stage.runner.context.publish(
             MatchedPosition(roadName: String(repeating: "x", count: 100_000)), on: Topics.position,

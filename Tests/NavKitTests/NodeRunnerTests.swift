@@ -16,7 +16,7 @@ struct NodeRunnerTests {
         #expect(stage.runner.lifecycle.state == .active)
     }
 
-    @Test func aStandbyNodeOnlyServesNodeAndItsHealth() throws {
+    @Test func standbyNodeServesOnlyNodeAndHealth() throws {
         let stage = try EchoStage(autostart: false)
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         stage.fixes.publish(Route(), on: Topics.route, stamp: NavGeo.Timestamp(nanoseconds: 1))
@@ -60,7 +60,7 @@ struct NodeRunnerTests {
         #expect(heard.contains("/health/echo") && !heard.contains("/nav/state"), "\(heard)")
     }
 
-    @Test func aStepThatIsNotThereIsRefused() throws {
+    @Test func invalidTransitionIsRejected() throws {
         let stage = try EchoStage()
         for (transition, word) in [
             (LifecycleTransition.activate, "the node is active"), (.configure, "the node is active"),
@@ -74,7 +74,7 @@ struct NodeRunnerTests {
         #expect(try stage.call(NodeService.changeState, ChangeStateRequest()).error?.code == .invalidRequest)
     }
 
-    @Test func anActivationThatFailsLeavesTheNodeInactive() throws {
+    @Test func failedActivationLeavesTheNodeInactive() throws {
         var configuration = EchoConfiguration()
         configuration.title = EchoNode.failing
         #expect(throws: NodeError(.missing, "it cannot be")) { try EchoStage(configuration) }
@@ -106,7 +106,7 @@ struct NodeRunnerTests {
         #expect(stage.runner.lifecycle.state == .finalized)
     }
 
-    @Test func inLockstepAMessageWaitsForTheWaveThatNamesIt() throws {
+    @Test func lockstepMessageWaitsForItsWave() throws {
         let stage = try EchoStage(simTime: true)
         func point(_ sequence: UInt64) -> BarrierPoint {
             BarrierPoint(topic: "/gnss/fix", bootId: stage.peer.bootID, sequence: sequence, publisher: "peer")
@@ -135,7 +135,7 @@ struct NodeRunnerTests {
         #expect(stage.events == ["activate", "fix echo 1.0", "fix echo 1.0"])
     }
 
-    @Test func aNodeOfTheMachinesClockTakesNoPartInLockstep() throws {
+    @Test func nodeOnTheMachineClockCannotJoinLockstep() throws {
         let stage = try EchoStage()
         let refused = #expect(throws: CallStatus.self) {
             try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 9))
@@ -143,7 +143,7 @@ struct NodeRunnerTests {
         #expect(refused?.code == .failedPrecondition && refused?.message.contains("sim_time") == true)
     }
 
-    @Test func theStepsOfALifeAreThese() {
+    @Test func lifecycleTransitionsAreComplete() {
         var found: [String] = []
         for path in [[], [.configure], [.configure, .activate], [.shutdown]] as [[Lifecycle.Transition]] {
             var life = Lifecycle()

@@ -7,7 +7,7 @@ import Testing
 
 /// Live parameters and what a node says of itself.
 struct ParameterTests {
-    @Test func parametersComeWithEverythingAboutThem() throws {
+    @Test func parametersHaveCompleteDescriptions() throws {
         let stage = try EchoStage()
         let all = try stage.call(NodeService.getParameters, GetParametersRequest())
         #expect(
@@ -55,7 +55,8 @@ struct ParameterTests {
             "set it before the start; live keys are gain_m, limit, loud, log.level"
         ),
     ])
-    func oneWrongValueChangesNothing(_ key: String, _ value: Parameter.Value, _ code: ErrorCode, _ text: String) throws
+    func invalidValueRejectsTheWholeChange(_ key: String, _ value: Parameter.Value, _ code: ErrorCode, _ text: String)
+        throws
     {
         let stage = try EchoStage()
         let answer = try stage.call(
@@ -69,7 +70,7 @@ struct ParameterTests {
         #expect(stage.runner.configuration.node == EchoConfiguration() && stage.events == ["activate"])
     }
 
-    @Test func aParameterWithoutAValueIsRefused() throws {
+    @Test func parameterWithoutAValueIsRejected() throws {
         let stage = try EchoStage()
         for parameter in [Parameter(key: "limit"), Parameter(value: .intValue(1)), Parameter()] {
             let answer = try stage.call(NodeService.setParameters, SetParametersRequest(parameters: [parameter]))
@@ -86,7 +87,7 @@ struct ParameterTests {
         #expect(info.services == ["navbus.v1.Node"] && info.simTime == false && (info.pid ?? 0) > 0)
     }
 
-    @Test func aNodeHandsItsSchemaOut() throws {
+    @Test func nodeProvidesItsSchema() throws {
         let stage = try EchoStage()
         let answer = try stage.call(NodeService.getSchema, GetSchemaRequest(type: "navbus.v1.GnssFix"))
         #expect(answer.schemaFingerprint == GnssFix.schemaFingerprint)

@@ -14,7 +14,7 @@ struct ReadmeCodeTests {
         .deletingLastPathComponent().appendingPathComponent("README.md")
 
     @Test(arguments: ["Tests/NavKitTests/SpeedWatch.swift"])
-    func itIsThatOfTheFile(_ file: String) throws {
+    func readmeCodeMatchesItsFile(_ file: String) throws {
         let root = Self.readme.deletingLastPathComponent()
         let code = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
         var text = try String(contentsOf: Self.readme, encoding: .utf8)
@@ -29,7 +29,7 @@ struct ReadmeCodeTests {
         }
     }
 
-    @Test func itsNodeWarns() throws {
+    @Test func readmeNodeWarns() throws {
         let network = InProcessNetwork(pipeDepth: 64)
         let peer = try InProcessBus(name: "peer", network: network)
         let vehicle = NodeLink(peer, log: NodeLog(node: "peer", level: .critical))

@@ -56,7 +56,7 @@ struct TypedServiceTests {
     private let options = CallOptions(timeout: .seconds(30))
 
     @Test(arguments: Medium.allCases)
-    func aMethodIsCalledWithItsTypes(_ medium: Medium) throws {
+    func methodIsCalledWithItsTypes(_ medium: Medium) throws {
         try withPair(medium, { Cache() }) { client in
             let answer = try client.callBlocking(
                 TileCacheService.getTile, GetTileRequest(key: TileKey(zoom: 12, x: 3, y: 4)), options: options)
@@ -94,7 +94,7 @@ struct TypedServiceTests {
     }
 
     @Test(arguments: Medium.allCases)
-    func aRequestThatCannotBeReadIsAnInvalidArgument(_ medium: Medium) throws {
+    func undecodableRequestIsAnInvalidArgument(_ medium: Medium) throws {
         try withPair(medium, { Cache() }) { client in
             for method in ["GetTile", "LoadRegion"] {
                 let (responses, status) = try client.callBlocking(
@@ -106,7 +106,7 @@ struct TypedServiceTests {
     }
 
     @Test(arguments: Medium.allCases)
-    func aCallThatIsForgottenEndsAtOnce(_ medium: Medium) throws {
+    func releasedCallEndsAtOnce(_ medium: Medium) throws {
         try withPair(medium, { Cache() }) { client in
             let answered = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.removeRegion, RemoveRegionRequest(), options: options)
@@ -115,7 +115,7 @@ struct TypedServiceTests {
         }
     }
 
-    @Test func aCallThatAnotherThreadForgetsEndsAtOnce() throws {
+    @Test func callReleasedOnAnotherThreadEndsAtOnce() throws {
         try withPair(.betweenProcesses, { Cache() }) { client in
             let passedOn = #expect(throws: CallStatus.self) {
                 try client.callBlocking(TileCacheService.updateRegion, UpdateRegionRequest(), options: options)
@@ -124,7 +124,7 @@ struct TypedServiceTests {
         }
     }
 
-    @Test func anAnswerThatCannotBeReadIsAnInternalError() throws {
+    @Test func undecodableAnswerIsAnInternalError() throws {
         let network = InProcessNetwork()
         let server = try InProcessBus(name: "server", network: network)
         let client = try InProcessBus(name: "client", network: network)
@@ -142,7 +142,7 @@ struct TypedServiceTests {
         #expect(ends.map(\.code) == [.internal])
     }
 
-    @Test func aProviderThatIsGoneIsUnavailable() throws {
+    @Test func releasedProviderIsUnavailable() throws {
         let network = InProcessNetwork()
         let server = try InProcessBus(name: "server", network: network)
         let client = try InProcessBus(name: "client", network: network)
