@@ -5,7 +5,7 @@ import Testing
 @Suite struct LaunchFileProblemTests {
     let scratch = Scratch()
 
-    @Test func anUnknownKeyIsNamedWithTheNearestOne() {
+    @Test func unknownKeyIsReportedWithASuggestion() {
         let problems = scratch.problems(
             """
             nodes:
@@ -107,18 +107,18 @@ import Testing
         ),
         ("arguments: {a: [1]}", "launch.yaml:1:16: \"default\" in argument \"a\" must be a word or a number"),
     ])
-    func aMistakeIsReportedOnceWithItsPlace(text: String, expected: String) {
+    func mistakeIsReportedOnceWithItsPlace(text: String, expected: String) {
         let problems = scratch.problems(text)
         #expect(problems.count == 1)
         #expect(problems.first?.hasPrefix(expected) == true, "\(problems)")
     }
 
-    @Test func everyProblemIsReportedInOneGo() {
+    @Test func allProblemsAreReportedAtOnce() {
         let problems = scratch.problems("nodes: [{name: a, executable: no-such, required: 1, when: 2}, {nam: b}]")
         #expect(problems.count == 6, "\(problems)")
     }
 
-    @Test func anExecutableThatIsNotFoundSaysWhereItWasLookedFor() {
+    @Test func missingExecutableIsReportedWithTheSearchedPlaces() {
         let problems = scratch.problems("nodes: [{name: a, executable: no-such-tool}]")
         #expect(
             problems == [
@@ -130,7 +130,7 @@ import Testing
         #expect(plain == ["launch.yaml:1:31: node \"a\": plain is not an executable file: chmod +x it"])
     }
 
-    @Test func anArgumentThatTheFileDoesNotHaveIsRefused() {
+    @Test func unknownArgumentIsRejected() {
         let problems = scratch.problems(
             "{arguments: {tiles: 1}, nodes: [{name: a, executable: sh}]}", ["tile": "x"])
         #expect(
@@ -139,7 +139,7 @@ import Testing
             ])
     }
 
-    @Test func argumentsCannotGrowWithoutBound() {
+    @Test func substitutedArgumentsAreBounded() {
         var text = "arguments:\n  a0: xxxxxxxxxxxxxxxx\n"
         for index in 1...40 {
             text += "  a\(index): ${a\(index - 1)}${a\(index - 1)}\n"
@@ -150,12 +150,12 @@ import Testing
     }
 
     @Test(arguments: [[0xFF, 0xFE, 0x00], [UInt8](repeating: UInt8(ascii: "["), count: 200_000)])
-    func bytesThatAreNotALaunchFileAreRefused(bytes: [UInt8]) {
+    func invalidBytesAreRejected(bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         #expect(scratch.problems(text).count == 1)
     }
 
-    @Test func aFolderIsNotALaunchFile() {
+    @Test func folderIsRejected() {
         let error = #expect(throws: LaunchFileError.self) { try scratch.load("") }
         #expect(error?.problems.first?.message.hasSuffix("Is a directory") == true)
     }

@@ -47,7 +47,7 @@ import Testing
         #expect(["/usr/bin/sh", "/bin/sh"].contains(file.nodes[1].executable))
     }
 
-    @Test func includesPassArgumentsAndPutTheNamespaceInFront() throws {
+    @Test func includesPassArgumentsAndPrefixTheNamespace() throws {
         scratch.write("tool", "", executable: true)
         scratch.write(
             "sensors.yaml",
@@ -72,7 +72,7 @@ import Testing
         #expect(left.nodes.map(\.name) == ["left-gnss-reader", "last"])
     }
 
-    @Test func aNodeThatIsSwitchedOffNeedsNoExecutable() throws {
+    @Test func disabledNodeNeedsNoExecutable() throws {
         scratch.write(
             "a.yaml",
             """
@@ -85,7 +85,7 @@ import Testing
         #expect(throws: LaunchFileError.self) { try scratch.load("a.yaml", ["extra": "true"]) }
     }
 
-    @Test func theDemosLaunchFileIsRight() throws {
+    @Test func launchFileOfTheDemoIsValid() throws {
         for name in ["navbus", "navigation-node"] { scratch.write(name, "", executable: true) }
         let demo = #filePath.replacing("Tests/NavLaunchTests/LaunchFileTests.swift", with: "launch/demo.yaml")
         let file = try LaunchFile.load(
@@ -113,7 +113,7 @@ import Testing
         ("two-hosts", ["hosts": "/h.yaml", "tiles": "/data"], ["navigation-node"]),
         ("two-hosts", ["hosts": "/h.yaml", "on_vehicle": "false", "on_desk": "true"], ["recorder"]),
     ])
-    func theExamplesLaunchFilesAreRight(name: String, arguments: [String: String], nodes: [String]) throws {
+    func launchFilesOfTheExamplesAreValid(name: String, arguments: [String: String], nodes: [String]) throws {
         for name in ["navbus", "navigation-node", "gnss-node", "policy-node-example"] {
             scratch.write(name, "", executable: true)
         }

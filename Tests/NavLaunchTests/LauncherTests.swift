@@ -47,7 +47,7 @@ import Testing
         }.first
     }
 
-    @Test func everyLineCarriesTheAlignedNameOfItsNode() {
+    @Test func everyLineIsPrefixedWithItsNode() {
         let (code, lines) = run([
             shell("a", "echo out; echo err >&2; printf 'no end'"), shell("longer-name", "printf 'x\\n\\ny\\n'"),
         ])
@@ -58,7 +58,7 @@ import Testing
         #expect(summary("a", lines)?.hasPrefix("ended with status 0  ") == true, "\(lines)")
     }
 
-    @Test func aNodeGetsItsEnvironmentItsArgumentsAndNoInput() {
+    @Test func nodeGetsItsEnvironmentAndArgumentsAndNoInput() {
         let script = "echo \"$COLOR $1\"; cat; ls -l /proc/self/fd | grep -c -- '->'"
         let node = LaunchNode(
             name: "a", executable: "/bin/sh", arguments: ["-c", script, "sh", "with space"],
@@ -70,7 +70,7 @@ import Testing
         #expect(lines.contains("a      | 4"), "\(lines)")
     }
 
-    @Test func theEndOfARequiredNodeStopsTheOthers() {
+    @Test func endOfARequiredNodeStopsTheOthers() {
         let good = run([shell("r", "exit 0", required: true), shell("s", "exec sleep 1000")])
         #expect(good.code == 0, "\(good.lines)")
         let bad = run([shell("r", "exit 3", required: true), shell("s", "exec sleep 1000")])
@@ -79,7 +79,7 @@ import Testing
         #expect(summary("s", bad.lines)?.hasPrefix("killed by SIGINT  ") == true, "\(bad.lines)")
     }
 
-    @Test func aNodeThatIgnoresSignalsIsKilledInTheEndWithItsChildren() throws {
+    @Test func nodeThatIgnoresSignalsIsKilledWithItsChildren() throws {
         let pids = scratch.path + "/pids"
         // The required node ends once the other has its signal handlers and its child.
         let (code, lines) = run(
@@ -95,13 +95,13 @@ import Testing
         for pid in try readPIDs("pids", count: 2) { try waitUntilGone(pid) }
     }
 
-    @Test func aChildThatANodeLeavesBehindEndsWithIt() throws {
+    @Test func orphanedChildEndsWithItsNode() throws {
         let (code, _) = run([shell("a", "sleep 1000 & echo $! > '\(scratch.path)/pids'")])
         #expect(code == 0)
         for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
     }
 
-    @Test func aNodeThatCannotBeExecutedSaysWhy() {
+    @Test func failureToExecuteIsReported() {
         let script = scratch.write("broken", "#!/no/such/interpreter\n", executable: true)
         let (code, lines) = run([LaunchNode(name: "a", executable: script)])
         #expect(code == 1)
@@ -109,7 +109,7 @@ import Testing
             lines.contains("a      | [could not be started: execve \(script): No such file or directory]"), "\(lines)")
     }
 
-    @Test func aFailingNodeIsStartedAgain() {
+    @Test func failedNodeIsRestarted() {
         let count = scratch.path + "/count"
         var node = shell("a", "echo x >> '\(count)'; [ $(wc -l < '\(count)') -ge 3 ]")
         node.restart = RestartPolicy(mode: .onFailure, delay: .milliseconds(1))
@@ -118,7 +118,7 @@ import Testing
         #expect(summary("a", lines)?.split(separator: " ").prefix(5).joined(separator: " ") == "ended with status 0 2")
     }
 
-    @Test func aReaderThatDoesNotReadHoldsUpNeitherTheNodesNorTheEnd() throws {
+    @Test func blockedReaderDelaysNeitherNodesNorShutdown() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         // A hundred times what a pipe takes, and the node ends all the same.
@@ -130,7 +130,7 @@ import Testing
         #expect(code == 0)
     }
 
-    @Test func aStopFromAnotherThreadEndsEverything() throws {
+    @Test func stopFromAnotherThreadEndsEverything() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         let launcher = launcher([shell("a", "echo ready; exec sleep 1000")], output: ends[1])
@@ -144,7 +144,7 @@ import Testing
         #expect(rest.contains("launch | SIGTERM: stopping everything"))
     }
 
-    @Test func aNodeWaitsForTheOneItComesAfterAndEndsBeforeIt() throws {
+    @Test func nodeStartsAfterItsDependencyAndEndsBeforeIt() throws {
         let ready = scratch.path + "/ready"
         let log = scratch.path + "/log"
         let keep = "trap 'echo \"$NAME ends\" >> '\(log)'; exit 0' INT; while :; do sleep 0.01; done"
@@ -160,7 +160,7 @@ import Testing
         #expect(!lines.contains { $0.contains("ready after 60.") }, "it was looked at only when its time was over")
     }
 
-    @Test func aNodeThatIsNeverReadyFailsTheLaunch() {
+    @Test func nodeThatIsNeverReadyFailsTheLaunch() {
         var node = shell("slow", "exec sleep 1000")
         node.readiness = Readiness([.topic("/any")], timeout: .milliseconds(50))
         let (code, lines) = run([node]) { FileProbe(paths: ["/no/such/file"]) }
@@ -170,7 +170,7 @@ import Testing
             "\(lines)")
     }
 
-    @Test func aDaemonThatLeavesItsGroupEndsWithTheLaunch() throws {
+    @Test func daemonOutsideItsGroupEndsWithTheLaunch() throws {
         let (code, _) = run([
             shell(
                 "a",
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// While it does, nothing in its environment says whose it is.
-    @Test func aDaemonThatAgainAndAgainBecomesAnotherProgramEndsWithTheLaunch() throws {
+    @Test func repeatedlyExecutingDaemonEndsWithTheLaunch() throws {
         let program = scratch.write("again.sh", "exec sh '\(scratch.path)/again.sh'\n")
         for _ in 0..<20 {
             let start = "setsid sh -c 'echo $$ > pids; exec sh \(program)' & until [ -s pids ]; do :; done"
@@ -198,14 +198,14 @@ import Testing
         #expect(lines.filter { $0.contains("killed by SIGINT  ") }.count == 50)
     }
 
-    @Test func aNodeThatClosesItsOutputGoesOn() {
+    @Test func nodeThatClosesItsOutputKeepsRunning() {
         let (code, lines) = run([shell("a", "echo first; exec >&- 2>&-; sleep 0.02; exit 4")])
         #expect(code == 1)
         #expect(lines.contains("a      | first"))
         #expect(summary("a", lines)?.hasPrefix("ended with status 4  ") == true)
     }
 
-    @Test func aFloodLeavesRoomForTheLinesOfOthersAndIsCounted() throws {
+    @Test func floodedOutputIsCountedAndLeavesRoomForOthers() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         // The flood ends before anything is read; what is kept of it is less than the room that there is.
@@ -230,7 +230,7 @@ import Testing
 
     /// A process that hangs, and one that is stopped, are ended with SIGABRT and started again.
     @Test(arguments: [false, true])
-    func aNodeThatHangsIsStartedAgain(isStopped: Bool) throws {
+    func hungNodeIsRestarted(isStopped: Bool) throws {
         let fall = isStopped ? "kill -STOP 0" : "touch hang"
         // The first run falls silent, the second one lives.
         let command =
@@ -246,12 +246,12 @@ import Testing
         #expect(lines.filter { $0.contains("| alive as ") }.count == 2, "\(lines)")
     }
 
-    @Test func nodesDoNotStartTheSlowReportOfCrashesOfTheSwiftRuntime() {
+    @Test func crashBacktraceOfSwiftIsDisabledForNodes() {
         let (_, lines) = run([shell("a", "echo \"is $SWIFT_BACKTRACE\"")])
         #expect(lines.contains("a      | is enable=no"), "\(lines)")
     }
 
-    @Test func aLauncherWhoseReaderIsGoneGoesOn() throws {
+    @Test func launcherSurvivesAClosedOutput() throws {
         let file = scratch.write(
             "launch.yaml",
             """
@@ -298,7 +298,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func aSignalToTheLauncherStopsEverythingCleanly(signal: Int32) throws {
+    func signalToTheLauncherStopsEverythingCleanly(signal: Int32) throws {
         let launcher = try probe("trap 'exit 0' INT; echo $$ > pids; while :; do sleep 0.01; done")
         let started = try readPIDs("pids", count: 1)
         kill(launcher, signal)

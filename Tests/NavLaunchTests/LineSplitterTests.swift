@@ -9,7 +9,7 @@ import Testing
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func linesDoNotDependOnHowTheBytesArrive() {
+    @Test func linesDoNotDependOnTheChunksOfBytes() {
         let text = "one\ntwo\r\n\nfür\nlast"
         let expected = ["one", "two", "", "für", "last"]
         #expect(lines([text]) == expected)
@@ -19,13 +19,13 @@ import Testing
         #expect(bytewise.map { String(decoding: $0, as: UTF8.self) } == expected)
     }
 
-    @Test func aLineWithoutEndIsCutAndTheNextOneIsWhole() {
+    @Test func overlongLineIsCutAndTheNextOneIsWhole() {
         let long = String(repeating: "x", count: LineSplitter.maximumLength * 3)
         let result = lines([long, long, "\nnext\n"])
         #expect(result == [String(repeating: "x", count: LineSplitter.maximumLength) + " [cut]", "next"])
     }
 
-    @Test func nothingIsNoLine() {
+    @Test func emptyInputHasNoLines() {
         #expect(lines([]) == [])
         #expect(lines([""]) == [])
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct NodeOptionsTests {
     let scratch = Scratch()
 
-    @Test func everyKeyArrives() throws {
+    @Test func everyKeyIsApplied() throws {
         scratch.write(
             "a.yaml",
             """
@@ -148,13 +148,13 @@ import Testing
             "launch.yaml:1:16: \"Gnss\" cannot be the name of node \"Gnss\": use up to 64 of a-z, 0-9, \"_\" and \"-\""
         ),
     ])
-    func aMistakeIsReportedOnceWithItsPlace(text: String, expected: String) {
+    func mistakeIsReportedOnceWithItsPlace(text: String, expected: String) {
         let problems = scratch.problems(text)
         #expect(problems.count == 1, "\(problems)")
         #expect(problems.first?.hasPrefix(expected) == true, "\(problems)")
     }
 
-    @Test func aConfigFileThatIsNotYAMLIsRefusedWithItsPlace() {
+    @Test func invalidConfigFileIsRejectedWithItsPlace() {
         scratch.write("node.yaml", "rate: 5\nsource: [")
         let problems = scratch.problems("nodes: [{name: a, executable: sh, config: node.yaml}]")
         #expect(problems.first?.hasPrefix("node.yaml:3:1: not valid YAML") == true, "\(problems)")
@@ -162,7 +162,7 @@ import Testing
         #expect(scratch.problems("nodes: [{name: a, executable: sh, config: node.yaml}]") == [])
     }
 
-    @Test func processorsAndTopicsThatAreNotThereAreWarningsOnly() throws {
+    @Test func absentProcessorsAndTopicsAreWarnings() throws {
         scratch.write(
             "a.yaml",
             """
@@ -183,7 +183,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsRequiredMustBeReadyAndSilenceIsToleratedForAsLongAsTheFileSays() throws {
+    @Test func requiredNodesMustBeReadyAndWatchdogIsConfigurable() throws {
         scratch.write(
             "b.yaml",
             """

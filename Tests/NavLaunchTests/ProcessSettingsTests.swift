@@ -23,7 +23,7 @@ extension LauncherTests {
             lines.filter { $0.hasPrefix("a ") }.prefix(5) == ArraySlice(expected.map { "a      | " + $0 }), "\(lines)")
     }
 
-    @Test func theLaunchersOwnLimitOfOpenFilesIsNotHandedOn() {
+    @Test func openFileLimitOfTheLauncherIsNotInherited() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(7), &limit)
         // The launcher raises its own limit; a run before may have done so already.
@@ -32,7 +32,7 @@ extension LauncherTests {
         #expect(after != nil && after ?? 0 <= UInt64(limit.rlim_max))
     }
 
-    @Test func aProcessorThatIsNotThereIsAnErrorAtTheStart() {
+    @Test func absentProcessorIsAnErrorAtStart() {
         let (code, lines) = run([shell("echo never", settings: ProcessSettings(cpus: [0, 1_023]))])
         #expect(code == 1)
         let told =
@@ -41,14 +41,14 @@ extension LauncherTests {
     }
 
     // Root may do all of this.
-    @Test(.enabled(if: geteuid() != 0)) func missingPrivilegesAreNamed() {
+    @Test(.enabled(if: geteuid() != 0)) func missingPrivilegesAreReported() {
         let (_, nice) = run([shell("echo never", settings: ProcessSettings(nice: -20))])
         #expect(nice.contains { $0.contains("nice: ") && $0.contains("CAP_SYS_NICE") }, "\(nice)")
         let (_, fifo) = run([shell("echo never", settings: ProcessSettings(scheduler: .fifo(99)))])
         #expect(fifo.contains { $0.contains("scheduler: ") && $0.contains("rtprio") }, "\(fifo)")
     }
 
-    @Test func theTableKnowsMemoryAndSignals() {
+    @Test func summaryHasMemoryAndSignals() {
         let (code, lines) = run([shell("kill -SEGV $$", settings: ProcessSettings(coreLimit: .value(0)))])
         #expect(code == 1)
         let row = summary("a", lines)

@@ -28,7 +28,7 @@ import Testing
 
     func first(_ run: Int = 1) -> [AwaitedNode] { [AwaitedNode(index: 0, run: run)] }
 
-    @Test func aTopicCountsOnceTheNodeAnnouncesIt() throws {
+    @Test func topicCountsOnceAnnounced() throws {
         var probe = probe([.topic("/nav/state")])
         #expect(probe.missing(first())[0]?.contains("no node named nav") == true)
         let bus = try join()
@@ -38,7 +38,7 @@ import Testing
         #expect(probe.missing(first()) == [nil])
     }
 
-    @Test func anotherDomainsNodeDoesNotCount() throws {
+    @Test func nodeOfAnotherDomainDoesNotCount() throws {
         let bus = try join(domain: "other")
         defer { bus.close() }
         _ = try bus.advertise(Self.topic)
@@ -113,7 +113,7 @@ import Testing
         #expect(probe.missing(first()) == [nil])
     }
 
-    @Test func aDirectoryThatCannotBeOneIsNamed() {
+    @Test func invalidBusDirectoryIsReported() {
         var probe = BusReadinessProbe([node([.topic("/a")])], environment: ["NAVBUS_DIR": "relative"])
         #expect(probe.missing(first())[0]?.contains("relative") == true)
     }

@@ -16,7 +16,7 @@ import Testing
 
     static func first(_ index: Int) -> AwaitedNode { AwaitedNode(index: index, run: 1) }
 
-    @Test func aNodeStartsOnceThoseItComesAfterAreReady() {
+    @Test func nodeStartsOnceItsDependenciesAreReady() {
         var bench = Bench([
             Self.node("last", after: ["a", "b"]), Self.node("a", topic: "/a"), Self.node("b"),
         ])
@@ -38,7 +38,7 @@ import Testing
         #expect(effects == [.note(node: 0, "ready after 1.25 s")])
     }
 
-    @Test func aNodeThatIsNotReadyInTimeFailsTheLaunchAndIsNamedWithWhatItLacks() {
+    @Test func readinessTimeoutFailsTheLaunchWithTheMissingCondition() {
         var bench = Bench([Self.node("a", topic: "/a", timeout: .seconds(2)), Self.node("b", after: ["a"])])
         bench.startAll(1)
         _ = bench.send(.seen(Self.first(0), missing: "the topic /a"))
@@ -54,7 +54,7 @@ import Testing
         #expect(bench.machine.summary[2].contains("could not be started: the launch ended first"))
     }
 
-    @Test func aNodeThatIsNotReadyInTimeCanBePassedOver() {
+    @Test func readinessTimeoutCanBeIgnored() {
         var bench = Bench([
             Self.node("a", topic: "/a", timeout: .seconds(2), onTimeout: .goOn), Self.node("b", after: ["a"]),
         ])
@@ -63,7 +63,7 @@ import Testing
         #expect(bench.machine.awaited == [])
     }
 
-    @Test func afterARestartItsReadinessIsAwaitedAnew() {
+    @Test func restartedNodeMustBecomeReadyAgain() {
         let policy = RestartPolicy(mode: .onFailure, delay: .seconds(1))
         var bench = Bench([Self.node("a", topic: "/a", restart: policy), Self.node("b", after: ["a"], restart: policy)])
         bench.startAll(1)
@@ -79,7 +79,7 @@ import Testing
         #expect(bench.send(.seen(AwaitedNode(index: 0, run: 2), missing: nil)) == [.spawn(node: 1)])
     }
 
-    @Test func aNodeThatEndsBeforeItIsReadyKeepsThoseBehindItFromStarting() {
+    @Test func nodeThatEndsBeforeReadyBlocksItsDependents() {
         var bench = Bench([
             Self.node("a", topic: "/a"), Self.node("b", after: ["a"]), Self.node("c", after: ["b"]),
         ])
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.machine.summary[3].contains("it starts after b, which was never ready"))
     }
 
-    @Test func anOptionalNodeThatFailsBeforeItIsReadyBlocksNoOther() {
+    @Test func optionalNodeThatFailsBeforeReadyBlocksNoOther() {
         let restart = RestartPolicy(mode: .onFailure, delay: .seconds(1))
         var bench = Bench([
             Self.node("a", topic: "/a", onTimeout: .goOn, restart: restart), Self.node("b", after: ["a"]),
@@ -100,13 +100,13 @@ import Testing
         #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
     }
 
-    @Test func anOptionalNodeThatCannotBeStartedBlocksNoOther() {
+    @Test func optionalNodeThatCannotStartBlocksNoOther() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"])])
         #expect(bench.send(.start) == [.spawn(node: 0)])
         #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [.spawn(node: 1)])
     }
 
-    @Test func aRequiredNodeThatCannotStartStopsEverything() {
+    @Test func requiredNodeThatCannotStartStopsEverything() {
         var bench = Bench([
             Self.node("a", topic: "/a"), Self.node("b", after: ["a"], required: true), Self.node("c"),
         ])
@@ -116,7 +116,7 @@ import Testing
         #expect(bench.send(.ended(node: 2, .exited(0))) == [.finish(exitCode: 1)])
     }
 
-    @Test func theEndOfAReadyNodeDoesNotHoldUpThoseBehindIt() {
+    @Test func endOfAReadyNodeDoesNotBlockItsDependents() {
         var bench = Bench([Self.node("a", topic: "/a"), Self.node("b"), Self.node("c", after: ["a", "b"])])
         #expect(bench.send(.start) == [.spawn(node: 0), .spawn(node: 1)])
         _ = bench.send(.spawned(node: 0))
@@ -125,7 +125,7 @@ import Testing
         #expect(bench.send(.spawned(node: 1)) == [.spawn(node: 2)])
     }
 
-    @Test func thoseThatComeAfterOthersAreStoppedFirst() {
+    @Test func dependentsAreStoppedFirst() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"]), Self.node("c", after: ["b"]), Self.node("x")])
         bench.startAll(4)
         #expect(
@@ -136,7 +136,7 @@ import Testing
         #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 0)])
     }
 
-    @Test func theOrderOfTheStopTakesNoLongerThanAStopWithoutOrder() {
+    @Test func orderedStopTakesNoLongerThanAnUnorderedOne() {
         let grace = GracePeriods(interrupt: .seconds(6), terminate: .seconds(3))
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"]), Self.node("c", after: ["b"])], grace: grace)
         bench.startAll(3)
@@ -148,7 +148,7 @@ import Testing
         #expect(bench.advance(.seconds(3)) == all.map { .signal(node: $0, .kill) })
     }
 
-    @Test func aSecondStopRequestDoesNotKeepTheOrder() {
+    @Test func secondStopRequestIgnoresTheOrder() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"])])
         bench.startAll(2)
         _ = bench.send(.stopRequested(by: "Ctrl-C"))
@@ -156,7 +156,7 @@ import Testing
             bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 0, .terminate), .signal(node: 1, .terminate)])
     }
 
-    @Test func aNodeThatCrashesWhileItIsKeptForLastIsNotClean() {
+    @Test func nodeThatCrashesBeforeItsStopIsNotClean() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"])])
         bench.startAll(2)
         _ = bench.send(.stopRequested(by: "Ctrl-C"))
@@ -164,7 +164,7 @@ import Testing
         #expect(bench.send(.ended(node: 1, .exited(0))) == [.finish(exitCode: 1)])
     }
 
-    @Test func nodesInACircleEndTheLaunchInsteadOfWaitingForEver() {
+    @Test func circularOrderEndsTheLaunch() {
         let nodes = [
             Self.node("a", after: ["b"]), Self.node("b", after: ["a"]), Self.node("c", after: ["c"]), Self.node("d"),
         ]
@@ -174,7 +174,7 @@ import Testing
         #expect(bench.send(.ended(node: 3, .exited(0))) == [.finish(exitCode: 1)])
     }
 
-    @Test func theTableTellsRunsTimeAndMemory() {
+    @Test func summaryHasRestartsTimeAndMemory() {
         var bench = Bench([Self.node("a"), Self.node("recorder")])
         bench.startAll(2)
         bench.now = bench.now + .milliseconds(12_340)

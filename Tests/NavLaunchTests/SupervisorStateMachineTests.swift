@@ -43,14 +43,14 @@ import Testing
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    @Test func theLaunchEndsWhenAllHaveEnded() {
+    @Test func launchEndsWhenAllNodesHaveEnded() {
         var bench = Bench([Self.node("a"), Self.node("b")])
         bench.startAll(2)
         #expect(bench.send(.ended(node: 0, .exited(0))) == [])
         #expect(bench.send(.ended(node: 1, .exited(0))) == [.finish(exitCode: 0)])
     }
 
-    @Test func aFailureAmongThemIsAnExitCodeOf1() {
+    @Test func failedNodeMakesTheExitCode1() {
         var bench = Bench([Self.node("a"), Self.node("b")])
         bench.startAll(2)
         #expect(bench.send(.ended(node: 0, .exited(3))) == [])
@@ -58,14 +58,14 @@ import Testing
     }
 
     @Test(arguments: [(ProcessEnd.exited(0), Int32(0)), (.exited(2), 1), (.signalled(11), 1)])
-    func theEndOfARequiredNodeStopsTheOthers(end: ProcessEnd, exitCode: Int32) {
+    func endOfARequiredNodeStopsTheOthers(end: ProcessEnd, exitCode: Int32) {
         var bench = Bench([Self.node("player", required: true), Self.node("other")])
         bench.startAll(2)
         #expect(bench.send(.ended(node: 0, end)) == [.signal(node: 1, .interrupt)])
         #expect(bench.send(.ended(node: 1, .signalled(2))) == [.finish(exitCode: exitCode)])
     }
 
-    @Test func aRequiredNodeThatCannotStartStopsTheOthers() {
+    @Test func requiredNodeThatCannotStartStopsTheOthers() {
         var bench = Bench([Self.node("other"), Self.node("player", required: true)])
         _ = bench.send(.start)
         _ = bench.send(.spawned(node: 0))
@@ -73,14 +73,14 @@ import Testing
         #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 1)])
     }
 
-    @Test func aNodeThatStartsDuringTheStopIsStoppedAtOnce() {
+    @Test func nodeStartedDuringTheStopIsStoppedAtOnce() {
         var bench = Bench([Self.node("player", required: true), Self.node("late")])
         _ = bench.send(.start)
         #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [])
         #expect(bench.send(.spawned(node: 1)) == [.signal(node: 1, .interrupt)])
     }
 
-    @Test func aStopEscalatesWithTime() {
+    @Test func stopEscalatesOverTime() {
         var bench = Bench([Self.node("a")], grace: GracePeriods(interrupt: .seconds(5), terminate: .seconds(3)))
         bench.startAll(1)
         #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 0, .interrupt)])
@@ -112,7 +112,7 @@ import Testing
         #expect(bench.send(.ended(node: 0, end)) == [.finish(exitCode: exitCode)])
     }
 
-    @Test func aCrashBeforeTheStopDoesNotCountAgainstIt() {
+    @Test func crashBeforeTheStopDoesNotFailTheStop() {
         var bench = Bench([Self.node("a"), Self.node("optional")])
         bench.startAll(2)
         _ = bench.send(.ended(node: 1, .signalled(11)))
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 0)])
     }
 
-    @Test func restartsBackOffUpToTheMaximumAndThenGiveUp() {
+    @Test func restartsBackOffAndGiveUpAtTheLimit() {
         let policy = RestartPolicy(mode: .onFailure, delay: .seconds(1), maximumDelay: .seconds(3), limit: 4)
         var bench = Bench([Self.node("a", required: true, restart: policy)])
         bench.startAll(1)
@@ -139,7 +139,7 @@ import Testing
             ])
     }
 
-    @Test func aNodeThatRanSteadilyStartsCountingAnew() {
+    @Test func steadyRunResetsTheRestartCount() {
         let policy = RestartPolicy(mode: .always, delay: .seconds(1), maximumDelay: .seconds(60), limit: 1)
         var bench = Bench([Self.node("a", restart: policy)])
         bench.startAll(1)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func onFailureLeavesASuccessAlone() {
+    @Test func onFailureDoesNotRestartAfterSuccess() {
         var bench = Bench([Self.node("a", restart: RestartPolicy(mode: .onFailure))])
         bench.startAll(1)
         #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 0)])
@@ -166,7 +166,7 @@ import Testing
         #expect(bench.advance(.seconds(100)) == [])
     }
 
-    @Test func eventsAfterTheEndChangeNothing() {
+    @Test func eventsAfterTheEndAreIgnored() {
         var bench = Bench([Self.node("a")])
         bench.startAll(1)
         _ = bench.send(.ended(node: 0, .exited(0)))
@@ -194,7 +194,7 @@ import Testing
         return effects
     }
 
-    @Test func aNodeThatFallsSilentIsEndedAndStartedAgain() {
+    @Test func silentNodeIsEndedAndRestarted() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         _ = bench.send(.alive(node: 0))
@@ -208,7 +208,7 @@ import Testing
         #expect(Self.wait(.seconds(60), &bench) == [], "what the run before said does not count")
     }
 
-    @Test func aNodeThatHangsAndIgnoresTheAbortIsKilledAndHasFailedWhateverItsStatus() {
+    @Test func hungNodeThatIgnoresTheAbortIsKilledAndCountsAsFailed() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         _ = bench.send(.alive(node: 0))
@@ -218,7 +218,7 @@ import Testing
         #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
     }
 
-    @Test func aNodeThatNeverSaysThatItLivesIsNotWatched() {
+    @Test func nodeWithoutWatchdogSignalsIsNotWatched() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         #expect(Self.wait(.seconds(600), &bench) == [])
@@ -226,7 +226,7 @@ import Testing
     }
 
     /// The launcher was stopped, or the machine suspended: nobody could be heard.
-    @Test func timeInWhichTheLauncherDidNotRunIsNotHeldAgainstANode() {
+    @Test func suspendedTimeOfTheLauncherDoesNotCountAsSilence() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         _ = bench.send(.alive(node: 0))
@@ -237,7 +237,7 @@ import Testing
         #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
     }
 
-    @Test func aNodeThatTakesItsTimeToBeReadyIsNotEndedForIt() {
+    @Test func slowlyStartingNodeIsNotTakenForHung() {
         var node = Self.watched()
         node.readiness = Readiness([.topic("/a")], timeout: .seconds(60))
         var bench = Bench([node])
@@ -249,7 +249,7 @@ import Testing
         #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
     }
 
-    @Test func aNodeThatHangsWhileEverythingStopsIsStoppedAsTheOthersAre() {
+    @Test func nodeThatHangsDuringTheStopIsStoppedLikeTheOthers() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)
         _ = bench.send(.alive(node: 0))
