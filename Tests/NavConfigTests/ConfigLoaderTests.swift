@@ -41,7 +41,7 @@ private struct Sample: NodeConfiguration, Equatable {
         }
     }
 
-    @Test func laterSourcesWin() throws {
+    @Test func laterSourcesTakePrecedence() throws {
         let path = try file("reroute:\n  cooldown_s: 7\n  detect: false\ndeviation.fixes: 9\n")
         let loaded = try ConfigLoader.load(
             Sample.self, file: path, environment: ["SAMPLE_SET_DEVIATION__FIXES": "11", "HOME": "/"],
@@ -50,7 +50,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(loaded == Sample(cooldown: 8, fixes: 11, detect: false, title: "a=b"))
     }
 
-    @Test func anUnknownKeyNamesTheNearestOne() throws {
+    @Test func unknownKeyIsReportedWithASuggestion() throws {
         let path = try file("reroute:\n  cooldwn_s: 7\n")
         let message = try #require(failure(path))
         #expect(message.contains("unknown configuration key 'reroute.cooldwn_s'"))
@@ -58,7 +58,7 @@ private struct Sample: NodeConfiguration, Equatable {
     }
 
     @Test(arguments: ["reroute.cooldown_s=-1", "reroute.cooldown_s=nan", "deviation.fixes=1.5", "reroute.detect=maybe"])
-    func aValueOutOfRangeSaysTheRange(_ override: String) throws {
+    func outOfRangeValueIsReportedWithTheRange(_ override: String) throws {
         let message = try #require(failure(nil, [override]))
         #expect(message.contains("it takes"))
     }
@@ -71,7 +71,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(try #require(failure(nil, [], ["SAMPLE_SET_NOPE": "1"])).contains("SAMPLE_SET_NOPE"))
     }
 
-    @Test func aliasesOfAliasesAreRefused() throws {
+    @Test func nestedAliasesAreRejected() throws {
         var lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
         for level in 1...9 {
             let items = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
@@ -85,7 +85,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(try honest[1].value.texts("b").map(\.text) == ["1", "2"])
     }
 
-    @Test func theDescriptionCanBeReadBack() throws {
+    @Test func printedConfigurationCanBeLoaded() throws {
         var sample = Sample()
         sample.cooldown = 12.5
         sample.title = "a: b"
@@ -93,7 +93,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(try ConfigLoader.load(Sample.self, file: path) == sample)
     }
 
-    @Test func theNearestNameIsTheOneThatWasMeant() {
+    @Test func nearestNameIsSuggested() {
         #expect(nearestName(to: "argz", among: ["name", "args", "env"]) == "args")
         #expect(nearestName(to: "requierd", among: ["restart", "required"]) == "required")
         #expect(nearestName(to: "colour", among: ["name", "args"]) == nil)
@@ -115,7 +115,7 @@ private struct Sample: NodeConfiguration, Equatable {
         }
     }
 
-    @Test func aKeySaysItsUnitItsKindAndWhetherItIsLive() {
+    @Test func keyHasUnitKindAndLiveness() {
         let keys = Sample.keys
         #expect(keys.map(\.unit) == ["s", "", "", ""])
         #expect(keys.map(\.kind) == [.number, .integer, .flag, .text])
@@ -128,7 +128,7 @@ private struct Sample: NodeConfiguration, Equatable {
         )
     }
 
-    @Test func aKeyOfAPartIsAKeyOfTheWhole() throws {
+    @Test func keysOfAPartAreKeysOfTheWhole() throws {
         let keys = Whole.keys
         #expect(keys.map(\.name) == Sample.keys.map(\.name) && keys.map(\.isLive) == Sample.keys.map(\.isLive))
         let whole = try ConfigLoader.load(Whole.self, file: nil, overrides: ["deviation.fixes=7"])

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aFileIsReadUpToItsLimitAndNotBeyond() throws {
+    @Test func fileIsReadUpToItsLimit() throws {
         let path = try file(Array(repeating: UInt8(ascii: "a"), count: 100_000))
         #expect(try TextFile.read(path, limit: 100_000).utf8.count == 100_000)
         #expect(error { _ = try TextFile.read(path, limit: 99_999) }?.contains("larger than 99999 bytes") == true)
@@ -33,7 +33,7 @@ import Testing
         #expect(error { _ = try TextFile.read(binary, limit: 10) }?.contains("UTF-8") == true)
     }
 
-    @Test func linesComeOneByOneWhateverTheirEnds() throws {
+    @Test func linesAreReadWithAnyLineEnding() throws {
         let long = String(repeating: "é", count: 2_048)
         let path = try file(
             Array("a\r\n\nb\n\(long)\n".utf8) + Array(String(repeating: "row\n", count: 50_000).utf8) + [99])
@@ -44,7 +44,7 @@ import Testing
         #expect(lines.number == seen.count && lines.share == 1)
     }
 
-    @Test func aNonBlockingPipeIsWaitedForUntilItsEnd() throws {
+    @Test func nonBlockingPipeIsReadToItsEnd() throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
         let (input, output) = (ends[0], ends[1])
@@ -62,7 +62,7 @@ import Testing
         close(input)
     }
 
-    @Test func aLineWithoutEndIsRefusedBeforeItIsRead() throws {
+    @Test func overlongLineIsRejectedBeforeItIsRead() throws {
         #expect(
             error {
                 var lines = try TextLines("/dev/zero")
@@ -70,7 +70,7 @@ import Testing
             }?.contains("line 1 is longer than 4096 bytes") == true)
     }
 
-    @Test func aConfigurationOfAnySizeIsRefusedByItsSize() throws {
+    @Test func oversizedConfigurationIsRejected() throws {
         let path = try file(Array(repeating: UInt8(ascii: "#"), count: TextFile.greatestConfiguration + 1))
         #expect(error { _ = try HostsFile(contentsOf: path) }?.contains("larger than 1048576 bytes") == true)
     }

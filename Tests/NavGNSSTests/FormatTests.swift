@@ -20,13 +20,13 @@ struct FormatTests {
     }
 
     @Test(
-        "what is not a decimal time is refused",
+        "an invalid decimal time is rejected",
         arguments: ["", ".", "-", "1e3", "nan", "1.2.3", "9223372036.854775808", "99999999999999999999", "0x10", "1 "])
     func notDecimals(text: String) {
         #expect(Decimal.nanoseconds(Array(text.utf8)[...]) == nil)
     }
 
-    @Test("doubles are the nearest ones")
+    @Test("decimals are parsed to the nearest double")
     func doubles() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<2000 {
@@ -44,7 +44,7 @@ struct FormatTests {
     }
 
     @Test(
-        "ISO 8601 in the forms that occur",
+        "ISO 8601 times are read in all common forms",
         arguments: [
             ("2024-07-20T09:52:12Z", 1_721_469_132_000_000_000), ("2024-07-20 09:52:12", 1_721_469_132_000_000_000),
             ("2024-07-20T11:52:12.25+02:00", 1_721_469_132_250_000_000),
@@ -57,7 +57,7 @@ struct FormatTests {
     }
 
     @Test(
-        "times that do not exist are refused",
+        "nonexistent times are rejected",
         arguments: [
             "2023-02-29T00:00:00Z", "2024-07-20T24:00:00Z", "2024-07-20T09:52:61Z", "2024-07-20",
             "9999-01-01T00:00:00Z",
@@ -79,7 +79,7 @@ struct FormatTests {
         #expect(trace.fixes[1] == GnssFix(timestamp: Timestamp(seconds: 1_721_469_131)))
     }
 
-    @Test("CSV: what is not a number is unknown, in any column", arguments: ["nan", "NaN", "NAN", ""])
+    @Test("CSV: an invalid number is unknown, in any column", arguments: ["nan", "NaN", "NAN", ""])
     func csvUnknown(text: String) throws {
         let trace = try read(
             "t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m\n5,1,2,\(text),\(text),\(text),\(text)\n6,\(text),\(text),3,,,\n"
@@ -125,7 +125,7 @@ struct FormatTests {
         #expect(trace.rejections[.badTime] == 1 && trace.rejections[.unfinishedDocument] == 0)
     }
 
-    @Test("GPX: UTF-16 of either order is read, an unfinished document keeps its whole points")
+    @Test("GPX: UTF-16 of either byte order is read, a truncated document keeps its complete points")
     func gpxEncodings() throws {
         let text = "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"><name>é</name></trkpt><trkpt lat=\"1\" lon=\"3\">"
         for isBig in [true, false] {
@@ -139,7 +139,7 @@ struct FormatTests {
         }
     }
 
-    @Test("the content tells the format, the name only where the content does not")
+    @Test("the format is detected from the content, or else from the name")
     func detection() {
         func detect(_ text: String, _ name: String = "") -> TraceFormat? {
             TraceFormat.detect(Array(text.utf8), name: name)
@@ -154,7 +154,7 @@ struct FormatTests {
         #expect(detect("hello", "hello") == nil && detect("") == nil)
     }
 
-    @Test("a file that is not of its format is an error that says where")
+    @Test("a file of another format is an error with its line")
     func errors() {
         func failure(_ text: String, _ format: TraceFormat? = nil) -> TraceError? {
             #expect(throws: TraceError.self) { try read(text, format) }

@@ -9,7 +9,7 @@ struct GPSDTests {
         return parser.consume(Array(lines.joined(separator: "\r\n").utf8)) + parser.finish()
     }
 
-    @Test("a TPV is a fix with everything it tells")
+    @Test("a TPV report is a fix with all its fields")
     func tpv() throws {
         let fix = try #require(
             parse(
@@ -31,7 +31,7 @@ struct GPSDTests {
         #expect(fix.positionCovariance.isEmpty)
     }
 
-    @Test("mode 1 is no fix and has no position; what is absent is unknown")
+    @Test("mode 1 has neither fix nor position; absent fields are unknown")
     func noFix() throws {
         let fixes = parse(
             #"{"class":"TPV","mode":1,"lat":1,"lon":2}"#,
@@ -42,7 +42,7 @@ struct GPSDTests {
         #expect(fixes.allSatisfy { $0.speed == nil && $0.course == nil && $0.timestamp == nil && $0.altitude == nil })
     }
 
-    @Test("GST gives the covariance to the TPV of its time only")
+    @Test("GST sets the covariance only of the TPV with its time")
     func noise() {
         let fixes = parse(
             #"{"class":"GST","time":"2020-01-01T00:00:00Z","lat":3,"lon":4,"alt":5}"#,
@@ -52,7 +52,7 @@ struct GPSDTests {
         #expect(fixes.map(\.positionCovariance) == [[16, 0, 0, 0, 9, 0, 0, 0, 25], []])
     }
 
-    @Test("reports of other classes and lines that are none are counted")
+    @Test("reports of other classes and invalid lines are counted")
     func others() {
         var parser = GPSDParser()
         let lines = [
@@ -68,7 +68,7 @@ struct GPSDTests {
         #expect(GPSDParser.handshake == Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }
 
-    @Test("devices do not mix")
+    @Test("reports of several devices are kept apart")
     func devices() {
         let fixes = parse(
             #"{"class":"SKY","device":"a","hdop":1,"uSat":4}"#, #"{"class":"TPV","device":"b","mode":3}"#,

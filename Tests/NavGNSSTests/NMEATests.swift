@@ -6,7 +6,7 @@ private let knot = 1852.0 / 3600
 
 @Suite("NMEA 0183")
 struct NMEATests {
-    @Test("sentences of one time make one fix")
+    @Test("sentences of one time form one fix")
     func oneEpoch() throws {
         let fixes = parse(
             "GPRMC,092751.250,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A",
@@ -29,7 +29,7 @@ struct NMEATests {
         #expect(abs((fix.horizontalAccuracyM ?? 0) - 5 * 1.067431) < 1e-4)
     }
 
-    @Test("empty fields stay unknown, and a dilution alone is no accuracy")
+    @Test("empty fields stay unknown, and a dilution alone gives no accuracy")
     func unknown() throws {
         let fix = try #require(
             parse("GNRMC,083324.00,A,5018.113280,N,01155.548960,E,,,110319,,,A").first)
@@ -50,7 +50,7 @@ struct NMEATests {
         #expect(fixes.first?.stampNs == 1_306_584_000_000_000_000)
     }
 
-    @Test("cold receivers without a time still say that they have no fix, once per cycle")
+    @Test("a receiver without a time reports having no fix once per cycle")
     func coldStart() {
         let fixes = parse(
             "GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,", "GPRMC,,V,,,,,,,,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,")
@@ -58,7 +58,7 @@ struct NMEATests {
         #expect(fixes.allSatisfy { $0.timestamp == nil && $0.hdop == nil })
     }
 
-    @Test("checksums: wrong is refused, missing only on request, lower case accepted")
+    @Test("checksums: a wrong one is rejected, a missing one accepted on request, lower case accepted")
     func checksums() {
         let line = "GPRMC,092751,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A"
         var wrong = nmea(line)
@@ -87,14 +87,14 @@ struct NMEATests {
         #expect(rejections[.badTime] == 1 && rejections[.noSolution] == 1)
     }
 
-    @Test("a sentence that binary data cuts short counts when its checksum is complete")
+    @Test("a sentence cut by binary data counts if its checksum is complete")
     func mixedStream() {
         var parser = NMEAParser()
         let sentence = nmea("GPRMC,092751,A,5321.6802,N,00630.3372,W,10.0,270.0,280511,,,A").dropLast(2)
         #expect((parser.consume(sentence + [0xb5, 0x62, 0x01, 0x07]) + parser.finish()).count == 1)
     }
 
-    @Test("two-digit years from 80 on are of the last century; ZDA tells all four digits")
+    @Test("two-digit years from 80 on are in the last century; ZDA has all four digits")
     func centuries() {
         let old = parse("GPRMC,000000,A,5321.6802,N,00630.3372,W,,,311299,,,A")
         #expect(old.first?.stampNs == 946_598_400_000_000_000)
@@ -104,7 +104,7 @@ struct NMEATests {
         #expect(none.first?.latitude != nil && none.first?.timestamp == nil, "there is no 31 February")
     }
 
-    @Test("a date that lost 1024 weeks is moved past the pivot")
+    @Test("a date 1024 weeks early is moved past the pivot")
     func rollover() {
         let pivot: Int64 = 1_546_300_800_000_000_000
         let fixes = parse("GPRMC,120000,A,5321.6802,N,00630.3372,W,,,060402,,,A", rolloverPivotNs: pivot)
@@ -113,7 +113,7 @@ struct NMEATests {
         #expect(kept.first?.stampNs == 1_554_552_000_000_000_000)
     }
 
-    @Test("without a date the day goes on across midnight, forth and back")
+    @Test("without a date the day is carried across midnight in both directions")
     func midnight() {
         let fixes = parse(
             "GPRMC,235959.5,A,5321.6802,N,00630.3372,W,,,280511,,,A",
@@ -124,7 +124,7 @@ struct NMEATests {
         #expect(fixes.map(\.stampNs) == [-500_000_000, 0, -200_000_000, 500_000_000].map { midnight + $0 })
     }
 
-    @Test("a leap second is a fix of its own with the stamp of the next midnight")
+    @Test("a leap second is a separate fix with the stamp of the next midnight")
     func leapSecond() {
         let fixes = parse(
             "GPRMC,235959,A,5321.6802,N,00630.3372,W,,,311216,,,A",
@@ -134,7 +134,7 @@ struct NMEATests {
         #expect(parse("GPRMC,235961,A,5321.6802,N,00630.3372,W,,,311216,,,A").first?.timestamp == nil)
     }
 
-    @Test("the kind of fix follows the quality of GGA, else the mode indicators")
+    @Test("the fix type follows the quality of GGA, or else the mode indicators")
     func fixTypes() {
         let byQuality: [(Int, FixType)] = [
             (0, .noFix), (1, .threeD), (2, .differential), (3, .threeD), (4, .rtkFixed), (5, .rtkFloat),
@@ -155,7 +155,7 @@ struct NMEATests {
         #expect(parse("GNGNS,120000,,,,,NNN,0,,,,,").first?.fixType == .noFix)
     }
 
-    @Test("VTG fills speed and course, heading is the body's and apart from the course")
+    @Test("VTG sets speed and course; heading is separate from the course")
     func motion() throws {
         let fix = try #require(
             parse(
@@ -168,7 +168,7 @@ struct NMEATests {
         #expect(parse("GPGGA,120000,5321.6,S,00630.3,E,1,8,1,6,M,,,,", "INTHS,90.0,V").first?.heading == nil)
     }
 
-    @Test("the receiver's own integrity monitoring is told")
+    @Test("the receiver's integrity monitoring is reported")
     func integrity() {
         let fix = "GPGGA,120000,5321.6802,S,00630.3372,E,1,8,1.0,6,M,,,,"
         #expect(parse(fix, "GPGBS,120000,2.3,3.5,4.0,,,,,,").first?.integrity == .ok)
@@ -177,7 +177,7 @@ struct NMEATests {
     }
 
     @Test(
-        "positions that do not exist are refused, the rest of the sentence is not",
+        "an invalid position is rejected, the rest of its sentence is used",
         arguments: [
             "9021.6,N,00630.3,W", "5360.0,N,00630.3,W", "5321.6,X,00630.3,W", "53x1.6,N,00630.3,W",
             "5321.6,N,18100.0,E",
@@ -187,7 +187,7 @@ struct NMEATests {
         #expect(fix != nil && fix?.latitude == nil && fix?.longitude == nil && fix?.speed != nil)
     }
 
-    @Test("a live receiver's epoch is handed out with its last sentence once the cycle is learned")
+    @Test("a live receiver's epoch is emitted with its last sentence once the cycle is learned")
     func learnedCycle() {
         var parser = NMEAParser(epochEnd: .learned)
         func cycle(_ second: Int) -> [[UInt8]] {

@@ -9,7 +9,7 @@ struct ReceiverLogTests {
     // the same time; gpsd lets the last one win. garmin17n: a binary packet between the sentences corrects gpsd's
     // idea of the date. bt451: a GGA before any date. hemi, humminbird-M37: gpsd derives speed from positions and
     // drops the VTG that arrives between two times.
-    @Test("positions, speeds and courses are those that gpsd reads from the same sentences")
+    @Test("positions, speeds and courses agree with gpsd's for the same sentences")
     func agreesWithGPSD() throws {
         var total = Comparison()
         for name in try TestData.names(in: "ingest/gpsd_logs", ending: ".log") {
@@ -30,7 +30,7 @@ struct ReceiverLogTests {
         #expect(total.sameTrack >= 1297 && total.withTrack >= 1320)
     }
 
-    @Test("every log of any receiver and protocol is read to its end, cut anywhere, with the same result")
+    @Test("every receiver log is read to its end with the same result for any chunking")
     func everyLog() throws {
         var fixes = 0
         for name in try TestData.names(in: "ingest/gpsd_logs", ending: ".log") {

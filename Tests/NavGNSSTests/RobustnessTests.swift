@@ -100,9 +100,11 @@ private func isClean(_ fix: GnssFix) -> Bool {
         && (fix.speed ?? 0) >= 0 && (fix.timestamp.map { (0..<1_000_000_000).contains($0.nanos) } ?? true)
 }
 
-@Suite("Any input")
+@Suite("Hostile input")
 struct RobustnessTests {
-    @Test("cutting the stream anywhere changes nothing", arguments: samples.filter { $0.format != .gpx }.map(\.format))
+    @Test(
+        "the chunking of a stream does not affect the result",
+        arguments: samples.filter { $0.format != .gpx }.map(\.format))
     func cuts(format: TraceFormat) throws {
         let bytes = try #require(samples.first { $0.format == format }).bytes
         let whole = stream(bytes, format, cutAt: [])
@@ -115,7 +117,7 @@ struct RobustnessTests {
         #expect(stream(bytes, format, cutAt: Array(stride(from: 0, to: bytes.count, by: 7))) == whole)
     }
 
-    @Test("50,000 damaged inputs neither trap nor yield a value that is not one", arguments: 0..<4)
+    @Test("50,000 damaged inputs neither trap nor yield an invalid value", arguments: 0..<4)
     func mutations(index: Int) {
         let (format, original) = samples[index]
         for seed in 0..<12_500 {
@@ -148,7 +150,7 @@ struct RobustnessTests {
         }
     }
 
-    @Test("numbers of any size in a right sentence are refused or finite")
+    @Test("extreme numbers in a valid sentence are rejected or finite")
     func extremeNumbers() {
         for number in ["1e308", "-1e308", "99999999999999999999", "1e-400", "-0", "9e9", "0.0000000000000000000001"] {
             for content in [

@@ -32,7 +32,7 @@ struct TraceFileTests {
         }
     }
 
-    @Test("every GPX file is read; those with tracks give all their points")
+    @Test("every GPX file is read, with all points of its tracks")
     func gpx() throws {
         let names = try TestData.names(in: "ingest/gpx", ending: ".gpx")
         #expect(names.count > 40)
@@ -45,7 +45,7 @@ struct TraceFileTests {
         }
     }
 
-    @Test("a trace in arrival order keeps it, with faults and labels")
+    @Test("a trace keeps its arrival order, faults and labels")
     func csv() throws {
         let trace = try TraceReader.read(TestData.recording("synth/liechtenstein/03/gnss/urban_1hz/trace.csv"))
         #expect(trace.fixes.count > 100 && trace.rejections.total == 0)

@@ -50,7 +50,7 @@ struct UBXTests {
         return (fixes + parser.finish(), parser.rejections)
     }
 
-    @Test func aPositionVelocityTimeIsAFix() throws {
+    @Test func positionVelocityTimeMessageIsAFix() throws {
         let (fixes, rejections) = read(pvt())
         let fix = try #require(fixes.first)
         #expect(fixes.count == 1 && rejections.total == 0)
@@ -73,7 +73,7 @@ struct UBXTests {
         #expect(read(stream, cutAt: Array(1..<stream.count)) == whole)
     }
 
-    @Test func aDamagedStreamGivesOnlyPositionsThatAreSome() {
+    @Test func damagedStreamYieldsOnlyValidPositions() {
         let stream = pvt() + pvt()
         var random = SeededRandom(seed: 11)
         for place in stream.indices {
