@@ -89,7 +89,7 @@ final class RawPublisher {
 
     func hasSubscriber() throws -> Bool { try subscription() != nil }
 
-    /// The next frame by which somebody subscribed or ended a subscription, nil when none waits.
+    /// The next frame that starts or ends a subscription; nil if none is queued.
     func subscription() throws -> [UInt8]? { try socket.receiveFrames(limit: 1)?.first }
 
     func send(_ frames: [[UInt8]]) throws {

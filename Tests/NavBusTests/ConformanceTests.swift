@@ -2,7 +2,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// What every bus does, run on the one between processes and on its in-process double.
+/// The behaviour of topics, on the bus between processes and on its in-process double.
 @Suite struct ConformanceTests {
     @Test(arguments: Implementation.allCases)
     func existingSubscriberGetsTheFirstMessage(_ implementation: Implementation) throws {
@@ -36,7 +36,7 @@ import Testing
         _ = try late.subscribe(to: "/x", qos: .latched)
         #expect(try receive(late, while: [publisher]).payload.bytes == [3])
         try publisher.publish([4], on: publication, stampNanoseconds: 0)
-        // Had the value come twice to either, it would come again before this one.
+        // A second copy of the value would arrive before this message.
         #expect(try receive(late).payload.bytes == [4])
         #expect(try receive(early).payload.bytes == [4])
         #expect(early.statistics[topic: "/x"]?.duplicates == 1)
@@ -85,7 +85,7 @@ import Testing
         let output = try relay.advertise(topic("/out", maximumPayloadSize: limit))
         try waitForSubscribers(1, of: input, on: source, while: [relay])
         try waitForSubscribers(1, of: output, on: relay, while: [sink])
-        // Small ones are copied and large ones shared; the received one is gone before the last is read.
+        // Small payloads are copied and large ones shared; the received one is released before the last is read.
         let payloads = [10, 5_000, 200_000, limit].map { size in (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) } }
         for payload in payloads {
             try source.publish(payload, on: input, stampNanoseconds: 0)

@@ -2,7 +2,7 @@ import NavBus
 import NavTestBus
 import Testing
 
-/// The parts that decide, without a transport.
+/// The decision logic without a transport.
 @Suite struct CoreTests {
     private func decode(_ bytes: [UInt8]) -> MessageHeader? { bytes.withUnsafeBytes { MessageHeader(decoding: $0) } }
 

@@ -60,7 +60,7 @@ final class RawConnection {
     func write(_ bytes: [UInt8]) { _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 }
 
-/// A server of a Unix socket that says the same to everybody.
+/// A server of a Unix socket that sends the same bytes to every client.
 final class RawListener {
     private let descriptor: Int32
     private var accepted: [Int32] = []

@@ -6,9 +6,9 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Hostile input at every endpoint: refused or ignored and counted, while good clients go on being served.
+/// Hostile input at every endpoint: rejected or ignored and counted, while valid clients are still served.
 ///
-/// The servers are processes of their own, so that a crash or growing memory is seen as what it is.
+/// The servers are processes of their own, so that a crash or memory growth is detected.
 @Suite struct FuzzTests {
     private let bench: Bench
     private let server: Probe
@@ -91,7 +91,7 @@ import Testing
             try send(frames, through: foreign)
             if round % 500 == 0 { try goodCallIsServed("after mutations of round \(round), seed 2") }
         }
-        // Answers that nobody reads.
+        // Answers that no client reads.
         var request = ServiceFrame(.request)
         (request.service, request.method, request.timeoutNanoseconds) = ("test.Echo", "Say", 60_000_000_000)
         for call in 1...20_000 {
@@ -113,7 +113,7 @@ import Testing
     }
 }
 
-/// A server that lies, and publishers that do: the node under attack lives in this process, so that its counts are seen.
+/// A server and publishers that break the protocol; the attacked node is in this process, so that its counts are seen.
 @Suite struct LyingPeerTests {
     @Test func failedHandshakesAreCounted() throws {
         let pair = try Pair(.zeroMQ)
@@ -146,7 +146,7 @@ import Testing
         #expect(try pair.call("Say").status == .ok)
     }
 
-    /// What the server does instead of answering; every call must end, and not by its deadline.
+    /// The server's replacement for an answer; every call must end before its deadline.
     enum Lie: CaseIterable {
         case secondAnswer, outOfOrder, overCredit, noAnswer, tooLarge, replay
     }

@@ -4,7 +4,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// Strangers at the ports: they are kept out and counted, and those who may come in notice nothing.
+/// Hostile clients at the ports: they are denied and counted, and admitted clients are not affected.
 @Suite struct HostsHostileTests {
     @Test func clientWithoutAllowedKeyIsDeniedReportedAndInformed() throws {
         let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
@@ -24,14 +24,14 @@ import Testing
         let denials = vehicle.events.all.compactMap { event -> (CurvePublicKey, String)? in
             if case .denied(let key, let address) = event { (key, address) } else { nil }
         }
-        // Told once, counted always.
+        // Reported once, always counted.
         #expect(denials.count == 1)
         #expect(denials.first?.0 == stranger.keys.publicKey && denials.first?.1 == "127.0.0.1")
         #expect(vehicle.events.all.contains { $0.description.contains("'\(stranger.keys.publicKey)'") })
         #expect(stranger.events.all.contains { $0.description.contains("denies this host's key") })
         #expect(server.hostStatistics.watchers == 0)
 
-        // Once its key is on the list of a server's next life, it is let in without being restarted.
+        // Once its key is on the list of the server's next run, it is admitted without a restart.
         server.close()
         let next = try vehicle.listener(
             "server", allowing: [desk.keys.publicKey, stranger.keys.publicKey], at: endpoint)
@@ -122,7 +122,7 @@ import Testing
             return server.serviceStatistics.malformed >= 100
         }
         #expect(server.hostStatistics.watchers == 0)
-        // And a good one after all that is served.
+        // A valid request after all that is served.
         let client = try desk.node("client", peer: endpoint, key: nil, plain: true)
         _ = try client.subscribe(to: "/t")
         try until("the peer") {
@@ -164,7 +164,7 @@ import Testing
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t", .latched))
         _ = try hosts.client.subscribe(to: "/t")
-        // The server's thread does not look; its authenticator answers all the same.
+        // The server's thread does not poll; its authenticator still answers.
         try until("the admission") {
             try hosts.client.runServices(timeout: .milliseconds(5))
             return hosts.server.hostStatistics.connections == 1
@@ -187,7 +187,7 @@ import Testing
                 busError { _ = try host.node("a", peer: TCPEndpoint(unreachable), key: other.publicKey) }?.code
                     == .invalidArgument)
         }
-        // The same name is free after each failure, and a port that is taken is an error with advice.
+        // The name is free after each failure, and a port in use is an error with advice.
         let first = try host.listener("a", allowing: [other.publicKey], at: listen)
         let taken = try #require(first.listeningEndpoint)
         let error = busError { _ = try host.listener("b", allowing: [other.publicKey], at: taken) }

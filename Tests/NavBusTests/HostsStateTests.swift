@@ -3,7 +3,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// Decisions between hosts, without sockets and with time by hand.
+/// State machines between hosts, without sockets and with time moved by hand.
 @Suite struct HostsStateTests {
     // MARK: The authenticator
 
@@ -66,14 +66,14 @@ import Testing
         #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 0) == .refused(endpoint: "tcp://0.0.0.0:1"))
         #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 1) == nil)
         #expect(authenticator.statistics.refused == 2)
-        // The last of the three was admitted after all, and it was another that had ended.
+        // The last of the three was admitted, and another had ended.
         authenticator.admitted()
         #expect(authenticator.statistics.refused == 1)
         _ = authenticator.disconnected(from: "", now: 2)
         #expect(authenticator.statistics.refused == 1 && authenticator.statistics.connections == 3)
     }
 
-    // MARK: Who follows
+    // MARK: Followers
 
     @Test func followerIsSentMissingAnnouncementsWithFewRepetitions() {
         var board = AnnouncementBoard(bootID: 5)
@@ -82,7 +82,7 @@ import Testing
         #expect(board.asked(one, boot: 0, revision: 0, now: 0) == .announcement)
         #expect(board.asked(one, boot: 0, revision: 0, now: 1) == .nothing)
         #expect(board.asked(one, boot: 5, revision: 1, now: 2) == .signOfLife)
-        // What is said of another life is not this one's.
+        // Revisions of another run do not count for this one.
         #expect(board.asked(one, boot: 4, revision: 1, now: 200_000_000) == .announcement)
         #expect(board.changed(200_000_001) == [one])
         #expect(board.asked(one, boot: 5, revision: 1, now: 200_000_002) == .nothing)
@@ -127,7 +127,7 @@ import Testing
         var machine = try peer()
         #expect(machine.tick(now: 0) == [.ask(bootID: 0, revision: 0)])
         #expect(machine.nextTick == second)
-        // Woken early it looks once more, a moment later.
+        // Woken early, it polls again a moment later.
         #expect(machine.tick(now: 1) == [])
         #expect(machine.tick(now: machine.nextTick) == [.ask(bootID: 0, revision: 0)])
         let effects = announcement().withUnsafeBytes {
@@ -137,7 +137,7 @@ import Testing
         #expect(machine.announcement?.publisherEndpoint == "tcp://10.0.0.1:7601")
         #expect(machine.tick(now: machine.nextTick) == [.ask(bootID: 0xaa, revision: 3)])
         #expect(machine.nextTick == second + 2 * PeerStateMachine.heartbeatNanoseconds)
-        // The same again changes nothing.
+        // The same announcement again changes nothing.
         let again = announcement().withUnsafeBytes {
             machine.announced($0, bootID: 0xaa, revision: 4, now: 2 * second)
         }
@@ -191,7 +191,7 @@ import Testing
             }
             #expect(machine.announcement == nil && !effects.contains(.changed), "\(text.prefix(200))")
         }
-        // All but the empty one, which is a sign of life.
+        // All but the empty one, which is a heartbeat.
         #expect(machine.malformed == UInt64(bad.count - 1))
         var random = SystemRandomNumberGenerator()
         for round in 0..<500 {

@@ -7,7 +7,7 @@ import NavTestSystem
 import Synchronization
 import Testing
 
-/// Events of a node's authenticator and peers, collected from whatever thread tells them.
+/// Events of a node's authenticator and peers, collected from any thread.
 final class EventLog: Sendable {
     private let events = Mutex<[HostEvent]>([])
 
@@ -26,7 +26,7 @@ final class Box<Value: Sendable>: Sendable {
     func set(_ value: Value?) { content.withLock { $0 = (true, value) } }
 }
 
-/// A host of its own: a directory, a key pair, and who may come in.
+/// A host of its own: a directory, a key pair, and its allowed keys.
 final class TestHost {
     let directory: BusDirectory
     let keys: CurveKeyPair
@@ -87,7 +87,7 @@ struct TwoHosts {
         try turn("the peer") { client.hostStatistics.peersPresent == 1 }
     }
 
-    /// Serves both until something holds; nobody has messages waiting.
+    /// Serves both until a condition holds; no messages are queued.
     func turn(_ what: String, _ condition: () throws -> Bool) throws {
         try until(what) {
             for node in [server, client] { try node.runServices(timeout: .milliseconds(2)) }
@@ -96,7 +96,7 @@ struct TwoHosts {
     }
 }
 
-/// A bare TCP connection that says what a bus would not.
+/// A bare TCP connection that sends invalid bytes.
 final class BareConnection {
     private let descriptor: Int32
 

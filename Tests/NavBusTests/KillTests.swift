@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// kill -9, a hundred times in all: the callers hear of it from the registry, and the name is free at once.
+/// kill -9, a hundred times in all: callers learn of it from the registry, and the name is free at once.
 @Suite struct KillTests {
     private static let rounds = 25
 

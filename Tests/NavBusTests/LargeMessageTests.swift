@@ -8,7 +8,7 @@ import Testing
 
 /// Large payloads on every kind of connection, and what they must not do to others.
 @Suite(.serialized) struct LargeMessageTests {
-    /// Sizes around every limit there is: payloads bounded by bytes (4 KiB), the kernel's buffers, and 64 MB.
+    /// Sizes around every limit: payloads bounded by bytes (4 KiB), the kernel's buffers, and 64 MB.
     private static let sizes = [4_096, 4_097, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
 
     @Test(arguments: sizes, [QoS.latched, .keepLast(16), .latest])
@@ -18,7 +18,7 @@ import Testing
         let large = try publisher.advertise(topic("/large", qos, maximumPayloadSize: 64 << 20))
         let small = try publisher.advertise(topic("/small"))
         let payload = [UInt8](repeating: 1, count: size)
-        // Before the connection: it comes with the subscription when it is latched.
+        // Published before the connection: a latched message arrives with the subscription.
         try publisher.publish(payload, on: large, stampNanoseconds: 0)
         let subscriber = try BusNode(name: "subscriber", configuration: BusConfiguration(directory: bench.directory))
         _ = try subscriber.subscribe(to: "/large", qos: qos, maximumPayloadSize: 64 << 20)
@@ -71,7 +71,7 @@ import Testing
             _ = try subscriber.poll(timeout: .zero)
             return publisher.statistics.stuckSubscribers == 1
         }
-        // The other hears on, and so does the one that was cut off once it reads.
+        // The other subscriber keeps receiving, and so does the disconnected one once it reads.
         let dropped = try #require(publisher.statistics[topic: "/x"]).dropped
         #expect(dropped > 0)
         let before = try #require(subscriber.statistics[topic: "/x"]).received
@@ -91,7 +91,7 @@ import Testing
     @Test func latestValueReachesASubscriberAfterAFullQueue() throws {
         let bench = try Bench(.zeroMQ)
         var configuration = BusConfiguration(directory: bench.directory)
-        // So that messages of 10 kB are bounded by their number.
+        // This bounds messages of 10 kB by their number.
         (configuration.sendHighWaterMark, configuration.maximumQueuedBytes) = (1000, 16 << 20)
         let publisher = try BusNode(name: "publisher", configuration: configuration)
         let flood = try publisher.advertise(topic("/flood"))
@@ -106,7 +106,7 @@ import Testing
         try publisher.publish([42], on: state, stampNanoseconds: 0)
         let statistics = try #require(publisher.statistics[topic: "/flood"])
         #expect(statistics.dropped > 1000)
-        // Nothing is published any more: the value comes by itself, and the counts of both sides agree.
+        // Nothing more is published: the value still arrives, and the counts of both sides agree.
         var (received, last): (UInt64, [UInt8]?) = (0, nil)
         try until("the last value") {
             _ = try publisher.poll(timeout: .milliseconds(5))
@@ -135,7 +135,7 @@ import Testing
     }
 }
 
-/// Publishers that live and are not heard.
+/// Publishers that are alive but silent.
 @Suite struct SilenceTests {
     private let second: Int64 = 1_000_000_000
 

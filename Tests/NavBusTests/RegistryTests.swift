@@ -3,7 +3,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// The file system as the registry: names, leftovers, and files that anybody may have written.
+/// The file system as the registry: names, leftovers, and hostile files.
 @Suite struct RegistryTests {
     @Test func nodeAnnouncesItselfAndCleansUp() throws {
         let bench = try Bench(.zeroMQ)
@@ -47,7 +47,7 @@ import Testing
         #expect(error?.code == .nameBusy)
         #expect(error?.description.contains("process \(getpid())") == true)
         #expect(error?.description.contains(bench.directory.lockPath("gnss")) == true)
-        // The refused one must not have touched the holder's socket.
+        // The rejected node must not have touched the holder's socket.
         let publication = try node.advertise(topic("/x"))
         _ = try node.subscribe(to: "/x")
         try waitForSubscribers(1, of: publication, on: node, while: [node])

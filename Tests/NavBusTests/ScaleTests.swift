@@ -3,11 +3,11 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// What a node does while nothing happens, and how little it reads when something does.
+/// A node's activity while idle, and how little it reads on a change.
 @Suite struct ScaleTests {
     private let second: Int64 = 1_000_000_000
 
-    // MARK: The schedule of looks
+    // MARK: The schedule of reads
 
     @Test func scheduleReadsEverythingOnceAndThenChangedNodes() {
         var schedule = RegistrySchedule(interval: 30 * second)
@@ -63,7 +63,7 @@ import Testing
         configuration.silenceMilliseconds = 60_000
         let node = try BusNode(name: "watcher", configuration: configuration)
         for index in 0..<12 { _ = try node.subscribe(to: "/n\(index)/t3") }
-        // One look at each, however many subscriptions there are; events of the beginning may add a few.
+        // One read of each, however many subscriptions there are; events of the beginning may add a few.
         #expect(node.registryLooks < 60)
         try until("rest") {
             let before = node.registryLooks
@@ -75,7 +75,7 @@ import Testing
         #expect(node.registryLooks == settled)
         let asleepUntil = try node.nextWakeup()
         #expect(asleepUntil - monotonicNanoseconds() > 5 * second)
-        // A newcomer is one node's reading, not everybody's.
+        // A new node is read alone, without the others.
         let late = try BusNode(name: "late", configuration: BusConfiguration(directory: bench.directory))
         let publication = try late.advertise(topic("/n3/t3"))
         try until("the newcomer's subscription") {

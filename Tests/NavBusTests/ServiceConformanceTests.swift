@@ -3,7 +3,7 @@ import NavBus
 import NavTestKit
 import Testing
 
-/// What every bus does with calls, run on the one between processes and on its in-process double.
+/// The behaviour of calls, on the bus between processes and on its in-process double.
 @Suite struct ServiceConformanceTests {
     static let service = ServiceDescription(
         name: "test.Echo",
@@ -151,7 +151,7 @@ import Testing
                 }
             }
             try until("the end") {
-                // A node that has closed says so.
+                // A call on a closed node is an error.
                 _ = try? pair.server.runServices(timeout: .milliseconds(1))
                 try pair.client.runServices(timeout: .milliseconds(5))
                 return status != nil

@@ -3,7 +3,7 @@ import NavBus
 import NavTestBus
 import Testing
 
-/// What services promise beyond a good call, on both buses.
+/// Guarantees of services beyond a successful call, on both buses.
 @Suite struct ServicePromiseTests {
     @Test(arguments: Implementation.allCases)
     func misspeltNameIsUnimplementedWithASuggestion(_ implementation: Implementation) throws {
@@ -126,7 +126,7 @@ import Testing
         #expect(deepest == ServiceServer.maximumNesting)
 
         try pair.server.serve(ServiceConformanceTests.service) { _ in pair.server.close() }
-        // The call ends as unavailable, unless its helper's loop hears first that the server is closed.
+        // The call ends as unavailable, unless its helper's loop learns first that the server is closed.
         if let status = try? pair.call("Say").status { #expect(status.code == .unavailable) }
         #expect(busError { try pair.server.runServices(timeout: .zero) }?.code == .closed)
         var end: CallStatus?
@@ -164,7 +164,7 @@ import Testing
             if case .end(let status) = $0 { end = status }
         }
         _ = try server.poll(timeout: .zero)
-        // The server's loop stands still for nine seconds; the client's goes on.
+        // The server's loop stalls for nine seconds; the client's continues.
         for _ in 0..<90 {
             network.now.monotonicNanoseconds += 100_000_000
             _ = try client.poll(timeout: .zero)

@@ -4,7 +4,7 @@ import NavTestBus
 import NavTestKit
 import Testing
 
-/// The calls' decisions, with time moved by hand and no socket, and frames that anybody may have written.
+/// The state machines of calls, with time moved by hand and no socket, and hostile frames.
 @Suite struct ServiceStateTests {
     private static let ms: Int64 = 1_000_000
     private static let lost = CallStatus(.unavailable, "gone")

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A subscriber in another process that is stopped with SIGSTOP and goes on later.
+/// A subscriber in another process that is stopped with SIGSTOP and continued later.
 @Suite(.serialized) struct StoppedSubscriberTests {
     @Test func stoppedSubscriberAccountsForEveryMessage() throws {
         let report = try publishWhileStopped(count: 20_000, size: 200) { $0.sendHighWaterMark = 1000 }
@@ -42,7 +42,7 @@ import Testing
         let payload = [UInt8](repeating: 7, count: size)
         for _ in 0..<count { try node.publish(payload, on: publication, stampNanoseconds: 0) }
         probe.send(SIGCONT)
-        // The queue may be full still: the end is said until it is heard.
+        // The queue may still be full: the end is sent until it is received.
         try until("the report") {
             try node.publish([1], on: publication, stampNanoseconds: 0)
             _ = try node.poll(timeout: .milliseconds(20))

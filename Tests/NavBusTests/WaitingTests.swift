@@ -91,7 +91,7 @@ import Testing
         _ = try node.subscribe(to: "/pong")
         let ping = try node.advertise(topic("/ping"))
         try waitForSubscribers(1, of: ping, on: node, while: [node])
-        // The way back may open later: ask until it answers, then count on every answer.
+        // The return path may open later: call until an answer arrives, then expect every answer.
         var first: Delivery?
         try until("the way back") {
             try node.publish([0], on: ping, stampNanoseconds: 0)

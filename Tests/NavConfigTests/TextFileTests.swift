@@ -3,7 +3,7 @@ import NavConfig
 import NavTestKit
 import Testing
 
-/// Files that are read, and how much of them.
+/// Reading of text files within limits.
 @Suite final class TextFileTests {
     private let folder: TemporaryFolder
 

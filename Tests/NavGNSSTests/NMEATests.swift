@@ -36,7 +36,7 @@ struct NMEATests {
         #expect(fix.speed == nil && fix.course == nil && fix.altitude == nil && fix.altitudeDatum == nil)
         let diluted = try #require(parse("GPGGA,083324.00,5018.1,N,01155.5,E,1,09,0.9,,M,,M,,").first)
         #expect(diluted.hdop == 0.9 && diluted.horizontalAccuracyM == nil && diluted.positionCovariance.isEmpty)
-        #expect(diluted.timestamp == nil, "no date was told")
+        #expect(diluted.timestamp == nil, "no date was received")
     }
 
     @Test("a void epoch is published without a position, even if sentences disagree")

@@ -78,7 +78,7 @@ struct Comparison {
         nmea = parser.consume(try TestData.recording(path)) + parser.finish()
         var oracle = GPSDParser()
         let reports = oracle.consume(try TestData.recording(path + ".chk")) + oracle.finish()
-        // gpsd reports an epoch again as it learns more of it: the last one holds.
+        // gpsd repeats an epoch as it learns more of it: the last report counts.
         var last: [Int64: GnssFix] = [:]
         for fix in reports { if let stamp = fix.stampNs, fix.latitude != nil { last[stamp] = fix } }
         expected = last.count

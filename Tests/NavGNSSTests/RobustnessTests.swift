@@ -39,7 +39,7 @@ private let samples: [(format: TraceFormat, bytes: [UInt8])] = [
     ),
 ]
 
-/// Either streaming parser behind one face.
+/// A common interface of both streaming parsers.
 private struct Streaming {
     private var nmea = NMEAParser()
     private var gpsd = GPSDParser()

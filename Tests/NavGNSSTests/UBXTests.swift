@@ -81,7 +81,7 @@ struct UBXTests {
                 var bytes = stream
                 bytes[place] = UInt8.random(in: 0...255, using: &random)
                 let (fixes, _) = read(bytes)
-                // The checksum finds any single byte; the other message is read all the same.
+                // The checksum detects any changed byte; the other message is still read.
                 #expect(bytes == stream ? fixes.count == 2 : fixes.count == 1, "byte \(place)")
             }
         }

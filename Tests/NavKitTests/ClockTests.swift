@@ -33,7 +33,7 @@ struct ClockFollowerTests {
             return
         }
         #expect((from.epoch.number, from.time.nanoseconds, to.epoch.number, to.time.nanoseconds) == (1, 100, 2, 5))
-        // What is late from the epoch before is over.
+        // A late message of the previous epoch is ignored.
         #expect(receive(&follower, sample(101)) == .ignored(.pastEpoch, isFirst: true))
         #expect(follower.moment == to)
     }

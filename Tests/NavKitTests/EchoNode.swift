@@ -24,7 +24,7 @@ struct EchoConfiguration: NodeConfiguration, Equatable {
     }
 }
 
-/// A node that answers each fix with a position, and remembers what happened to it.
+/// A node that answers each fix with a position, and records its events.
 final class EchoNode: Node {
     static let defaultName = "echo"
     static let failing = "fail"
@@ -63,7 +63,7 @@ final class EchoNode: Node {
     func finish() { events.append("finish") }
 }
 
-/// An echo node and who speaks with it, on a bus without sockets.
+/// An echo node and its peer, on a bus without sockets.
 final class EchoStage {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let runner: NodeRunner<EchoNode>

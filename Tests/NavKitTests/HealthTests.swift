@@ -6,11 +6,11 @@ import NavTestBus
 import NavTestKit
 import Testing
 
-/// What a node says of its health, and why.
+/// A node's health and its reasons.
 struct HealthTests {
     private let second: Int64 = 1_000_000_000
 
-    /// What the monitor says so many seconds from now.
+    /// The health that the monitor reports these seconds from now.
     private func health(of stage: EchoStage, after seconds: Int64) -> NodeHealth {
         var monitor = HealthMonitor()
         return monitor.report(
@@ -20,7 +20,7 @@ struct HealthTests {
 
     @Test func aSilentTopicIsNamed() throws {
         let stage = try EchoStage()
-        #expect(health(of: stage, after: 0).state == .ok, "a moment after the start silence is no fault")
+        #expect(health(of: stage, after: 0).state == .ok, "silence is not a fault just after the start")
         let never = health(of: stage, after: 4)
         #expect(never.state == .lost && never.reasons.map(\.code) == ["topic_silent"])
         #expect(never.reasons.first?.message == "/gnss/fix: no message yet (usually 10 Hz)")
@@ -32,7 +32,9 @@ struct HealthTests {
         let reasons = health(of: stage, after: 10).reasons.compactMap(\.message)
         #expect(reasons.count == 2)
         #expect(reasons.first?.hasPrefix("/gnss/fix: no message for ") == true)
-        #expect(reasons.last?.hasPrefix("/vehicle/odometry: no message for ") == true, "optional, but it was there")
+        #expect(
+            reasons.last?.hasPrefix("/vehicle/odometry: no message for ") == true,
+            "optional, but it was received before")
     }
 
     @Test func aSilentTopicNamesItsPublishers() throws {
@@ -94,7 +96,7 @@ struct HealthTests {
         #expect(reason.message?.contains("boot id \(boot) (its schema is another version) are rejected") == true)
         #expect(health.topics.first { $0.topic == "/gnss/fix" }?.rejectedCount == 3)
         #expect(try stage.all(LogEntry.self, on: "/log").count == 1)
-        #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "it is over after a while")
+        #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "the finding expires")
     }
 
     @Test func publisherOnTheBusIsNamed() throws {
@@ -162,7 +164,7 @@ struct HealthTests {
         #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 2)
         #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 3)
         #expect(memory.recentLoss("a", total: 6, at: 15 * second) == 1)
-        // A clock that jumps makes no loss new.
+        // A jump of the clock does not repeat a loss.
         memory.startOver()
         #expect(memory.recentLoss("a", total: 6, at: 16 * second) == 0)
         #expect(memory.recentLoss("a", total: 8, at: 17 * second) == 2)

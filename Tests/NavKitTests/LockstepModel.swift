@@ -12,11 +12,11 @@ struct LockstepModel {
         var topic: String
         var sequence: UInt64
         var value: UInt64
-        /// How often it may be answered yet.
+        /// The number of answers that it may still get.
         var hops: Int
     }
 
-    /// What happens next, at a moment of the network's own time that nobody sees.
+    /// The next event, at a moment of the network's internal time.
     private enum Happening {
         case message(Message, to: Int)
         case call(LockstepRequest, to: Int)
@@ -32,7 +32,7 @@ struct LockstepModel {
         var now: SimulatedTime?
         var state: UInt64
         var published: [String: UInt64] = [:]
-        /// Results of work under way, in the order it was begun.
+        /// Results of pending work, in the order it was started.
         var work: [Message] = []
         var isWorking = false
         var log: [UInt64] = []
@@ -69,7 +69,7 @@ struct LockstepModel {
             }
             nodes.append(node)
         }
-        // Who records hears everything.
+        // A recorder receives everything.
         nodes[count - 1].subscribed = Set(["/fix", "/odometry"] + (0..<count - 1).map { "/n\($0)" })
     }
 
@@ -140,7 +140,7 @@ struct LockstepModel {
         }
     }
 
-    /// Runs the network until the step is done; false when it came to nothing.
+    /// Runs the network until the step is done; false if it never is.
     private mutating func settle(
         _ coordinator: inout LockstepCoordinator, _ first: [LockstepCoordinator.Effect]
     ) -> Bool {
@@ -224,7 +224,7 @@ struct LockstepModel {
         }
     }
 
-    /// What a node makes of a message: its state depends on everything it has handled and on the order.
+    /// A node's handling of a message: its state depends on all messages handled and their order.
     private mutating func handle(_ message: Message, at index: Int) {
         let state = mix(nodes[index].state ^ message.value &+ message.sequence)
         nodes[index].state = state

@@ -8,7 +8,7 @@ struct LockstepTests {
     func handledMessagesDoNotDependOnNetworkDelays(graph: UInt64) {
         var first = LockstepModel(graph: graph, delays: 1)
         let expected = first.run()
-        #expect(!expected.isEmpty && expected.contains { !$0.isEmpty }, "graph \(graph) came to nothing")
+        #expect(!expected.isEmpty && expected.contains { !$0.isEmpty }, "graph \(graph) did not finish")
         for delays in 2..<6 as Range<UInt64> {
             var other = LockstepModel(graph: graph, delays: delays)
             #expect(other.run() == expected, "graph \(graph), delays \(delays)")
@@ -39,7 +39,7 @@ struct LockstepTests {
             "\(publisher)\(topic)\(sequence)", topic: topic, bootID: Self.boots[publisher] ?? 77, sequence: sequence)
     }
 
-    /// Everything the tracker lets through until it waits; "answer" for the answer.
+    /// All messages that the tracker releases until it waits; "answer" for the answer.
     private func drain(_ tracker: inout Tracker, subscribed: Set<String> = ["/x", "/y"]) -> [String] {
         var done: [String] = []
         while true {
@@ -204,7 +204,7 @@ struct LockstepTests {
         #expect(first == ["a": [point("/x", 1, "player")], "b": [], "c": []])
         #expect(coordinator.answered("b", .init()).isEmpty)
         #expect(coordinator.answered("c", .init(nextTimer: SimulatedTime(nanoseconds: 5))).isEmpty)
-        // What had been published before the playback is nothing new.
+        // Messages published before the playback are not new.
         let second = called(coordinator.answered("a", .init(published: [point("/y", 4, "a"), point("/z", 9, "a")])))
         #expect(second == ["b": [point("/y", 4, "a")]])
         let done = coordinator.answered("b", .init(published: [point("/z", 1, "b")]))

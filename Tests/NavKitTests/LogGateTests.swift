@@ -2,7 +2,7 @@ import Logging
 import NavKit
 import Testing
 
-/// Which lines of a log go out.
+/// The lines of a log that are written.
 struct LogGateTests {
     private let second: Int64 = 1_000_000_000
 
@@ -43,7 +43,7 @@ struct LogGateTests {
         let told = gate.flush(at: 2 * second)
         #expect(told.map(\.line.text) == ["9800 lines were dropped: more than 50 per second"])
         #expect(told.first?.line.level == .warning && gate.flush(at: 20 * second).isEmpty)
-        // A quiet time later lines pass again, and fifty a second for ever.
+        // After a quiet time lines pass again, at fifty per second without limit.
         out = 0
         for step in 0..<1_000 {
             out += gate.take(line("later \(step)"), at: 30 * second + Int64(step) * second / 50).count

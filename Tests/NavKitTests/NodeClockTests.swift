@@ -4,7 +4,7 @@ import NavMessages
 import Synchronization
 import Testing
 
-/// The time a node lives by, with the machine's clocks moved by hand.
+/// The clock of a node, with the machine's clocks moved by hand.
 struct NodeClockTests {
     /// The machine's clocks of a test.
     private final class Machine: Sendable {

@@ -29,7 +29,7 @@ struct NodeRunnerTests {
         #expect(activated == ChangeStateResponse(state: .active))
         stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 2))
         for _ in 0..<3 { try stage.turn() }
-        // What is latched is caught up with; a fix of before is not.
+        // A latched message is received on activation; an earlier fix is not.
         #expect(stage.events == ["activate", "route", "fix echo 1.0"])
         #expect(try stage.all(NodeHealth.self, on: "/health/echo").last?.lifecycleState == .active)
 

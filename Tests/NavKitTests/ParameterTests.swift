@@ -5,7 +5,7 @@ import NavKit
 import NavMessages
 import Testing
 
-/// Live parameters and what a node says of itself.
+/// Live parameters and a node's identity.
 struct ParameterTests {
     @Test func parametersHaveCompleteDescriptions() throws {
         let stage = try EchoStage()

@@ -67,7 +67,7 @@ struct TypedServiceTests {
         }
     }
 
-    // In process, time does not pass by itself: another thread's answer would race with the deadline.
+    // In process, time advances only by hand: another thread's answer would race with the deadline.
     @Test func anotherThreadMayAnswer() throws {
         try withPair(.betweenProcesses, { Cache() }) { client in
             let answer = try client.callBlocking(TileCacheService.statistics, StatisticsRequest(), options: options)

@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// Each mistake gets one line with file, line, column, what is wrong and the way out.
+/// Each mistake gets one line with file, line, column, cause and remedy.
 @Suite struct LaunchFileProblemTests {
     let scratch = Scratch()
 

@@ -97,7 +97,7 @@ import Testing
         #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
     }
 
-    /// What the first lines of each example say, and the nodes that come of it.
+    /// The first lines of each example, and the nodes it starts.
     @Test(arguments: [
         ("vehicle", ["tiles": "/data"], ["gnss-node", "navigation-node"]),
         (

@@ -36,7 +36,7 @@ import Testing
         return (code, text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
     }
 
-    /// What the table at the end says of a node.
+    /// A node's row of the table at the end.
     func summary(_ node: String, _ lines: [String]) -> String? {
         let prefix = "launch"
         return lines.reversed().lazy.filter { $0.hasPrefix(prefix) }.compactMap { line -> String? in
@@ -121,7 +121,7 @@ import Testing
     @Test func blockedReaderDelaysNeitherNodesNorShutdown() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
-        // A hundred times what a pipe takes, and the node ends all the same.
+        // A hundred times the capacity of a pipe, and the node still ends.
         let script = "yes 0123456789012345678901234567890123456789012345678901234567890 | head -n 100000"
         let launcher = launcher([shell("a", script)], output: ends[1])
         let code = launcher.run()
@@ -157,7 +157,7 @@ import Testing
         #expect(code == 0, "\(lines)")
         #expect(scratch.read("log") == "base\nnext\nnext ends\nbase ends\n", "\(lines)")
         #expect(lines.contains { $0.hasPrefix("base   | [ready after ") }, "\(lines)")
-        #expect(!lines.contains { $0.contains("ready after 60.") }, "it was looked at only when its time was over")
+        #expect(!lines.contains { $0.contains("ready after 60.") }, "it was checked only at its timeout")
     }
 
     @Test func nodeThatIsNeverReadyFailsTheLaunch() {
@@ -180,7 +180,7 @@ import Testing
         for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
     }
 
-    /// While it does, nothing in its environment says whose it is.
+    /// Meanwhile its environment does not name its launch.
     @Test func repeatedlyExecutingDaemonEndsWithTheLaunch() throws {
         let program = scratch.write("again.sh", "exec sh '\(scratch.path)/again.sh'\n")
         for _ in 0..<20 {
@@ -208,7 +208,7 @@ import Testing
     @Test func floodedOutputIsCountedAndLeavesRoomForOthers() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
-        // The flood ends before anything is read; what is kept of it is less than the room that there is.
+        // The flood ends before anything is read; the retained part is smaller than the buffer.
         let flood = "yes 0123456789012345678901234567890123456789 | head -n 200000; touch '\(scratch.path)/over'"
         let quiet = "until [ -e '\(scratch.path)/over' ]; do sleep 0.01; done; echo important"
         let launcher = launcher([shell("flood", flood), shell("quiet", quiet)], output: ends[1])
@@ -232,7 +232,7 @@ import Testing
     @Test(arguments: [false, true])
     func hungNodeIsRestarted(isStopped: Bool) throws {
         let fall = isStopped ? "kill -STOP 0" : "touch hang"
-        // The first run falls silent, the second one lives.
+        // The first run falls silent, the second one stays alive.
         let command =
             "cd '\(scratch.path)'; rm -f hang; '\(try probePath())' --live & if [ -e again ]; then sleep 0.5; touch over; else touch again; "
             + "sleep 0.3; \(fall); fi; wait"

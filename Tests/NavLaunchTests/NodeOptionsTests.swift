@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// The keys of a node that say when it starts and what the kernel is told about it.
+/// The keys of a node for its start and its process settings.
 @Suite struct NodeOptionsTests {
     let scratch = Scratch()
 
@@ -34,7 +34,7 @@ import Testing
         ]
         #expect(nodes[0].readiness == Readiness(conditions, timeout: .seconds(2.5), onTimeout: .goOn))
         #expect(nodes[0].environment == [EnvironmentVariable("NAVBUS_DOMAIN", "front")])
-        #expect(nodes[1].readiness == Readiness([.message("/nav/state")], onTimeout: .goOn), "nobody depends on it")
+        #expect(nodes[1].readiness == Readiness([.message("/nav/state")], onTimeout: .goOn), "no node depends on it")
         #expect(nodes.map(\.after) == [[], ["gnss"], ["nav"]])
         #expect(
             nodes[1].settings
@@ -65,7 +65,7 @@ import Testing
               - {name: base, executable: sh, after: [left-two]}
               - {name: none, executable: no-such-tool, when: false}
             """)
-        // A circle over the two files: left-two after base after left-two.
+        // A cycle over the two files: left-two after base after left-two.
         let error = #expect(throws: LaunchFileError.self) { try scratch.load("main.yaml") }
         #expect(error?.problems.map(\.message).first?.hasPrefix("the start order is circular: ") == true)
         scratch.write("main.yaml", (scratch.read("main.yaml") ?? "").replacing(", after: [left-two]", with: ""))

@@ -32,7 +32,7 @@ final class Scratch {
         try LaunchFile.load(path: path + "/" + name, arguments: arguments, context: context)
     }
 
-    /// What is wrong with a launch file of this text, each problem without the folder's path.
+    /// The problems of a launch file with this text, each without the folder's path.
     func problems(_ text: String, _ arguments: [String: String] = [:]) -> [String] {
         write("launch.yaml", text)
         do {
@@ -50,7 +50,7 @@ final class Scratch {
     }
 }
 
-/// Everything until the end of the file; nil for a descriptor that is none. Closes it.
+/// Everything until the end of the file; nil for an invalid descriptor. Closes it.
 func readAll(_ descriptor: Int32) -> String? {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

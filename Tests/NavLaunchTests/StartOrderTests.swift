@@ -1,7 +1,7 @@
 import NavLaunch
 import Testing
 
-/// Who starts when and is stopped when; time moves by hand and no process is started.
+/// The order of starts and stops; time moves by hand and no process is started.
 @Suite struct StartOrderTests {
     typealias Bench = SupervisorStateMachineTests.Bench
 
@@ -74,7 +74,7 @@ import Testing
         // The second waits for the first, although its own pause is over.
         #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
         _ = bench.send(.spawned(node: 0))
-        #expect(bench.send(.seen(Self.first(0), missing: nil)) == [], "what was seen of an earlier run says nothing")
+        #expect(bench.send(.seen(Self.first(0), missing: nil)) == [], "observations of an earlier run do not count")
         #expect(bench.machine.awaited == [AwaitedNode(index: 0, run: 2)])
         #expect(bench.send(.seen(AwaitedNode(index: 0, run: 2), missing: nil)) == [.spawn(node: 1)])
     }

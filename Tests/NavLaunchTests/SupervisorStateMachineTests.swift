@@ -5,7 +5,7 @@ import Testing
 @Suite struct SupervisorStateMachineTests {
     typealias Effect = SupervisorStateMachine.Effect
 
-    /// A machine with its clock, and what it wants done.
+    /// A state machine with its clock and its effects.
     struct Bench {
         var machine: SupervisorStateMachine
         var now = MonotonicTime(nanoseconds: 0)
@@ -181,13 +181,13 @@ import Testing
         #expect(late + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
     }
 
-    // MARK: Nodes that hang
+    // MARK: Hung nodes
 
     private static func watched(restart: RestartPolicy = RestartPolicy(mode: .onFailure)) -> LaunchNode {
         LaunchNode(name: "a", executable: "/bin/true", restart: restart, watchdog: .seconds(5))
     }
 
-    /// Lets time pass as a launcher does that runs: it looks at least once a second.
+    /// Lets time pass as for a running launcher, which checks at least once a second.
     private static func wait(_ duration: Duration, _ bench: inout Bench) -> [Effect] {
         var effects: [Effect] = []
         for _ in 0..<Int(duration / .milliseconds(500)) { effects += bench.advance(.milliseconds(500)) }
@@ -205,7 +205,7 @@ import Testing
         #expect(bench.send(.ended(node: 0, .signalled(6))) == [])
         #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
         _ = bench.send(.spawned(node: 0))
-        #expect(Self.wait(.seconds(60), &bench) == [], "what the run before said does not count")
+        #expect(Self.wait(.seconds(60), &bench) == [], "signals of the previous run do not count")
     }
 
     @Test func hungNodeThatIgnoresTheAbortIsKilledAndCountsAsFailed() {
@@ -225,7 +225,7 @@ import Testing
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    /// The launcher was stopped, or the machine suspended: nobody could be heard.
+    /// The launcher was stopped, or the machine suspended: no signal could be received.
     @Test func suspendedTimeOfTheLauncherDoesNotCountAsSilence() {
         var bench = Bench([Self.watched()])
         bench.startAll(1)

@@ -17,21 +17,21 @@ struct CoverageTests {
         [Helsinki.from, Helsinki.to].map { Waypoint(latitude: $0.latitude, longitude: $0.longitude) }
     }
 
-    /// Takes the files of a tile away.
+    /// Moves the files of a tile away.
     private static func hide(_ tile: RoadTileID, in path: String) throws {
         for file in [tile.path, tile.ranksPath] {
             try FileManager.default.moveItem(atPath: "\(path)/\(file)", toPath: "\(path)/\(file).away")
         }
     }
 
-    /// Takes the files of the tile of a layer around a place away; the tile.
+    /// Moves the files of the tile of a layer around a place away and returns the tile.
     private static func hide(_ layer: RoadLayer, at place: NavGeo.Coordinate, in path: String) throws -> RoadTileID {
         let tile = RoadTileID(layer: layer, containing: place)
         try hide(tile, in: path)
         return tile
     }
 
-    /// A tile cache that puts back what it is asked for, and keeps in mind what that was.
+    /// A tile cache that restores requested tiles and records the requests.
     private static func serveTiles(_ table: ServiceTable, _ note: @escaping ([UInt32?]) -> Void) throws {
         let path = table.tiles.path
         let cache = ServiceDescription(name: TileCacheService.name, methods: [MethodDescription("GetTile")])

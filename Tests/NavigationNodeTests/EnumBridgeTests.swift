@@ -34,7 +34,7 @@ struct EnumBridgeTests {
             let wire = Core.Wire(core)
             #expect(wire.isKnown && (wire.rawValue == 0) == missing.contains("\(core)"), "\(type).\(core)")
             #expect((Core.Wire(known: core) == nil) == missing.contains("\(core)"))
-            // Of several cases with one value the first comes back.
+            // A value of several cases is converted to the first of them.
             if let back = Core(wire) { #expect(Core.Wire(back) == wire, "\(type).\(core)") }
         }
         #expect(Core(Core.Wire(rawValue: 0)) == nil && Core(Core.Wire(rawValue: 9_999)) == nil)

@@ -10,7 +10,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The time of the fixes in a live node: monotonic, and put right by the next fix.
+/// The time of the fixes in a live node: monotonic, and corrected by the next fix.
 @Suite struct FixClockTests {
     private static let second: Int64 = 1_000_000_000
 
@@ -75,7 +75,7 @@ import Testing
 
     @Test func stallEndsWithTheNextFixes() throws {
         var loop = try Loop()
-        // The player stands still for 3.5 s and sends all at once.
+        // The player stalls for 3.5 s and then sends everything at once.
         let fixes = try Self.fixes(100)
         loop.run(
             fixes.enumerated().map { (at: (20..<24).contains($0.offset) ? 23.5 : Double($0.offset), fix: $0.element) })
@@ -100,7 +100,7 @@ import Testing
         #expect(clock.turn(0, isInboxEmpty: true, isPlayback: isPlayback) == nil)
         clock.rest(until: Self.second / 10, from: 0)
         let resumed = 5 * Self.second
-        // What arrived during the stall is taken in first, however long that takes.
+        // Messages that arrived during the stall are handled first, however long that takes.
         #expect(clock.turn(resumed, isInboxEmpty: false, isPlayback: isPlayback) != nil)
         for step in 1...9 as ClosedRange<Int64> {
             clock.rest(until: .max, from: resumed)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func stoppedProcessPublishesNoPredictionsForThePast() throws {
         var loop = try Loop()
-        // Of the fixes of the minute in which the process stood the last ten wait for it.
+        // Of the fixes of the minute in which the process was stopped, the last ten are queued.
         let fixes = try Self.fixes(120)
         let arrivals = fixes.enumerated().filter { !(20..<70).contains($0.offset) }
         loop.run(arrivals.map { (at: Double($0.offset), fix: $0.element) }) { !(20.05..<79.95).contains($0) }

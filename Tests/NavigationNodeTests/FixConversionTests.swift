@@ -29,10 +29,10 @@ struct FixConversionTests {
         #expect(!back.isUsable && back.type == .noFix && back.sequence == nil)
         #expect(back.horizontalSigma == nil && back.speed == nil && back.course == nil && back.altitude == nil)
 
-        // A position alone is a position, of a kind that nobody told.
+        // A position alone is valid, with an unknown fix type.
         let place = try #require(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0)), sequence: 1))
         #expect(place.isUsable && place.type == .unknown)
-        // Half a position is none.
+        // A latitude or longitude alone is not a position.
         let half = try #require(Fix(GnssFix(latitude: 1, timestamp: .init(nanoseconds: 0)), sequence: 1))
         #expect(!half.isUsable)
     }

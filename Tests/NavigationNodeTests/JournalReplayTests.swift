@@ -48,7 +48,7 @@ private final class RecordedDrive {
         try log.close()
         let trace = try TraceInput(path: path + ".in")
         var out = MessageLog(try BagWriter(path: path, overwrite: true))
-        // The replay writes what it takes in, too: its bag is as good as a recording.
+        // The replay also writes its input: its bag is as complete as a recording.
         _ = try Replay(map: map, configuration: Helsinki.configuration).run(
             trace.fixes, others: trace.others, into: &out)
         try out.close()
@@ -64,7 +64,7 @@ private final class RecordedDrive {
 
     /// Executes the journal of a copy in which messages are changed or left out.
     ///
-    /// - Parameter change: what becomes of a message of a topic and these bytes; nil leaves it out.
+    /// - Parameter change: returns the bytes that replace a message of a topic; nil drops it.
     func execute(_ change: (String, [UInt8]) throws -> [UInt8]?) throws -> JournalReplay.Summary {
         let copy = folder.path + "/copy.mcap"
         let reader = try BagReader(path: bag)
@@ -83,7 +83,7 @@ private final class RecordedDrive {
     }
 }
 
-/// Recorded drives whose journals are executed again.
+/// Recorded drives whose journals are replayed.
 struct JournalReplayTests {
     @Test func aDriveIsReproducedBitForBit() throws {
         let drive = try RecordedDrive()

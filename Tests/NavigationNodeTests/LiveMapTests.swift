@@ -18,9 +18,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// New traffic and new tiles in a node that runs.
+/// New traffic and new tiles in a running node.
 struct LiveMapTests {
-    /// A navigation node on a bus without sockets, with somebody who publishes and somebody who listens.
+    /// A navigation node on a bus without sockets, with a publisher and a subscriber.
     private final class Rig {
         let node: NodeRunner<NavigationNode>
         let out: NodeLink
@@ -32,7 +32,7 @@ struct LiveMapTests {
             let quiet = NodeLog(node: "test", level: .critical)
             ear = try InProcessBus(name: "ear", network: network)
             out = NodeLink(try InProcessBus(name: "source", network: network), log: quiet)
-            // The time is the drive's: that of a machine that stalls would go ahead of it.
+            // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
             var run = RunConfiguration(configuration)
             run.kit.simTime = true
             node = try NodeRunner<NavigationNode>(
@@ -42,9 +42,9 @@ struct LiveMapTests {
                 matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 24)
         }
 
-        /// Lets the node finish what it has to do.
+        /// Lets the node finish its pending work.
         func settle() async throws {
-            // A step ends where the time has moved.
+            // A step ends once the time has advanced.
             for _ in 0..<2 { try node.step(waiting: .zero) }
             repeat {
                 try node.step(waiting: .zero)
@@ -120,7 +120,7 @@ struct LiveMapTests {
         #expect(events.allSatisfy { $0.reason == .routeInvalidated })
         let second = try #require(try rig.routes().last)
         #expect(Self.passes(first, from, to) && !Self.passes(second, from, to))
-        // Nothing of the drive was interrupted, and the journal has what came, without the speeds.
+        // The drive was not interrupted, and the journal has the messages without the speeds.
         let progress = try rig.all(NavMessages.RouteProgress.self, on: "/nav/progress")
         #expect(progress.count >= 13)
         #expect(Set(progress.compactMap(\.deviation)).isSubset(of: [.onRoute, .uncertain]))
@@ -129,7 +129,7 @@ struct LiveMapTests {
         }
         #expect(traffic.map(\.provider) == ["test"] && traffic.allSatisfy(\.speeds.isEmpty))
 
-        // It opens again: nothing has to be done.
+        // The road opens again: no reroute is needed.
         try await rig.send(TrafficSpeeds(replacesAll: true))
         try await rig.send(drive[sent])
         #expect(try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").count == events.count)
@@ -182,7 +182,7 @@ struct LiveMapTests {
         let failures = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").filter { $0.phase == .failed }
         #expect(!failures.isEmpty)
 
-        // First a damaged one: the map stays as it is.
+        // First a damaged tile: the map is unchanged.
         for file in hidden { try Data("not a tile".utf8).write(to: URL(fileURLWithPath: file)) }
         try await Self.wait(rig, for: 1.6)
         #expect(try !rig.all(JournalEntry.self, on: "/nav/journal").contains { Self.isArrival($0) })
@@ -195,7 +195,7 @@ struct LiveMapTests {
             try await Self.wait(rig, for: 0.1)
             if try rig.all(JournalEntry.self, on: "/nav/journal").contains(where: { Self.isArrival($0) }) { break }
         }
-        // The next attempt has its time by the stamps of the fixes, and its answer comes from another thread.
+        // The next attempt is timed by the stamps of the fixes, and its answer comes from another thread.
         for fix in drive.dropFirst(5).prefix(40) {
             try await rig.send(fix)
             try await Self.wait(rig, for: 0.05)
@@ -217,7 +217,7 @@ struct LiveMapTests {
         }
     }
 
-    /// Takes away the tile with most of the streets; its files.
+    /// Moves the tile with most of the streets away and returns its files.
     private static func hide(in path: String) throws -> [String] {
         let directory = try TilesetDirectory(path: path)
         let entry = try #require(directory.tileset.tiles.max { $0.bytes < $1.bytes })
@@ -276,7 +276,7 @@ struct LiveMapTests {
                 entries[..<index].count { if case .fix? = $0.event { true } else { false } }
             }
             #expect(fixes == [12, 41])
-            // A replay of the replay is the same again.
+            // A replay of the replay is identical.
             _ = try replay(try TraceInput(path: folder + "/a.mcap"), to: folder + "/c.mcap")
             #expect(try content(of: folder + "/c.mcap") == a)
         }

@@ -23,7 +23,7 @@ struct LongSessionTests {
     private static let hours =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_HOURS"].flatMap(Double.init) ?? 0.3
 
-    /// What is left of a drive: enough to see that two are the same.
+    /// A summary of a drive: enough to compare two drives.
     private struct Summary: Equatable {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
         var counts: [String: Int] = [:]

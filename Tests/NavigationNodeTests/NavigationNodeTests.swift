@@ -23,7 +23,7 @@ struct NavigationNodeTests {
         let quiet = NodeLog(node: "test", level: .critical)
         var configuration = Helsinki.configuration
         configuration.tiles = tiles.path
-        // The time is the drive's: that of a machine that stalls would go ahead of it.
+        // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
         var run = RunConfiguration(configuration)
         run.kit.simTime = true
         let node = try NodeRunner<NavigationNode>(
@@ -48,14 +48,14 @@ struct NavigationNodeTests {
         }
         tell(drive[0])
 
-        // A message that cannot be read is counted, and nothing more.
+        // An undecodable message is only counted.
         let noise = try InProcessBus(name: "noise", network: network)
         let publication = try noise.advertise(
             TopicDescription(
                 name: "/front/fix", typeName: GnssFix.fullName, schemaFingerprint: 0, qos: .keepLast(1),
                 maximumPayloadSize: 100))
         try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
-        // Traffic is read on another thread, and counted as well.
+        // Traffic is decoded on another thread, and counted as well.
         let traffic = try noise.advertise(
             TopicDescription(
                 name: "/traffic/speeds", typeName: TrafficSpeeds.fullName, schemaFingerprint: 0, qos: .keepLast(1),
@@ -67,10 +67,10 @@ struct NavigationNodeTests {
         for fix in drive {
             tell(fix)
             out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
-            // A step ends where the time has moved.
+            // A step ends once the time has advanced.
             for _ in 0..<3 { try node.step(waiting: .zero) }
             try listen()
-            // A route is found on another thread: the drive goes on when it is there.
+            // A route is found on another thread: the drive continues once it has arrived.
             while node.node.pendingCount > 0 {
                 try await Task.sleep(for: .milliseconds(10))
                 try node.step(waiting: .zero)
@@ -85,7 +85,7 @@ struct NavigationNodeTests {
         #expect(healths.last?.topics.first { $0.topic == "/traffic/speeds" }?.rejectedCount == 1)
         #expect(healths.contains { $0.reasons.contains { $0.code == "messages_rejected" } })
         let latency = node.context.latency("fix_to_progress").recent(Clocks.monotonic())
-        // Of the last minute only, which is not the whole drive where the machine stalls.
+        // Covers only the last minute, which is not the whole drive if the machine stalls.
         #expect(latency.count > 0 && (latency.quantile(0.5) ?? 0) > 0)
         let arrivals = try heard.filter { $0.topic == "/nav/arrival" }.map {
             try ArrivalEvent(decoding: $0.payload.bytes)
@@ -96,7 +96,7 @@ struct NavigationNodeTests {
         }
         #expect(reroutes.compactMap(\.phase) == [.willReroute, .fetching, .fetched, .applied])
 
-        // Who comes late gets what is latched.
+        // A late joiner gets the latched messages.
         let late = try InProcessBus(name: "late", network: network)
         _ = try late.subscribe(to: "/nav/state", qos: .latched, maximumPayloadSize: 1 << 20)
         let state = try #require(try late.poll(timeout: .zero))
@@ -124,7 +124,7 @@ struct NavigationNodeTests {
             maximumPayloadSize: 1 << 22)
         var heard: [Delivery] = []
         func turn() async throws {
-            // A turn takes one message: the clock's, the fix.
+            // A turn handles one message: the clock, then the fix.
             for _ in 0..<2 { try node.step(waiting: .zero) }
             while node.node.pendingCount > 0 {
                 try await Task.sleep(for: .milliseconds(5))
@@ -147,12 +147,12 @@ struct NavigationNodeTests {
                 try await turn()
             }
         }
-        // Health is told in the time of the drive: a second a fix, from its start, twice.
+        // Health is published in the time of the drive: one second per fix from its start, twice.
         let healths = heard.filter { $0.topic.hasPrefix("/health") }.dropFirst()
         #expect(healths.map(\.header.stampNanoseconds) == (drive.prefix(60) + drive.prefix(60)).map { $0.stampNs ?? 0 })
         #expect(try lastHealth().reasons.isEmpty)
 
-        // Both drives are the same, but that the first one's route and instruction are taken back between them.
+        // Both drives are equal, except that the first one's route and instruction are cleared between them.
         let starts = try heard.indices.filter { index in
             guard heard[index].topic == "/nav/journal",
                 case .start? = try JournalEntry(decoding: heard[index].payload.bytes).event
@@ -189,7 +189,7 @@ struct NavigationNodeTests {
     }
 }
 
-/// Tiles of Helsinki on disk, for as long as this lives.
+/// Tiles of Helsinki on disk for the lifetime of this object.
 final class Tiles {
     let path: String
     private let folder: TemporaryFolder

@@ -58,7 +58,7 @@ struct NavigationSessionTests {
             if case .fix(let fix)? = entry.event { fix } else { nil }
         }
         #expect(fixes == drive)
-        // Every answer that came in is there, for each route that was asked for.
+        // Every received answer is journaled, for each requested route.
         let answers = journal.filter { if case .routeAnswer? = $0.event { true } else { false } }
         #expect(answers.count >= 2)
     }
@@ -92,7 +92,7 @@ struct NavigationSessionTests {
         let drive = try Helsinki.drive.get().prefix(40)
         for (index, fix) in drive.enumerated() { _ = session.handle(fix, sequence: UInt64(index + 1)) }
         let last = try #require(session.due)
-        // The wheels say that the vehicle drives on, a little to the left.
+        // The odometry shows that the vehicle drives on, slightly to the left.
         let odometry = VehicleOdometry(stampNs: last.nanoseconds, speedMps: 8, yawRateRadps: 0.01)
         let said = [session.handle(odometry, sequence: 7), session.pass(to: last.advanced(bySeconds: 5))]
         let messages = said.flatMap(\.messages)

@@ -6,11 +6,11 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// When the fixes of a file go out.
+/// The times at which the fixes of a file are published.
 struct PlaybackTests {
     private let second: Int64 = 1_000_000_000
 
-    /// When each fix goes out, s, when the node is asked at the moments it wants.
+    /// The time at which each fix is published, s, when the playback is polled at the moments it requests.
     private func times(_ playback: inout Playback, from start: Int64 = 0, subscriberAt: Int64 = 0) -> [Double] {
         var (now, out) = (start, [] as [Double])
         for _ in 0..<10_000 {

@@ -11,7 +11,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A node that asks its owner waits for the owner's node before it hears the first fix.
+/// A node with policy questions waits for the policy node before it handles the first fix.
 struct PolicyWaitTests {
     @Test func nodeStartsOncePolicyIsServed() throws {
         let tiles = try Tiles()

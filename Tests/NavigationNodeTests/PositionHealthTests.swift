@@ -12,7 +12,7 @@ import Testing
 
 /// What `/health/navigation-node` and `/nav/state` say of positioning.
 struct PositionHealthTests {
-    /// A node that lives by the clock of the fixes that it is given.
+    /// A node whose clock follows the fixes that it is given.
     private final class Bench {
         let node: NodeRunner<NavigationNode>
         private let player: NodeLink
@@ -39,7 +39,7 @@ struct PositionHealthTests {
             try player.advertise([Topics.clock, Topics.gnssFix, Topics.odometry])
         }
 
-        /// The time goes on to that of a fix, which comes unless it is missing.
+        /// Advances the time to that of a fix, and delivers the fix unless it is missing.
         func take(_ fix: GnssFix, isMissing: Bool = false, _ odometry: VehicleOdometry? = nil) async throws {
             let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
             player.publish(Clock(stampNs: fix.stampNs), on: Topics.clock, stamp: stamp)

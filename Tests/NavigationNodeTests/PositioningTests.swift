@@ -176,7 +176,7 @@ struct PositioningTests {
         let seat = try Seat(Helsinki.configuration)
         let drive = try Helsinki.drive.get()
         for (index, fix) in drive.prefix(80).enumerated() {
-            // Nobody says when it came.
+            // It has no receive stamp.
             var fix = fix
             if index == 30 { fix.stampNs = fix.stampNs.map { $0 + Int64(seconds * 1e9) } }
             seat.take(.fix(fix))
@@ -264,7 +264,7 @@ struct PositioningTests {
         }
         #expect(seat.all(NavMessages.SimulationEvent.self).isEmpty)
         #expect(seat.session.positioning.odometryLeftOut == 4 && seat.session.positioning.odometry == 0)
-        // Wheels that go on where there are no fixes are believed after a while.
+        // Odometry that continues without fixes is trusted after a while.
         for step in 0..<200 as Range<Int64> {
             seat.take(.odometry(VehicleOdometry(stampNs: now + 20_000_000_000 + step * 20_000_000, speedMps: 5)))
         }
@@ -290,7 +290,7 @@ struct PositioningTests {
                 return summary
             }
             let summary = try replay("/drive.mcap", "/1.mcap")
-            // What comes before the first fix has no place yet; the last of it shares the first fix's time.
+            // Odometry before the first fix is not used; the last of it has the first fix's time.
             #expect(summary.fixes == report.fixes && report.odometry - summary.odometry <= 1)
             _ = try replay("/drive.mcap", "/2.mcap")
             _ = try replay("/1.mcap", "/3.mcap")
@@ -340,7 +340,7 @@ struct PositioningTests {
             let seat = try Seat(NavigationConfiguration())
             try TraceInput(path: folder + "/leap.nmea").forEachInput { seat.take($0) }
             let positions = seat.all(NavMessages.MatchedPosition.self)
-            // The second that is told twice is rejected once, as what it is.
+            // The repeated second is rejected once, with its own reason.
             let rejected = seat.all(FixRejected.self)
             #expect(rejected.count <= rate)
             #expect(rejected.allSatisfy { $0.reason == .duplicate || $0.reason == .outOfOrder })

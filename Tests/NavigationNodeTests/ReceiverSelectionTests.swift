@@ -53,7 +53,7 @@ struct ReceiverSelectionTests {
         #expect(selections.map(\.receiver) == ["front", "rear", "front"])
         #expect(selections.map(\.previous) == [nil, "front", "rear"])
         #expect(selections.last?.receivers == ["front", "rear"])
-        // The silent one is missed for a minute, not for ever.
+        // The silent receiver is reported for a minute only.
         #expect(seat.all(SimulationEvent.self).isEmpty)
     }
 
@@ -156,7 +156,7 @@ struct ReceiverSelectionTests {
         func counter(_ name: String) -> UInt64? { last.counters.first { $0.name == name }?.value }
         #expect(counter("receiver_switches") == 1)
         #expect((counter("fixes_used") ?? 0) >= 55 && (counter("fixes_standby") ?? 0) >= 29)
-        // Who comes late learns which one is used.
+        // A late joiner learns which receiver is used.
         let late = try InProcessBus(name: "late", network: network)
         _ = try late.subscribe(to: "/nav/receiver", qos: .latched, maximumPayloadSize: 1 << 16)
         let latched = try #require(try late.poll(timeout: .zero))

@@ -19,7 +19,7 @@ import Testing
 
 private let road = ["highway": "residential"]
 
-/// Routes for the hour and the vehicle that the configuration tells of.
+/// Routes for the hour and the vehicle of the configuration.
 struct RouteConditionsTests {
     /// From A to G, BC is the shortest way: closed at night, and too weak for more than 12 t. It may not be left for D in
     /// the morning. From A to F, X is a short cut that only opens by day.

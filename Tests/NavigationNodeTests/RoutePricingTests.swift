@@ -13,7 +13,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// A route keeps the pricing that it came with, and says how old its traffic is.
+/// A route keeps the source of its durations and the age of its traffic.
 struct RoutePricingTests {
     /// Two ways from B to E, the northern one the faster by far.
     private static let town = Result {
@@ -92,7 +92,7 @@ struct RoutePricingTests {
 
         func all<M: Message>(_ type: M.Type) -> [M] { messages.compactMap { $0.message as? M } }
 
-        /// Sets the northern way as somebody else found it, who says that it takes so many seconds.
+        /// Sets the northern way as an external route with this duration in seconds.
         func setRoute(_ duration: Double?) throws {
             let line = try "ABCDEF".map { try map.coordinate($0) }
             var route = NavMessages.Route(geometry: NavMessages.Polyline(line))
@@ -135,7 +135,7 @@ struct RoutePricingTests {
 
     @Test("routes with durations of two sources are compared by one source")
     func routesAreComparedByOnePricing() throws {
-        // The way that somebody else takes for slow is the fastest one by the map on board: nothing is gained by changing to it.
+        // The way that is slow by the external duration is the fastest by the map on board: a change gains nothing.
         let slow = try Harness([
             "faster.interval_s=20", "faster.min_remaining_s=10", "faster.min_gain_s=1",
             "alternatives.refresh_interval_s=30",

@@ -14,7 +14,7 @@ import NavigationNode
 import Testing
 import TileCacheNode
 
-/// A node with a caller and, if need be, an owner at its side.
+/// A node with a client and, if needed, a policy node.
 final class ServiceTable {
     let network = InProcessNetwork(pipeDepth: 100_000)
     let caller: InProcessBus
@@ -24,7 +24,7 @@ final class ServiceTable {
     let tiles: Tiles
     private(set) var heard: [Delivery] = []
 
-    /// - Parameter prepare: is given the folder of the tiles before the node looks at it.
+    /// - Parameter prepare: receives the folder of the tiles before the node reads it.
     init(
         _ settings: [(String, String)] = [], owner provider: (any PolicyServiceProvider)? = nil,
         prepare: (String) throws -> Void = { _ in }
@@ -39,7 +39,7 @@ final class ServiceTable {
         let configuration = try ConfigLoader.load(
             NavigationConfiguration.self, file: nil, overrides: overrides)
         if let provider { try owner.serve(PolicyService.served(by: provider)) }
-        // The time is the drive's: that of a machine that stalls would go ahead of it.
+        // Time comes from the drive, since the clock of a stalled machine would run ahead of it.
         var run = RunConfiguration(configuration)
         run.kit.simTime = true
         node = try NodeRunner<NavigationNode>(
@@ -62,7 +62,7 @@ final class ServiceTable {
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }
 
-    /// Goes on until nothing is under way, neither in the node nor between the nodes.
+    /// Runs until no work is pending in the node or between the nodes.
     func settle() async throws {
         repeat {
             for _ in 0..<4 { try turn() }

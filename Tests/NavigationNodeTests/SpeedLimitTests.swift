@@ -13,7 +13,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// The published speed limit is the one that binds this vehicle now.
+/// The published speed limit applies to this vehicle at this time.
 struct SpeedLimitTests {
     private static let street = Result {
         try ASCIIMap(
@@ -105,7 +105,7 @@ struct SpeedLimitTests {
         #expect(night.spans == [Limit(60, .signed), Limit(80, .signed)])
         let day = try Self.drive(at: 12, ["utc_offset_min=0"])
         #expect(day.position.first == Limit(80, .signed) && day.progress.first == Limit(80, .signed))
-        // The clocks of the place decide, not UTC.
+        // Local time decides, not UTC.
         let east = try Self.drive(at: 20, ["utc_offset_min=180"])
         #expect(east.position.first == Limit(60, .signed))
     }

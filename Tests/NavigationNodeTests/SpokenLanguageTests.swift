@@ -59,7 +59,7 @@ import Testing
 
     @Test func resumedTripKeepsItsLanguage() throws {
         var trip = try #require(try Self.drive(Wording(), to: 100).trip)
-        // As a call had asked for it.
+        // As requested by a call.
         trip.configured = nil
         trip.order?.options?.language = "fi"
         trip.route?.options?.language = "fi"

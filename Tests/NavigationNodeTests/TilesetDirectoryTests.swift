@@ -8,7 +8,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Tiles on disk, whole and spoiled.
+/// Tiles on disk, intact and damaged.
 struct TilesetDirectoryTests {
     @Test func aBuiltTilesetIsLoaded() throws {
         try withTemporaryFolder { folder in
@@ -21,7 +21,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    /// A tileset names its tiles, and must not lead anywhere else.
+    /// A tileset must not name files outside its directory.
     @Test(arguments: ["../secret", "/etc/passwd", "9/291/149.road", ""])
     func tileFileOutsideItsPlaceIsRejected(file: String) throws {
         try withTemporaryFolder { folder in
@@ -47,7 +47,7 @@ struct TilesetDirectoryTests {
         }
     }
 
-    /// A mapped file would be a signal here, which ends the whole process.
+    /// A mapped file would raise a signal here, which ends the process.
     @Test func fileChangesDoNotAffectLoadedTiles() throws {
         try withTemporaryFolder { folder in
             let path = try Helsinki.buildTiles(in: folder)
@@ -91,17 +91,17 @@ struct TilesetDirectoryTests {
             let cut = refresh()
             #expect(cut.change == nil && cut.problems.count == 1 && cut.problems.first?.contains(entry.file) == true)
             #expect(supply.problem != nil && supply.graph().edgeCount == edges)
-            #expect(refresh().problems == [], "it is told once")
+            #expect(refresh().problems == [], "it is reported once")
 
             try content.write(to: file)
             #expect(refresh().problems == [] && supply.problem == nil)
-            // One that is taken away, as the cache does, is no fault.
+            // A removed file, as after an eviction by the cache, is not a fault.
             try FileManager.default.removeItem(at: file)
             #expect(refresh().problems == [] && supply.problem == nil && supply.graph().edgeCount == edges)
         }
     }
 
-    /// A tileset that is copied over another, file by file, comes into force when it is whole, and not before.
+    /// A tileset that is copied over another, file by file, takes effect only when it is complete.
     @Test func tilesetCopiedOverAnotherTakesEffectAsAWhole() throws {
         try withTemporaryFolder { folder in
             let old = try Helsinki.buildTiles(in: folder + "/old")

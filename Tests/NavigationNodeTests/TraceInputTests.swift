@@ -58,7 +58,7 @@ struct TraceInputTests {
             try log.write(
                 [0xff], topic: "/gnss/fix", type: GnssFix.fullName, sequence: 1, logTime: .max, publishTime: 0)
             try log.close()
-            // The ending of the name is nothing to go by.
+            // The extension of the name does not decide.
             try FileManager.default.moveItem(atPath: path, toPath: folder + "/a.csv")
             let trace = try TraceInput(path: folder + "/a.csv")
             #expect(trace.fixes == drive)

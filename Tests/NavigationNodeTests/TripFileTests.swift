@@ -15,9 +15,9 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// Trips that outlive the node.
+/// Trips that are resumed after a restart.
 @Suite struct TripFileTests {
-    /// A session with its answers at once, and the trip that it wants kept.
+    /// A session with immediate answers, and the trip that it saves.
     private struct Seat {
         let session: NavigationSession
         var said: [OutgoingMessage] = []
@@ -75,7 +75,7 @@ import Testing
         // The deviation comes later on the drive: its route has the next number.
         let last = try #require(second.all(NavMessages.Route.self).last { $0.geometry != nil })
         #expect(last.reason == .rerouted && (last.routeId ?? 0) > (before.routeId ?? 0))
-        #expect(second.trip == nil, "nothing is kept behind the destination")
+        #expect(second.trip == nil, "no trip is saved past the destination")
     }
 
     @Test func resumedOnBoardRouteUsesCurrentTraffic() throws {
@@ -195,7 +195,7 @@ import Testing
             let day: Int64 = 86_400_000_000_000
             #expect(try file.load(maximumAge: 86_400, now: kept + day) == trip)
             #expect(try file.load(maximumAge: 0, now: kept + 1_000 * day) == trip)
-            // Before the clock of the machine is set it is behind the file.
+            // Before the machine's clock is set, it is behind the file.
             #expect(try file.load(maximumAge: 86_400, now: 0) == trip)
             let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: kept + 2 * day) }
             #expect(refusal.map { "\($0)" }?.contains("48 h ago, more than state.max_age_s") == true)
