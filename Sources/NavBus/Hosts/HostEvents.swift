@@ -17,7 +17,7 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
         case .denied(let key, let address):
             "denied \(address) with the public key '\(key)': add it to the allowed keys if it may connect"
         case .refused(let endpoint):
-            "a connection to \(endpoint) failed in its handshake: it had no or another encryption, or is not a bus node"
+            "a connection to \(endpoint) failed in its handshake: it is not encrypted for this host, or not a bus node"
         case .peerFound(let endpoint, let node, _): "found node '\(node)' at \(endpoint)"
         case .peerLost(let endpoint, let node, let reason): "lost node '\(node)' at \(endpoint): \(reason)"
         case .peerRefused(let endpoint, let reason): "the peer at \(endpoint) is not used: \(reason)"
