@@ -4,7 +4,7 @@ internal import CCrypto
 public struct ContentHash: Sendable, Hashable {
     /// An explanation of a missing hash, with what to do.
     public static let refusal =
-        "libcrypto cannot make SHA-256 hashes: look at the memory of this machine and at what OPENSSL_CONF allows"
+        "libcrypto cannot compute SHA-256 hashes; check the free memory and what OPENSSL_CONF allows"
 
     /// The 32 bytes.
     public let bytes: [UInt8]

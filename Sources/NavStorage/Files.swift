@@ -31,13 +31,13 @@ package enum Files {
         case EROFS, EACCES, EPERM:
             return StoreError(
                 .readOnly,
-                "\(what) '\(path)': \(reason); give this user the right to write there, or use another folder")
+                "\(what) '\(path)': \(reason); give this user write permission, or use another folder")
         case ENOENT, ENOTDIR:
-            return StoreError(.missing, "\(what) '\(path)': \(reason); make the folder, or mount its disk")
+            return StoreError(.missing, "\(what) '\(path)': \(reason); create the folder, or mount its disk")
         case ENOMEM, EMFILE, ENFILE:
             return StoreError(
-                .exhausted, "\(what) '\(path)': \(reason); look at what this machine's processes use (ulimit -n)")
-        default: return StoreError(.system, "\(what) '\(path)': \(reason); look at the disk and the system's log")
+                .exhausted, "\(what) '\(path)': \(reason); check this machine's memory and open files (ulimit -n)")
+        default: return StoreError(.system, "\(what) '\(path)': \(reason); check the disk and the system log")
         }
     }
 
@@ -55,7 +55,7 @@ package enum Files {
     /// Makes a folder unless it exists.
     package static func makeDirectory(_ path: String) throws(StoreError) {
         if mkdir(path, 0o755) == 0 || errno == EEXIST { return }
-        throw error("cannot make the folder", path, errno)
+        throw error("cannot create the folder", path, errno)
     }
 
     /// Returns the names in a folder, unordered; empty when there is no such folder.
@@ -83,7 +83,7 @@ package enum Files {
     /// Writes a whole new file and returns its descriptor for ``sync(_:_:)``; on failure the partial file is removed.
     package static func write(_ data: [UInt8], to path: String) throws(StoreError) -> Int32 {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
-        guard file >= 0 else { throw error("cannot make", path, errno) }
+        guard file >= 0 else { throw error("cannot create", path, errno) }
         var done = 0
         while done < data.count {
             let count = data.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, data.count - done) }
@@ -120,7 +120,7 @@ package enum Files {
         let result = fsync(file)
         let number = errno
         Glibc.close(file)
-        guard result == 0 else { throw error("cannot write out", path, number) }
+        guard result == 0 else { throw error("cannot flush", path, number) }
     }
 
     package static func close(_ file: Int32) { Glibc.close(file) }
@@ -192,7 +192,7 @@ package enum Files {
     /// Makes `path` a symbolic link to `target` in one step, replacing what it was.
     package static func pointLink(_ path: String, to target: String, by temporary: String) throws(StoreError) {
         unlink(temporary)
-        guard symlink(target, temporary) == 0 else { throw error("cannot make the link", temporary, errno) }
+        guard symlink(target, temporary) == 0 else { throw error("cannot create the link", temporary, errno) }
         try move(temporary, to: path)
         try syncDirectory(parent(path))
     }
@@ -212,7 +212,7 @@ package enum Files {
         defer { Glibc.close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) <= limit else {
-            throw StoreError(.invalid, "'\(path)' is no file, or larger than \(limit) bytes")
+            throw StoreError(.invalid, "'\(path)' is not a regular file of at most \(limit) bytes")
         }
         let size = Int(status.st_size)
         var failure: Int32 = 0
@@ -260,12 +260,12 @@ package enum Files {
     /// Makes a file occupy `size` bytes of the disk.
     package static func allocate(_ path: String, size: Int64) throws(StoreError) {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-        guard file >= 0 else { throw error("cannot make", path, errno) }
+        guard file >= 0 else { throw error("cannot create", path, errno) }
         defer { Glibc.close(file) }
         let number = posix_fallocate(file, 0, off_t(size))
         guard number == 0 else {
             unlink(path)
-            throw error("cannot set space aside in", path, number)
+            throw error("cannot reserve space for", path, number)
         }
         ftruncate(file, off_t(size))
     }

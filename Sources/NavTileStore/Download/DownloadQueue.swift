@@ -53,7 +53,7 @@ package final class DownloadQueue: Sendable {
         var byTileset: [String: any TileSource] = [:]
         for source in sources {
             guard byTileset.updateValue(source, forKey: source.tileset) == nil else {
-                throw TileSourceError(.configuration, "two sources of the tileset '\(source.tileset)'")
+                throw TileSourceError(.configuration, "tileset '\(source.tileset)' has two sources")
             }
         }
         self.sources = byTileset
@@ -183,7 +183,7 @@ package final class DownloadQueue: Sendable {
         _ ask: @escaping @Sendable (any TileSource, TransferMeter?) async throws(TileSourceError) -> Value
     ) async throws(TileSourceError) -> Value {
         guard let source = sources[tileset] else {
-            throw TileSourceError(.configuration, "there is no source of '\(tileset)'")
+            throw TileSourceError(.configuration, "tileset '\(tileset)' has no source")
         }
         let now = clock.now()
         let obstacle = state.withLock { state -> TileSourceError? in
@@ -244,7 +244,7 @@ package final class DownloadQueue: Sendable {
             }
             for cancel in cancelled { cancel() }
             for waiters in asked {
-                let error = TileSourceError(.offline, "the network must not be used any more: the tile was not fetched")
+                let error = TileSourceError(.offline, "the network mode no longer allows the download")
                 for waiter in waiters.values { waiter.resume(returning: .failure(error)) }
             }
             pump()
@@ -408,7 +408,7 @@ package final class DownloadQueue: Sendable {
     private func receive(_ start: DownloadPlan.Start) async -> Result<TileArrival, TileSourceError> {
         let (address, edition, known) = (start.key.address, start.key.edition, start.want.known)
         guard let source = sources[address.tileset] else {
-            return .failure(TileSourceError(.configuration, "there is no source of '\(address.tileset)'"))
+            return .failure(TileSourceError(.configuration, "tileset '\(address.tileset)' has no source"))
         }
         let meter = source.isRemote ? meter : nil
         do throws(TileSourceError) {

@@ -99,7 +99,7 @@ enum SizeEstimate {
         // Neighbours along the curve are in the same directory.
         let numbered = Set(wanted).map { (number: HilbertTileID.number($0), tile: $0) }
         for (_, tile) in numbered.sorted(by: { $0.number < $1.number }) {
-            if Task.isCancelled { throw TileSourceError(.cancelled, "the estimate was taken back") }
+            if Task.isCancelled { throw TileSourceError(.cancelled, "the estimate was cancelled") }
             guard case .bytes(let size) = try await source.size(of: tile) else { continue }
             estimate.tileCount += 1
             estimate.bytes += size
@@ -124,7 +124,7 @@ enum SizeEstimate {
         } catch let error as TileSourceError {
             throw error
         } catch {
-            throw TileSourceError(.cancelled, "the estimate was taken back")
+            throw TileSourceError(.cancelled, "the estimate was cancelled")
         }
     }
 

@@ -60,7 +60,7 @@ final class FileRanges: ByteRanges {
         try await work.run { [self] () throws(TileSourceError) in
             let handle = try open()
             guard handle.stamp.tag == state.tag, let offset = Int64(exactly: offset) else {
-                throw TileSourceError(.editionChanged, "'\(path)' has changed since its edition was asked for")
+                throw TileSourceError(.editionChanged, "'\(path)' has changed since its edition was read")
             }
             return try handle.read(at: offset, count: count)
         }
@@ -68,7 +68,7 @@ final class FileRanges: ByteRanges {
 
     private func open() throws(TileSourceError) -> LocalFile.Handle {
         guard let handle = try LocalFile.Handle(path) else {
-            throw TileSourceError(.missing, "there is no '\(path)'")
+            throw TileSourceError(.missing, "'\(path)' does not exist")
         }
         return handle
     }
@@ -97,7 +97,7 @@ final class WebRanges: ByteRanges {
         guard let response = try await ask(request, known: known) else { return nil }
         let (first, last, size) = try range(response)
         guard first == 0, last == min(UInt64(count), size) - 1, response.body.count == Int(last) + 1 else {
-            throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
+            throw TileSourceError(.malformed, "the server of '\(address)' sent another byte range than requested")
         }
         let validators = response.validators()
         let tag = validators.etag ?? validators.lastModified ?? ""
@@ -123,10 +123,10 @@ final class WebRanges: ByteRanges {
         let tag = response.header("ETag") ?? response.header("Last-Modified") ?? ""
         let (first, last, size) = try range(response)
         guard tag == state.tag, size == state.size else {
-            throw TileSourceError(.editionChanged, "'\(address)' has changed since its edition was asked for")
+            throw TileSourceError(.editionChanged, "'\(address)' has changed since its edition was read")
         }
         guard first == offset, last == end, response.body.count == count else {
-            throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
+            throw TileSourceError(.malformed, "the server of '\(address)' sent another byte range than requested")
         }
         return response.body
     }
@@ -147,14 +147,14 @@ final class WebRanges: ByteRanges {
         case .content(let response) where response.status == 206: return response
         case .content: throw noRanges
         case .notModified: return nil
-        case .absent: throw TileSourceError(.missing, "there is no '\(address)'")
+        case .absent: throw TileSourceError(.missing, "'\(address)' was not found")
         }
     }
 
     private var noRanges: TileSourceError {
         TileSourceError(
             .configuration,
-            "the server of '\(address)' sends no ranges of files (HTTP 200 for Range): PMTiles need them")
+            "the server of '\(address)' does not support range requests (HTTP 200 for Range); PMTiles need them")
     }
 
     /// Returns the first byte, the last byte and the size of the whole file.
@@ -165,7 +165,7 @@ final class WebRanges: ByteRanges {
             let last = UInt64(pieces[2]), let size = UInt64(pieces[3]), first <= last, last < size,
             size <= UInt64(Int64.max)
         else {
-            throw TileSourceError(.malformed, "'\(address)' does not say which bytes it sends (Content-Range)")
+            throw TileSourceError(.malformed, "the response for '\(address)' has no valid Content-Range")
         }
         return (first, last, size)
     }

@@ -27,7 +27,7 @@ package final class CredentialFile: Sendable {
             !reserved.contains(credential.header.lowercased()),
             credential.prefix.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f })
         else {
-            throw TileSourceError(.configuration, "'\(credential.header)' is no header for a credential")
+            throw TileSourceError(.configuration, "'\(credential.header)' is not a valid header for a credential")
         }
         self.credential = credential
         self.note = note
@@ -37,7 +37,7 @@ package final class CredentialFile: Sendable {
         let path = credential.file
         guard let stamp = FileStamp(path) else {
             throw TileSourceError(
-                .configuration, "the credential file '\(path)' cannot be read: is it there, and yours?")
+                .configuration, "cannot read the credential file '\(path)'; check that it exists and is readable")
         }
         if let known = known.withLock({ $0 }), known.state == stamp { return known.value }
         let bytes = try LocalFile.read(path, limit: Int64(Self.longest)).bytes
@@ -45,9 +45,9 @@ package final class CredentialFile: Sendable {
         let line = Array(bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
         guard !line.isEmpty, line.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
             throw TileSourceError(
-                .configuration, "the credential file '\(path)' is empty, or holds other than one line of ASCII")
+                .configuration, "the credential file '\(path)' must contain one line of ASCII")
         }
-        if stamp.mode & 0o004 != 0 { note("everybody can read the credential file '\(path)': chmod 600 it") }
+        if stamp.mode & 0o004 != 0 { note("the credential file '\(path)' is world-readable; run chmod 600 on it") }
         let value = credential.prefix + String(decoding: line, as: UTF8.self)
         known.withLock { $0 = Known(state: stamp, value: value) }
         return value

@@ -66,7 +66,7 @@ final class FolderSource: TileSource {
         } catch {
             guard error.code == .missing else { throw error }
             throw TileSourceError(
-                .missing, "no road tiles at '\(place)': there is no tileset.json; build it with 'navbus map build'")
+                .missing, "no road tiles at '\(place)': tileset.json is missing; build them with 'navbus map build'")
         }
         let read = (try RoadList(file.bytes, tileset: tileset, place: path, limits: limits), file.stamp)
         list.withLock { $0 = read }
@@ -77,23 +77,23 @@ final class FolderSource: TileSource {
         let list = try roadList().list
         if let edition, edition != list.edition.version {
             throw TileSourceError(
-                .editionChanged, "'\(place)' has the map version \(list.edition.version), not \(edition) any more")
+                .editionChanged, "'\(place)' now has map version \(list.edition.version), not \(edition)")
         }
         guard let listed = list.tile(tile) else { return .absent(Validators()) }
         var parts: [FetchedPart] = []
         for part in listed.parts {
             let path = place + "/" + StoreFolder.viewFile(tile, part.part)
             guard let handle = try LocalFile.Handle(path) else {
-                throw TileSourceError(.mismatch, "there is no '\(path)', which the folder's list names")
+                throw TileSourceError(.mismatch, "'\(path)' is listed in the folder's tileset.json but does not exist")
             }
             guard handle.stamp.size == part.size else {
                 throw TileSourceError(
-                    .mismatch, "'\(path)' has \(handle.stamp.size) bytes, and the folder's list says \(part.size)")
+                    .mismatch, "'\(path)' has \(handle.stamp.size) bytes; the folder's tileset.json says \(part.size)")
             }
             let bytes = try handle.read(at: 0, count: Int(part.size))
             guard let hash = ContentHash(of: bytes) else { throw TileSourceError.unhashed("'\(path)'") }
             guard hash == part.hash else {
-                throw TileSourceError(.mismatch, "'\(path)' is not the one that the folder's list names")
+                throw TileSourceError(.mismatch, "'\(path)': checksum mismatch with the folder's tileset.json")
             }
             parts.append(FetchedPart(part.part, data: bytes, hash: hash))
         }
@@ -114,7 +114,7 @@ final class FolderSource: TileSource {
             fileExtension.withLock { $0 = found }
             name = found
         } else {
-            throw TileSourceError(.missing, "there are no tiles as z/x/y.ext in '\(place)' at zoom \(zooms)")
+            throw TileSourceError(.missing, "no z/x/y.ext tiles in '\(place)' at zoom levels \(zooms)")
         }
         return "\(place)/\(tile.zoom)/\(tile.x)/\(tile.y).\(name)"
     }
@@ -123,7 +123,7 @@ final class FolderSource: TileSource {
         _ tile: TileID, _ edition: String?, _ caller: Validators?
     ) throws(TileSourceError) -> TileArrival {
         guard edition == nil || edition == "" else {
-            throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
+            throw TileSourceError(.editionChanged, "'\(place)' has no editions; request its tiles without one")
         }
         guard let path = try mapPath(tile), let handle = try LocalFile.Handle(path) else {
             return .answer(.absent(Validators()))
@@ -132,7 +132,7 @@ final class FolderSource: TileSource {
         if caller?.etag == validators.etag { return .answer(.notModified(validators)) }
         guard handle.stamp.size <= limits.tileBytes else {
             throw TileSourceError(
-                .tooLarge, "'\(path)' has \(handle.stamp.size) bytes, and \(limits.tileBytes) are allowed")
+                .tooLarge, "'\(path)' has \(handle.stamp.size) bytes; the limit is \(limits.tileBytes)")
         }
         return try UncheckedTile(
             TileAddress(tileset, tile), edition: "", bytes: handle.read(at: 0, count: Int(handle.stamp.size)),
@@ -143,7 +143,7 @@ final class FolderSource: TileSource {
 
     private func mapEdition() throws(TileSourceError) -> TilesetEdition {
         guard let found = FolderListing.fileExtension(place, zooms) else {
-            throw TileSourceError(.missing, "there are no tiles as z/x/y.ext in '\(place)' at zoom \(zooms)")
+            throw TileSourceError(.missing, "no z/x/y.ext tiles in '\(place)' at zoom levels \(zooms)")
         }
         fileExtension.withLock { $0 = found }
         let tiles = FolderListing.tiles(place, zooms, fileExtension: found, limit: limits.listedTiles)

@@ -50,7 +50,7 @@ package enum LocalFile {
             var status = stat()
             guard fstat(descriptor, &status) == 0, let stamp = FileStamp(status) else {
                 close(descriptor)
-                throw TileSourceError(.unreadable, "'\(path)' is no regular file")
+                throw TileSourceError(.unreadable, "'\(path)' is not a regular file")
             }
             self.path = path
             self.stamp = stamp
@@ -76,7 +76,7 @@ package enum LocalFile {
             }
             if failed { throw LocalFile.failure(path) }
             guard bytes.count == count else {
-                throw TileSourceError(.truncated, "'\(path)' ended while it was read: was it cut just now?")
+                throw TileSourceError(.truncated, "'\(path)' was truncated while it was read")
             }
             return bytes
         }
@@ -86,16 +86,16 @@ package enum LocalFile {
     package static func read(_ path: String, limit: Int64) throws(TileSourceError) -> (bytes: [UInt8], stamp: FileStamp)
     {
         guard let handle = try Handle(path) else {
-            throw TileSourceError(.missing, "there is no '\(path)'")
+            throw TileSourceError(.missing, "'\(path)' does not exist")
         }
         guard handle.stamp.size <= limit else {
             throw TileSourceError(
-                .tooLarge, "'\(path)' has \(handle.stamp.size) bytes, more than the \(limit) that are allowed")
+                .tooLarge, "'\(path)' has \(handle.stamp.size) bytes; the limit is \(limit)")
         }
         return (try handle.read(at: 0, count: Int(handle.stamp.size)), handle.stamp)
     }
 
     fileprivate static func failure(_ path: String) -> TileSourceError {
-        TileSourceError(.unreadable, "'\(path)' cannot be read: \(String(cString: strerror(errno)))")
+        TileSourceError(.unreadable, "cannot read '\(path)': \(String(cString: strerror(errno)))")
     }
 }

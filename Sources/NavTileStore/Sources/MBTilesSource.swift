@@ -51,14 +51,14 @@ final class MBTilesSource: TileSource {
         try await work.run { [self] () throws(TileSourceError) in
             let current = try current()
             guard edition == nil || edition == current.edition.version else {
-                throw TileSourceError(.editionChanged, "'\(place)' has changed since its edition was asked for")
+                throw TileSourceError(.editionChanged, "'\(place)' has changed since its edition was read")
             }
             let validators = Validators(etag: current.stamp.tag)
             guard let size = try size(tile, current) else { return .answer(.absent(Validators())) }
             if caller?.etag == validators.etag { return .answer(.notModified(validators)) }
             guard size <= limits.tileBytes else {
                 throw TileSourceError(
-                    .tooLarge, "the tile \(tile) of '\(place)' has \(size) bytes, and \(limits.tileBytes) are allowed")
+                    .tooLarge, "tile \(tile) of '\(place)' has \(size) bytes; the limit is \(limits.tileBytes)")
             }
             let bytes = try read(current) { database in
                 let sql = Self.select("tile_data")
@@ -69,7 +69,7 @@ final class MBTilesSource: TileSource {
             return try UncheckedTile(
                 TileAddress(tileset, tile), edition: current.edition.version, bytes: bytes, packing: nil,
                 form: current.form, limit: Int(limits.tileBytes), validators: validators,
-                place: { [place] in "the tile \(tile) of '\(place)'" }
+                place: { [place] in "tile \(tile) of '\(place)'" }
             ).arrival()
         }
     }
@@ -97,7 +97,7 @@ final class MBTilesSource: TileSource {
 
     /// Returns the current file, reopened when it has been replaced.
     private func current() throws(TileSourceError) -> Known {
-        guard let stamp = FileStamp(place) else { throw TileSourceError(.missing, "there is no '\(place)'") }
+        guard let stamp = FileStamp(place) else { throw TileSourceError(.missing, "'\(place)' does not exist") }
         if let here = known.withLock({ $0 }), here.stamp == stamp { return here }
         var configuration = Configuration()
         configuration.readonly = true
@@ -142,7 +142,7 @@ final class MBTilesSource: TileSource {
         }
         let (metadata, low, high, tiles) = found
         guard let low, let high, let zooms = TileJSON.zooms(Double(low), Double(high)) else {
-            throw TileSourceError(.malformed, "'\(place)' holds no tiles")
+            throw TileSourceError(.malformed, "'\(place)' contains no tiles")
         }
         let edges = (metadata["bounds"] ?? "").split(separator: ",").compactMap { TileJSON.number(String($0)) }
         current.form = TileForm(format: metadata["format"] ?? "")
@@ -181,11 +181,11 @@ final class MBTilesSource: TileSource {
     private static func failure(_ path: String, _ error: any Error) -> TileSourceError {
         switch (error as? DatabaseError)?.resultCode {
         case .SQLITE_INTERRUPT?, .SQLITE_ABORT?:
-            TileSourceError(.timedOut, "'\(path)' has not answered in time")
+            TileSourceError(.timedOut, "reading '\(path)' timed out")
         case .SQLITE_BUSY?, .SQLITE_LOCKED?, .SQLITE_IOERR?, .SQLITE_CANTOPEN?:
-            TileSourceError(.unreadable, "'\(path)' cannot be read now: \(String("\(error)".prefix(200)))")
+            TileSourceError(.unreadable, "cannot read '\(path)': \(String("\(error)".prefix(200)))")
         default:
-            TileSourceError(.malformed, "'\(path)' is no MBTiles file: \(String("\(error)".prefix(200)))")
+            TileSourceError(.malformed, "'\(path)' is not a valid MBTiles file: \(String("\(error)".prefix(200)))")
         }
     }
 }

@@ -76,17 +76,19 @@ package struct PMTilesHeader: Sendable, Hashable {
     ///
     /// - Parameter size: the size of the whole archive, bytes; every section must lie within it.
     package init(_ bytes: [UInt8], size: UInt64, place: String) throws(TileSourceError) {
-        let fault = { (text: String) in TileSourceError(.malformed, "'\(place)' is no PMTiles archive: \(text)") }
-        guard bytes.count >= Self.size, bytes.starts(with: Array("PMTiles".utf8)) else {
-            throw fault("it begins otherwise")
+        let fault = { (text: String) in
+            TileSourceError(.malformed, "'\(place)' is not a valid PMTiles archive: \(text)")
         }
-        guard bytes[7] == 3 else { throw fault("its version is \(bytes[7]), and 3 is read") }
+        guard bytes.count >= Self.size, bytes.starts(with: Array("PMTiles".utf8)) else {
+            throw fault("its header is missing")
+        }
+        guard bytes[7] == 3 else { throw fault("its version is \(bytes[7]); only 3 is supported") }
         func number(_ offset: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << (8 * $1) } }
         func section(_ offset: Int, _ name: String) throws(TileSourceError) -> Section {
             let section = Section(offset: number(offset), length: number(offset + 8))
             let (end, isOver) = section.offset.addingReportingOverflow(section.length)
             guard !isOver, end <= size || section.length == 0 else {
-                throw fault("its \(name) lies beyond its end")
+                throw fault("the section '\(name)' extends beyond the end of the file")
             }
             return section
         }
@@ -96,7 +98,7 @@ package struct PMTilesHeader: Sendable, Hashable {
         data = try section(56, "data")
         addressedCount = number(72)
         guard root.length > 0, root.offset >= UInt64(Self.size), root.offset + root.length <= UInt64(Self.rootEnd)
-        else { throw fault("its root directory does not lie within the first \(Self.rootEnd) bytes") }
+        else { throw fault("its root directory is not within the first \(Self.rootEnd) bytes") }
         packing = try Self.packing(bytes[97], "directories", fault)
         tilePacking = try Self.packing(bytes[98], "tiles", fault)
         form =
@@ -109,7 +111,7 @@ package struct PMTilesHeader: Sendable, Hashable {
             default: .unknown
             }
         guard bytes[100] <= bytes[101], bytes[100] <= TileID.maximumZoom else {
-            throw fault("its zoom levels are none")
+            throw fault("its zoom levels are invalid")
         }
         zooms = bytes[100]...min(bytes[101], TileID.maximumZoom)
         let edges = [102, 106, 110, 114].map { offset in
@@ -126,8 +128,8 @@ package struct PMTilesHeader: Sendable, Hashable {
         case 1: nil
         case 2: .gzip
         case 4: .zstd
-        case 3: throw fault("its \(what) are packed with Brotli, which is not read: make it with gzip")
-        default: throw fault("how its \(what) are packed is not known (\(byte))")
+        case 3: throw fault("its \(what) are compressed with Brotli, which is not supported; use gzip")
+        default: throw fault("its \(what) have the unknown compression \(byte)")
         }
     }
 }

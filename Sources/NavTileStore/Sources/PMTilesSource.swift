@@ -54,7 +54,7 @@ final class PMTilesSource: TileSource {
         }
         guard let begun = first else {
             guard let before else {
-                throw TileSourceError(.malformed, "'\(place)' has not changed, says its server, which was not asked")
+                throw TileSourceError(.malformed, "the server of '\(place)' sent HTTP 304 for an unconditional request")
             }
             return EditionAnswer(before.edition, before.state.validators, known: caller)
         }
@@ -67,7 +67,7 @@ final class PMTilesSource: TileSource {
     private func read(_ bytes: [UInt8], _ state: ArchiveState) async throws(TileSourceError) -> Known {
         let header = try PMTilesHeader(bytes, size: state.size, place: place)
         let end = Int(header.root.offset + header.root.length)
-        guard end <= bytes.count else { throw damaged("its root directory is cut off") }
+        guard end <= bytes.count else { throw damaged("its root directory is truncated") }
         let root = try directory(Array(bytes[Int(header.root.offset)..<end]), header)
         var metadata: [UInt8] = []
         if header.metadata.length > 0, header.metadata.length <= 4 << 20 {
@@ -98,12 +98,12 @@ final class PMTilesSource: TileSource {
             do throws(Unpacker.Failure) {
                 bytes = try Unpacker.unpack(packed, packing, limit: 24 << 20)
             } catch {
-                throw damaged("one of its directories cannot be unpacked")
+                throw damaged("cannot decompress a directory")
             }
         }
         guard
             let directory = PMTilesDirectory(bytes, data: header.data.length, leaves: header.leaves.length)
-        else { throw damaged("one of its directories makes no sense") }
+        else { throw damaged("a directory is invalid") }
         return directory
     }
 
@@ -117,13 +117,13 @@ final class PMTilesSource: TileSource {
         let key = DirectoryCache.Key(edition: current.edition.version, offset: entry.offset, length: entry.length)
         if let here = directories.withLock({ $0.take(key) }) { return here }
         guard Int(entry.length) <= limits.directoryBytes else {
-            throw TileSourceError(.tooLarge, "'\(place)' has a directory of \(entry.length) bytes: refused")
+            throw TileSourceError(.tooLarge, "'\(place)' has a directory of \(entry.length) bytes, which is too large")
         }
         let packed = try await ranges.read(
             current.header.leaves.offset + entry.offset, Int(entry.length), of: current.state, meter: nil)
         let leaf = try directory(packed, current.header)
         // A directory begins with the tile that its entry names; one that led back up could be walked for ever.
-        guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin where it should") }
+        guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin with its entry's tile") }
         directories.withLock { $0.keep(leaf, for: key) }
         return leaf
     }
@@ -137,7 +137,7 @@ final class PMTilesSource: TileSource {
             if entry.run > 0 { return entry }
             directory = try await leaf(entry, current)
         }
-        throw damaged("its directories lead into each other more than \(Self.deepest) deep")
+        throw damaged("its directories are nested more than \(Self.deepest) deep")
     }
 
     private func current() async throws(TileSourceError) -> Known {
@@ -153,7 +153,7 @@ final class PMTilesSource: TileSource {
         let current = try await current()
         let version = current.edition.version
         guard edition == nil || edition == version else {
-            throw TileSourceError(.editionChanged, "'\(place)' has another edition: ask for what it has")
+            throw TileSourceError(.editionChanged, "'\(place)' has a different edition; request that one")
         }
         // Tiles do not change within an edition.
         let validators = Validators(
@@ -162,14 +162,14 @@ final class PMTilesSource: TileSource {
         if let etag = caller?.etag, etag == validators.etag { return .answer(.notModified(validators)) }
         guard Int64(entry.length) <= limits.tileBytes else {
             throw TileSourceError(
-                .tooLarge, "the tile \(tile) of '\(place)' has \(entry.length) bytes, more than are allowed")
+                .tooLarge, "tile \(tile) of '\(place)' has \(entry.length) bytes, more than allowed")
         }
         let bytes = try await ranges.read(
             current.header.data.offset + entry.offset, Int(entry.length), of: current.state, meter: meter)
         return try UncheckedTile(
             TileAddress(tileset, tile), edition: version, bytes: bytes,
             packing: current.header.tilePacking, form: current.header.form, limit: Int(limits.tileBytes),
-            validators: validators, place: { [place] in "the tile \(tile) of '\(place)'" }
+            validators: validators, place: { [place] in "tile \(tile) of '\(place)'" }
         ).arrival()
     }
 

@@ -19,13 +19,13 @@ package struct RoadList: Sendable {
         do {
             tileset = try JSONDecoder().decode(Tileset.self, from: Data(document))
         } catch {
-            throw TileSourceError(.malformed, "'\(place)' is no list of road tiles: \(Tileset.explain(error))")
+            throw TileSourceError(.malformed, "'\(place)' is not a valid list of road tiles: \(Tileset.explain(error))")
         }
         guard tileset.formatVersion == Tileset.formatVersion else {
             throw TileSourceError(
                 .malformed,
-                "the road tiles of '\(place)' have format version \(tileset.formatVersion), this program reads "
-                    + "\(Tileset.formatVersion): build them anew, or update the program")
+                "the road tiles of '\(place)' have format version \(tileset.formatVersion), but this program reads "
+                    + "\(Tileset.formatVersion); rebuild them, or update the program")
         }
         guard Self.isVersion(tileset.mapVersion) else {
             throw TileSourceError(
@@ -33,7 +33,7 @@ package struct RoadList: Sendable {
         }
         let bounds = tileset.bounds
         guard [bounds.south, bounds.west, bounds.north, bounds.east].allSatisfy(\.isFinite) else {
-            throw TileSourceError(.malformed, "'\(place)' has bounds that are none")
+            throw TileSourceError(.malformed, "'\(place)' has invalid bounds")
         }
         var tiles: [TileID: ListedTile] = [:]
         tiles.reserveCapacity(tileset.tiles.count)
@@ -43,11 +43,11 @@ package struct RoadList: Sendable {
             else {
                 throw TileSourceError(
                     .malformed,
-                    "'\(place)' names a tile \(entry.id) whose files, sizes or hashes cannot be: the whole list is refused"
+                    "'\(place)' lists tile \(entry.id) with invalid files, sizes or hashes; the whole list is rejected"
                 )
             }
             guard tiles.updateValue(listed, forKey: listed.tile) == nil else {
-                throw TileSourceError(.malformed, "'\(place)' names the tile \(listed.tile) twice")
+                throw TileSourceError(.malformed, "'\(place)' lists tile \(listed.tile) twice")
             }
         }
         self.tiles = tiles

@@ -15,7 +15,7 @@ final class SourceClient: Sendable {
         if let credential = configuration.credential {
             self.credential = try CredentialFile(credential, note: configuration.note)
             if !origin.isSecure, !origin.isLoopback {
-                configuration.note("the credential for '\(address)' goes over the network unencrypted: use https")
+                configuration.note("the credential for '\(address)' is sent unencrypted; use https")
             }
         } else {
             credential = nil
@@ -71,14 +71,14 @@ final class SourceClient: Sendable {
             guard known == nil else { return .notModified(response) }
             throw Self.unasked(request.address)
         case 416 where isRange:
-            throw TileSourceError(.editionChanged, "'\(request.address)' is shorter than it was (HTTP 416)")
+            throw TileSourceError(.editionChanged, "'\(request.address)' has become shorter (HTTP 416)")
         default: throw Self.failure(response, request.address)
         }
     }
 
     /// Returns the error for a server that reports an unchanged file without a conditional request.
     static func unasked(_ address: HTTPAddress) -> TileSourceError {
-        TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
+        TileSourceError(.malformed, "the server of '\(address)' sent HTTP 304 for an unconditional request")
     }
 
     private static func failure(_ response: HTTPResponse, _ address: HTTPAddress) -> TileSourceError {
@@ -87,17 +87,17 @@ final class SourceClient: Sendable {
         case 401, 403:
             TileSourceError(
                 .unauthorized,
-                "the server of '\(address)' refuses us (HTTP \(status)): look at the source's credential")
+                "the server of '\(address)' denied access (HTTP \(status)); check the source's credential")
         case 429:
             TileSourceError(
-                .rateLimited, "the server of '\(address)' has had too many requests (HTTP 429)", retryAfter: retryAfter)
+                .rateLimited, "the server of '\(address)' limits the request rate (HTTP 429)", retryAfter: retryAfter)
         case 408, 425, 500...599:
             TileSourceError(.server, "the server of '\(address)' failed (HTTP \(status))", retryAfter: retryAfter)
-        case 412: TileSourceError(.editionChanged, "'\(address)' has changed since its edition was asked for")
+        case 412: TileSourceError(.editionChanged, "'\(address)' has changed since its edition was read")
         case 400...499:
-            TileSourceError(.refused, "the server of '\(address)' refuses the request (HTTP \(status))")
+            TileSourceError(.refused, "the server of '\(address)' rejected the request (HTTP \(status))")
         default:
-            TileSourceError(.malformed, "the server of '\(address)' answers what was not asked (HTTP \(status))")
+            TileSourceError(.malformed, "the server of '\(address)' sent an unexpected response (HTTP \(status))")
         }
     }
 

@@ -28,7 +28,7 @@ final class TemplateSource: TileSource {
 
     init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
         guard let origin = HTTPAddress(text) else {
-            throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
+            throw TileSourceError(.configuration, "a tile URL must begin with http:// or https:// and a host")
         }
         // The user and password in the address are sent as a header and removed from it.
         let template = try TileTemplate(origin.target, ratio: configuration.pixelRatio)
@@ -77,7 +77,7 @@ final class TemplateSource: TileSource {
             guard let before else { throw SourceClient.unasked(description) }
             current = before
             current.validators = response.validators(known: before.validators)
-        case .absent: throw TileSourceError(.missing, "there is no TileJSON at '\(place)'")
+        case .absent: throw TileSourceError(.missing, "no TileJSON was found at '\(place)'")
         }
         known.withLock { $0 = current }
         return current
@@ -85,11 +85,11 @@ final class TemplateSource: TileSource {
 
     private func read(_ response: HTTPResponse, _ description: HTTPAddress) throws(TileSourceError) -> Known {
         guard let json = TileJSON(response.body), let text = json.template, let zooms = json.zooms else {
-            throw TileSourceError(.malformed, "'\(place)' is no TileJSON with an address of tiles and zoom levels")
+            throw TileSourceError(.malformed, "'\(place)' is not a TileJSON with a tile URL and zoom levels")
         }
         // An address in a TileJSON is followed like a redirect, only to allowed hosts.
         guard let address = description.resolving(text) else {
-            throw TileSourceError(.redirected, "the TileJSON '\(place)' names tiles that are at no address of HTTP")
+            throw TileSourceError(.redirected, "the tile URL in the TileJSON '\(place)' is not an HTTP URL")
         }
         do throws(HTTPError) {
             _ = try description.redirected(to: text, allowedHosts: configuration.allowedHosts)
@@ -113,7 +113,7 @@ final class TemplateSource: TileSource {
 
     private func address(_ tile: TileID, _ current: Known) throws(TileSourceError) -> HTTPAddress {
         guard let address = HTTPAddress(current.server, target: current.template.text(tile)) else {
-            throw TileSourceError(.configuration, "'\(place)' gives no address for the tile \(tile)")
+            throw TileSourceError(.configuration, "'\(place)' gives no valid URL for tile \(tile)")
         }
         return address
     }
@@ -128,7 +128,7 @@ final class TemplateSource: TileSource {
     ) async throws(TileSourceError) -> TileArrival {
         let current = try await current()
         guard edition == nil || edition == "" else {
-            throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
+            throw TileSourceError(.editionChanged, "'\(place)' has no editions; request its tiles without one")
         }
         guard current.edition.zooms.contains(tile.zoom) else { return .answer(.absent(Validators())) }
         let address = try address(tile, current)
@@ -143,7 +143,7 @@ final class TemplateSource: TileSource {
         }
         let declared = response.header("Content-Type") ?? ""
         guard !declared.utf8.prefix(9).elementsEqual("text/html".utf8, by: { $0 | 0x20 == $1 | 0x20 }) else {
-            throw TileSourceError(.malformed, "'\(address)' is a page, not a tile")
+            throw TileSourceError(.malformed, "'\(address)' is an HTML page, not a tile")
         }
         let freshness = response.freshness
         let form = current.form == .unknown ? TileForm(mediaType: declared) : current.form

@@ -46,7 +46,7 @@ package enum TileForm: String, Sendable, Hashable {
     /// Returns the reason why uncompressed bytes cannot be a tile of this format; nil when they can.
     package func fault(of bytes: UnsafeRawBufferPointer) -> String? {
         if self != .vector, bytes.isEmpty { return "it is empty" }
-        if Self.isPage(bytes) { return "it is a page, not a tile" }
+        if Self.isPage(bytes) { return "it is an HTML or XML page" }
         let isRight =
             switch self {
             case .png:

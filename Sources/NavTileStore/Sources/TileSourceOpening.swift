@@ -21,9 +21,9 @@ extension TileSourceConfiguration {
             return PMTilesSource(
                 self, try WebRanges(self, address), place: address.description, isRemote: true)
         case (.path, let kind):
-            throw TileSourceError(.configuration, "a source '\(kind.rawValue)' needs an address of http: or https:")
+            throw TileSourceError(.configuration, "a source of kind '\(kind.rawValue)' needs an http: or https: URL")
         case (.web, let kind):
-            throw TileSourceError(.configuration, "a source '\(kind.rawValue)' needs a path of this machine")
+            throw TileSourceError(.configuration, "a source of kind '\(kind.rawValue)' needs a local path")
         }
     }
 
@@ -32,15 +32,15 @@ extension TileSourceConfiguration {
         if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
         if let scheme, !Self.schemes.contains(scheme) {
             return
-                "the address of '\(tileset)' begins with '\(scheme):', which is not known: give a path of this machine, or an "
-                + "address of file:, http: or https:"
+                "the source of '\(tileset)' has the unknown scheme '\(scheme):'; use a local path or a "
+                + "file:, http: or https: URL"
         }
         let isRoad = [.folder, .webFolder].contains(resolvedKind)
         if domain == .navigation, !isRoad {
             return "road tiles come from a folder or a static server, not from '\(resolvedKind.rawValue)'"
         }
         if domain == .maps, resolvedKind == .webFolder {
-            return "tiles of a map need an address with {z}, {x} and {y}, a TileJSON, a .pmtiles or a .mbtiles"
+            return "map tiles need a URL with {z}, {x} and {y}, a TileJSON, or a .pmtiles or .mbtiles file"
         }
         return nil
     }
@@ -86,20 +86,20 @@ extension TileSourceConfiguration {
         if lowered.hasPrefix("http:") || lowered.hasPrefix("https:") {
             guard let address = HTTPAddress(address) else {
                 throw TileSourceError(
-                    .configuration, "the address of '\(tileset)' is none: http(s)://host/path, with %20 for spaces")
+                    .configuration, "the source of '\(tileset)' is not a URL; use http(s)://host/path, %20 for spaces")
             }
             return .web(address)
         }
         var path = address
         if lowered.hasPrefix("file:") {
             guard lowered.hasPrefix("file:///"), let decoded = address.dropFirst(7).removingPercentEncoding else {
-                throw TileSourceError(.configuration, "the address of '\(tileset)' must be file:///path")
+                throw TileSourceError(.configuration, "the source of '\(tileset)' must be file:///path")
             }
             path = decoded
         }
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw TileSourceError(.configuration, "the address of '\(tileset)' is empty")
+            throw TileSourceError(.configuration, "the source of '\(tileset)' is not a valid path")
         }
         return .path(path)
     }

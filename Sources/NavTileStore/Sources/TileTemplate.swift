@@ -29,14 +29,14 @@ package struct TileTemplate: Sendable, Hashable {
             case "ratio": pieces.append(.text(Self.suffix(ratio)))
             case let name:
                 throw TileSourceError(
-                    .configuration, "'{\(name)}' in an address of tiles: known are {z}, {x}, {y}, {-y} and {ratio}")
+                    .configuration, "unknown placeholder '{\(name)}' in a tile URL; use {z}, {x}, {y}, {-y} or {ratio}")
             }
             rest = rest[rest.index(after: close)...]
         }
         if !rest.isEmpty { pieces.append(.text(String(rest))) }
         let hasRow = pieces.contains(.row) || pieces.contains(.rowFromSouth)
         guard pieces.contains(.zoom), pieces.contains(.column), hasRow else {
-            throw TileSourceError(.configuration, "an address of tiles needs {z}, {x} and {y}")
+            throw TileSourceError(.configuration, "a tile URL needs {z}, {x} and {y}")
         }
     }
 

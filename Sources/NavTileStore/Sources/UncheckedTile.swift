@@ -48,7 +48,7 @@ package struct UncheckedTile: Sendable {
     package func checked() throws(TileSourceError) -> TileAnswer {
         // Damaged tiles and decompression bombs are detected here, before they reach a reader.
         if let fault = try unpacked().withUnsafeBytes(form.fault) {
-            throw TileSourceError(.malformed, "\(place()) is no tile: \(fault)")
+            throw TileSourceError(.malformed, "\(place()) is not a valid tile: \(fault)")
         }
         guard let hash = ContentHash(of: bytes) else { throw TileSourceError.unhashed(place()) }
         let part = FetchedPart(
@@ -64,9 +64,9 @@ package struct UncheckedTile: Sendable {
         } catch {
             throw switch error {
             case .tooLarge:
-                TileSourceError(.tooLarge, "\(place()) has more than \(limit) bytes when unpacked: refused")
-            case .damaged: TileSourceError(.malformed, "\(place()) cannot be unpacked")
-            case .truncated: TileSourceError(.truncated, "\(place()) ends too early")
+                TileSourceError(.tooLarge, "\(place()) exceeds \(limit) bytes when decompressed")
+            case .damaged: TileSourceError(.malformed, "\(place()) cannot be decompressed")
+            case .truncated: TileSourceError(.truncated, "\(place()) is truncated")
             }
         }
     }

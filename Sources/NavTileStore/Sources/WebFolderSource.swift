@@ -68,7 +68,7 @@ final class WebFolderSource: TileSource {
             current.asked = Monotonic.now()
         case .absent:
             throw TileSourceError(
-                .missing, "there is no '\(address)': the address must be the folder that 'navbus map build' has made")
+                .missing, "'\(address)' was not found; the source must be a folder written by 'navbus map build'")
         }
         known.withLock { $0 = current }
         return current
@@ -103,13 +103,13 @@ final class WebFolderSource: TileSource {
             case .notModified(let response): return .answer(.notModified(response.validators(known: caller)))
             case .absent:
                 throw await mismatch(
-                    TileSourceError(.mismatch, "there is no '\(address)', which the server's list names"), current)
+                    TileSourceError(.mismatch, "'\(address)' is in the server's list but was not found"), current)
             }
             guard response.body.count == Int(part.size), let hash = response.hash, hash == part.hash else {
                 throw await mismatch(
                     TileSourceError(
                         .mismatch,
-                        "'\(address)' has \(response.body.count) bytes that are not those that the server's list names"),
+                        "'\(address)' has \(response.body.count) bytes that do not match the server's list"),
                     current)
             }
             let freshness = response.freshness
@@ -126,7 +126,7 @@ final class WebFolderSource: TileSource {
         guard let edition, edition != current.list.edition.version else { return }
         throw TileSourceError(
             .editionChanged,
-            "'\(place)' has the map version \(current.list.edition.version), not \(edition) any more: ask for its list")
+            "'\(place)' now has map version \(current.list.edition.version), not \(edition); read its list again")
     }
 
     /// Returns the error of a tile that does not fit the list, after checking whether the list is outdated.

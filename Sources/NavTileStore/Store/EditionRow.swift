@@ -90,7 +90,7 @@ enum EditionRow {
         if let domain, domain != edition.domain.rawValue {
             throw StoreError(
                 .invalid,
-                "tileset '\(edition.tileset)' is on board for '\(domain)', not for '\(edition.domain.rawValue)': give "
+                "tileset '\(edition.tileset)' is stored for domain '\(domain)', not '\(edition.domain.rawValue)'; give "
                     + "the new one another name")
         }
         if domain == nil {
@@ -128,7 +128,7 @@ enum EditionRow {
         let taken = Set(try Int64.fetchAll(index, sql: "SELECT id FROM editions"))
         guard let number = (1...TileNumber.greatestEdition).first(where: { !taken.contains($0) }) else {
             throw StoreError(
-                .invalid, "the store holds \(taken.count) editions, the most that it can: remove those not in use")
+                .invalid, "the store has \(taken.count) editions, the most it can hold; remove unused ones")
         }
         return number
     }
@@ -141,6 +141,6 @@ enum EditionRow {
     }
 
     static func unknown(_ key: EditionKey) -> StoreError {
-        StoreError(.invalid, "edition '\(key)' is not on board: add it before its tiles")
+        StoreError(.invalid, "edition '\(key)' is not in the store; add it before its tiles")
     }
 }

@@ -29,7 +29,7 @@ package final class FileSync: Sendable {
         sync.run()
         for thread in threads { pthread_join(thread, nil) }
         if let failure = sync.failure.withLock({ $0 }) {
-            throw Files.error("cannot write out", files[failure.position].path, failure.number)
+            throw Files.error("cannot flush", files[failure.position].path, failure.number)
         }
     }
 

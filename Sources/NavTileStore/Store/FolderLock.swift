@@ -23,7 +23,7 @@ package final class FolderLock: Sendable {
             guard number == EAGAIN || number == EACCES else { throw Files.error("cannot lock", folder.lock, number) }
             throw StoreError(
                 .busy,
-                "the tile store '\(folder.path)' is owned by \(Self.owner(folder)): stop that process, ask it over "
+                "the tile store '\(folder.path)' is owned by \(Self.owner(folder)); stop that process, ask it over "
                     + "the bus, or use another folder")
         }
         self.file = file

@@ -30,7 +30,7 @@ final class IndexAccess: Sendable {
                 try IndexSchema.migrator.refuseNewer(pool, folder)
                 guard try pool.read({ try IndexSchema.migrator.hasCompletedMigrations($0) }) else {
                     throw StoreError(
-                        .missing, "the index '\(folder.index)' is not ready: start the process that owns the store")
+                        .missing, "the index '\(folder.index)' is not ready; start the process that owns the store")
                 }
             }
         } catch {
@@ -102,15 +102,15 @@ final class IndexAccess: Sendable {
             return StoreError(.diskFull, "\(what); free space on its disk, or lower the store's budget")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
             if isOwner, let mark = try? Files.write([], to: folder.damageMark) { Files.close(mark) }
-            return StoreError(.corruptIndex, "\(what); restart the owner of the store, which makes the index anew")
+            return StoreError(.corruptIndex, "\(what); restart the process that owns the store to rebuild it")
         case .SQLITE_READONLY, .SQLITE_PERM:
-            return StoreError(.readOnly, "\(what); give this user the right to write there, or use another folder")
+            return StoreError(.readOnly, "\(what); give this user write permission, or use another folder")
         case .SQLITE_CANTOPEN:
             return StoreError(
-                .readOnly, "\(what); it must be readable, and its -wal and -shm beside it too: start the owner once")
+                .readOnly, "\(what); make it and its -wal and -shm readable, or start the owner of the store once")
         case .SQLITE_MISUSE where error.message == "Connection is closed":
             return StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
-        default: return StoreError(.system, "\(what); look at the disk and the system's log")
+        default: return StoreError(.system, "\(what); check the disk and the system log")
         }
     }
 }
@@ -144,6 +144,6 @@ extension DatabaseMigrator {
         guard try pool.read(hasBeenSuperseded) else { return }
         throw StoreError(
             .newerSchema,
-            "the index '\(folder.index)' was written by a newer program: use that, or another folder for this one")
+            "the index '\(folder.index)' was written by a newer version; use that version, or another folder")
     }
 }

@@ -63,7 +63,7 @@ enum RegionRow {
     }
 
     static func unknown(_ id: String) -> StoreError {
-        StoreError(.missing, "no region '\(id)' in the store: list them")
+        StoreError(.missing, "region '\(id)' is not in the store; list the stored regions")
     }
 
     /// Returns the first `limit` tiles after `last` that a region lacks.
@@ -140,8 +140,8 @@ struct RegionList: Codable {
         guard let text = try? RegionRow.encode(self) else {
             throw StoreError(
                 .invalid,
-                "the regions cannot be written to '\(folder.regions)': one holds a number that is not finite; remove it and "
-                    + "load it again")
+                "cannot write the regions to '\(folder.regions)': one contains a number that is not finite; remove it "
+                    + "and load it again")
         }
         try Files.replace(folder.regions, with: Array(text.utf8), by: temporary)
     }

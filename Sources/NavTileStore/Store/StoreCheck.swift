@@ -72,7 +72,7 @@ struct StoreCheck {
     /// Queries that recount what the triggers count.
     private static let counts = [
         (
-            "files' uses",
+            "uses of files",
             """
             SELECT count(*) FROM (
               SELECT hash, uses FROM objects WHERE uses > 0
@@ -82,15 +82,15 @@ struct StoreCheck {
             """
         ),
         (
-            "tiles' files",
+            "files of tiles",
             """
             SELECT count(*) FROM tiles t WHERE NOT EXISTS (SELECT 1 FROM objects WHERE hash = t.body AND uses > 0)
               OR (t.ranks IS NOT NULL AND NOT EXISTS (SELECT 1 FROM objects WHERE hash = t.ranks AND uses > 0))
             """
         ),
-        ("tiles' pins", "SELECT count(*) FROM tiles t WHERE pins <> (SELECT count(*) FROM pins WHERE tile = t.id)"),
+        ("pins of tiles", "SELECT count(*) FROM tiles t WHERE pins <> (SELECT count(*) FROM pins WHERE tile = t.id)"),
         (
-            "editions' totals",
+            "totals of editions",
             """
             SELECT count(*) FROM editions e LEFT JOIN (
               SELECT id >> 49 AS edition, count(*) AS tiles, sum(body_bytes + ifnull(ranks_bytes, 0)) AS bytes,
@@ -100,7 +100,7 @@ struct StoreCheck {
             """
         ),
         (
-            "the store's totals",
+            "totals of the store",
             """
             SELECT count(*) FROM totals WHERE object_count <> (SELECT count(*) FROM objects WHERE uses > 0)
               OR object_bytes <> (SELECT ifnull(sum(bytes), 0) FROM objects WHERE uses > 0)
@@ -164,14 +164,14 @@ struct StoreCheck {
         for name in names.sorted() {
             let subject = "objects/\(digits)/\(name)"
             guard let hash = ContentHash(folder: digits, file: name) else {
-                find(.foreign, subject, "the store makes no file of this name", .none)
+                find(.foreign, subject, "not a file of the store", .none)
                 continue
             }
             // A file being stored has no row yet: its batch lists it, or its row exists by now. A file about to be
             // unlinked still has a row.
             if try uses(hash) == nil, try folder.filesOfBatch()?.contains(hash) != true, try uses(hash) == nil {
                 if Files.status(folder.object(hash)) != nil {
-                    find(.orphan, subject, "no tile has it", .file(folder.object(hash)))
+                    find(.orphan, subject, "no tile uses it", .file(folder.object(hash)))
                 }
             }
         }
@@ -192,7 +192,9 @@ struct StoreCheck {
         for edition in editions {
             guard let path = edition.viewPath else { continue }
             if try lasts({ () throws(StoreError) in try files.documentFault(edition.key, path) }) != nil {
-                find(.view, folder.relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
+                find(
+                    .view, folder.relative(path) + "/tileset.json", "not the edition's document",
+                    .edition(edition.key))
             }
             if let detail = try lasts({ () throws(StoreError) in try files.currentFault(edition.key) }),
                 try !isStillToFollow(edition.key, among: editions.map(\.key))
@@ -248,7 +250,7 @@ struct StoreCheck {
                             file == path + "/" + StoreFolder.viewFile(tile, $0)
                         })
                     else {
-                        find(.foreign, folder.relative(file), "the store makes no file of this name", .none)
+                        find(.foreign, folder.relative(file), "not a file of the store", .none)
                         continue
                     }
                     tiles.insert(TileNumber.of(tile, edition: number))

@@ -34,7 +34,7 @@ package struct StoreFolder: Sendable, Hashable {
     /// Throws `missing` when the disk was removed, so that nothing is mistaken for damaged.
     func requireObjects() throws(StoreError) {
         guard Files.status(objects)?.isDirectory != true else { return }
-        throw StoreError(.missing, "the folder '\(objects)' is not there any more: mount its disk, or restart the node")
+        throw StoreError(.missing, "the folder '\(objects)' no longer exists; mount its disk, or restart the node")
     }
 
     /// Returns the path of the object file of a hash: `objects/ab/cdef…`.

@@ -16,14 +16,14 @@ struct TileFiles {
     func fault(
         _ hash: ContentHash, _ bytes: Int64, readsContent: Bool = true, asksDisk: Bool = false
     ) throws(StoreError) -> (kind: CheckFinding.Kind, detail: String)? {
-        guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
+        guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "missing") }
         guard status.isFile, status.size == bytes else {
-            return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
+            return (.wrongSize, "\(status.size) bytes; the index says \(bytes)")
         }
         guard readsContent else { return nil }
         if asksDisk { Files.dropPages(folder.object(hash)) }
-        guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
-        return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
+        guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "cannot be read") }
+        return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "checksum mismatch")
     }
 
     /// Returns the current fault of a tile's files for mapping.
@@ -43,15 +43,15 @@ struct TileFiles {
             let file = path + "/" + StoreFolder.viewFile(place, part)
             let status = Files.status(file)
             guard let hash else {
-                if status != nil { return "\(part): there, but the tile is not on board" }
+                if status != nil { return "\(part): present, but the tile is not in the store" }
                 continue
             }
-            guard let status else { return "\(part): not there" }
+            guard let status else { return "\(part): missing" }
             if Files.isSame(file, folder.object(hash)) { continue }
             // Without hard links the file is a copy.
             guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
                 try ContentHash.checked(data) == hash
-            else { return "\(part): another content" }
+            else { return "\(part): content differs" }
         }
         return nil
     }
@@ -59,7 +59,7 @@ struct TileFiles {
     /// Returns the fault of an edition's `tileset.json`.
     func documentFault(_ key: EditionKey, _ path: String) throws(StoreError) -> String? {
         guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else { return nil }
-        return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
+        return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's document"
     }
 
     /// Returns the fault of `current`, when the edition is the one in use.

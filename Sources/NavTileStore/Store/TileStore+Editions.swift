@@ -16,16 +16,16 @@ extension TileStore {
         guard TilesetName.isValid(edition.tileset) else {
             throw StoreError(
                 .invalid,
-                "'\(edition.tileset)' is no name of a tileset: use 1 to 64 of a-z, 0-9, '-' and '_', the first a letter "
-                    + "or digit")
+                "'\(edition.tileset)' is not a valid tileset name; use 1 to 64 of a-z, 0-9, '-' and '_', beginning "
+                    + "with a letter or digit")
         }
         guard edition.version.utf8.count <= 256, !edition.version.utf8.contains(0) else {
             throw StoreError(
-                .invalid, "the version of tileset '\(edition.tileset)' is longer than 256 bytes, or no text")
+                .invalid, "the version of tileset '\(edition.tileset)' must be text of at most 256 bytes")
         }
         guard edition.domain != .navigation || !edition.document.isEmpty else {
             throw StoreError(
-                .invalid, "the edition of road tiles '\(edition.tileset)' has no tileset.json: give its document")
+                .invalid, "the edition of road tiles '\(edition.tileset)' has no tileset.json; pass it as the document")
         }
         let key = EditionKey(edition.tileset, edition.version)
         try write { writer throws(StoreError) in
@@ -66,7 +66,7 @@ extension TileStore {
     ) throws -> (number: Int64, tiles: [Int64])? {
         guard let number = try EditionRow.number(edition, index) else { return nil }
         if try Int64.fetchOne(index, sql: "SELECT 1 FROM tilesets WHERE current = ?", arguments: [number]) != nil {
-            throw StoreError(.inUse, "edition '\(edition)' is in use: take another one into use first")
+            throw StoreError(.inUse, "edition '\(edition)' is in use; switch to another edition first")
         }
         let range = TileNumber.range(ofEdition: number)
         let region = try String.fetchOne(
@@ -75,7 +75,7 @@ extension TileStore {
             arguments: [range.lowerBound, range.upperBound])
         if let region {
             throw StoreError(
-                .inUse, "region '\(region)' has tiles of edition '\(edition)': update or remove the region first")
+                .inUse, "region '\(region)' has tiles of edition '\(edition)'; update or remove the region first")
         }
         return (
             number,

@@ -17,7 +17,7 @@ extension TileStore {
         _ definition: StoredRegionDefinition, tiles: [TileAddress], editions: [String: String], now: Timestamp
     ) throws(StoreError) -> StoredRegion {
         guard (1...256).contains(definition.id.utf8.count), !definition.id.utf8.contains(0) else {
-            throw StoreError(.invalid, "the id of a region has \(definition.id.utf8.count) bytes: give it 1 to 256")
+            throw StoreError(.invalid, "a region id has \(definition.id.utf8.count) bytes; use 1 to 256")
         }
         return try changeRegions { index in
             let numbers = try Self.numbers(tiles, editions, index)
@@ -70,7 +70,7 @@ extension TileStore {
         return try tiles.map { address in
             guard let edition = known[address.tileset] else {
                 throw StoreError(
-                    .invalid, "tile \(address) of a region, but no edition of '\(address.tileset)' was named")
+                    .invalid, "no edition of '\(address.tileset)' was given for tile \(address) of a region")
             }
             return TileNumber.of(address.tile, edition: edition)
         }
@@ -120,7 +120,7 @@ extension TileStore {
         now: Timestamp
     ) throws(StoreError) {
         guard state != .complete else {
-            throw StoreError(.invalid, "region '\(id)' becomes complete by completeRegions, which looks at its tiles")
+            throw StoreError(.invalid, "only completeRegions, which checks tiles, can complete region '\(id)'")
         }
         try write { writer throws(StoreError) in
             try clear(&writer) { index in
@@ -149,7 +149,7 @@ extension TileStore {
                 guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
                 guard try Self.isWhole(region.number, isStaged: region.isStaged, index) else {
                     throw StoreError(
-                        .inUse, "region '\(id)' still lacks tiles: load them, or drop those that no source has")
+                        .inUse, "region '\(id)' still lacks tiles; load them, or drop those that no source has")
                 }
                 if region.isStaged { try Self.takeStaged(region.number, index) }
                 try index.execute(

@@ -56,8 +56,8 @@ extension TileStore {
             guard parts.count == tile.parts.count, parts == Self.parts(of: edition.domain) else {
                 throw StoreError(
                     .invalid,
-                    "tile \(tile.address) came with \(tile.parts.map { "\($0.part)" }.joined(separator: ", ")): "
-                        + "it is stored with all of its files or not at all")
+                    "tile \(tile.address) came with \(tile.parts.map { "\($0.part)" }.joined(separator: ", ")); "
+                        + "a tile is stored with all of its files or not at all")
             }
         }
         return known.mapValues(\.number)
@@ -230,7 +230,7 @@ extension TileStore {
             guard try quarantine(hash).removedCount > 0 else { throw error }
             throw StoreError(
                 .corruptObject,
-                "tile \(tile.address) was damaged on the disk and is no longer on board: fetch it again (\(error))")
+                "tile \(tile.address) was damaged on the disk and has been removed; fetch it again (\(error))")
         }
     }
 

@@ -121,8 +121,8 @@ package final class TileStore: Sendable {
         guard isReadOnly else { return nil }
         return StoreError(
             .readOnly,
-            "the disk of the tile store '\(folder.path)' is mounted read-only: tiles on board are served, and nothing is added or "
-                + "removed; mount it writable and start again")
+            "the disk of the tile store '\(folder.path)' is mounted read-only: stored tiles are served, but none are "
+                + "added or removed; mount it writable and restart")
     }
 
     // MARK: Changes

@@ -22,7 +22,7 @@ package final class TileStoreReader: Sendable {
         let folder = StoreFolder(folder)
         guard Files.status(folder.index)?.isFile == true else {
             throw StoreError(
-                .missing, "no tile store at '\(folder.path)' (\(folder.index) is not there): start its owner once")
+                .missing, "no tile store at '\(folder.path)' (\(folder.index) is missing); start the tile cache once")
         }
         access = try IndexAccess(folder, isOwner: false, readerCount: 2)
     }
@@ -114,12 +114,12 @@ package final class TileStoreReader: Sendable {
     ///   The owner's ``TileStore/data(of:part:)`` also takes such a file out of the store.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         guard let part = tile.parts.first(where: { $0.part == part }) else {
-            throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
+            throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)'; request its body")
         }
         let bytes = try Files.read(part.path)
         guard Int64(bytes.count) == part.bytes, try ContentHash.checked(bytes) == part.hash else {
             throw StoreError(
-                .corruptObject, "the file '\(part.path)' of tile \(tile.address) is damaged: fetch it again")
+                .corruptObject, "the file '\(part.path)' of tile \(tile.address) is damaged; fetch it again")
         }
         return bytes
     }
