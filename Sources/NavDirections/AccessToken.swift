@@ -12,7 +12,7 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !value.isEmpty, value.utf8.count <= Self.longest, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
             throw DirectionsError(
-                .configuration, "the token is empty, longer than \(Self.longest) bytes, or holds other than ASCII")
+                .configuration, "the token must be 1 to \(Self.longest) printable ASCII characters without spaces")
         }
         self.value = value
     }
@@ -27,10 +27,11 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         }
         guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: longest + 2)
         else {
-            throw DirectionsError(.configuration, "the token file '\(file)' cannot be read: is it there, and yours?")
+            throw DirectionsError(
+                .configuration, "cannot read the token file '\(file)'; check that it exists and is readable")
         }
         guard let text = String(bytes: data, encoding: .utf8) else {
-            throw DirectionsError(.configuration, "the token file '\(file)' holds other than text")
+            throw DirectionsError(.configuration, "the token file '\(file)' is not UTF-8 text")
         }
         return try AccessToken(text)
     }

@@ -28,7 +28,7 @@ struct DirectionsClient: Sendable {
     /// - Parameter timeout: seconds for the answer.
     func ask(_ question: DirectionsRequest, timeout: Double) async throws(DirectionsError) -> DirectionsReply {
         guard let address = HTTPAddress(question.url) else {
-            throw DirectionsError(.invalidInput, "the request is too long for an address: ask for fewer waypoints")
+            throw DirectionsError(.invalidInput, "the request is too long for a URL; use fewer waypoints")
         }
         var request = HTTPRequest(address, limit: maximumBytes)
         request.headers = [("Accept", "application/json")]

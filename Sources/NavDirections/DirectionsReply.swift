@@ -26,16 +26,16 @@ package struct DirectionsReply: Sendable {
             return document?.number == nil ? nil : failure(number: document?.number, said)
         case 300..<400:
             return DirectionsError(
-                .redirected, "the provider redirects (HTTP \(status)): configure the address that answers")
+                .redirected, "the provider redirects (HTTP \(status)); configure the final URL")
         case 401, 403:
             return DirectionsError(
                 .unauthorized,
-                "the provider refuses the token (HTTP \(status))\(Self.quoted(said)): check the token file")
+                "the provider rejected the token (HTTP \(status))\(Self.quoted(said)); check the token file")
         case 408, 504:
-            return DirectionsError(.timedOut, "the provider ran out of time (HTTP \(status))", retryAfter: retryAfter)
+            return DirectionsError(.timedOut, "the provider timed out (HTTP \(status))", retryAfter: retryAfter)
         case 429:
             return DirectionsError(
-                .rateLimited, "the provider has had too many requests (HTTP 429)\(Self.quoted(said))",
+                .rateLimited, "the provider limits the request rate (HTTP 429)\(Self.quoted(said))",
                 retryAfter: retryAfter)
         case 500...:
             return DirectionsError(
@@ -44,9 +44,9 @@ package struct DirectionsReply: Sendable {
             return failure(number: document?.number, said)
                 ?? DirectionsError(
                     .invalidInput,
-                    "the provider refuses the request (HTTP \(status))\(Self.quoted(said)): check url, "
+                    "the provider rejected the request (HTTP \(status))\(Self.quoted(said)); check url, "
                         + "dialect and profile")
-        default: return DirectionsError(.malformed, "the provider answers with HTTP \(status)")
+        default: return DirectionsError(.malformed, "the provider sent an unexpected response (HTTP \(status))")
         }
     }
 
@@ -56,14 +56,14 @@ package struct DirectionsReply: Sendable {
     private static func failure(_ code: String, _ message: String?) -> DirectionsError? {
         switch code {
         case "NoRoute", "NoTrips", "NoMatch":
-            DirectionsError(.noRoute, "the provider knows no way between the places")
-        case "NoSegment": DirectionsError(.noSegment, "the provider knows no road near a place\(quoted(message))")
+            DirectionsError(.noRoute, "the provider found no route between the waypoints")
+        case "NoSegment": DirectionsError(.noSegment, "the provider found no road near a place\(quoted(message))")
         case "InvalidInput", "InvalidQuery", "InvalidUrl", "InvalidValue", "InvalidOptions", "InvalidService",
             "InvalidVersion", "TooBig", "NotImplemented", "ProfileNotFound", "DistanceExceeded", "NotFound",
             "DisabledDataset", "BreakageDistanceExceeded", "PerimeterExceeded":
-            DirectionsError(.invalidInput, "the provider refuses the request (\(code))\(quoted(message))")
+            DirectionsError(.invalidInput, "the provider rejected the request (\(code))\(quoted(message))")
         case "Forbidden", "NotAuthorized", "NotAuthorizedInvalidToken", "NotAuthorizedNoToken":
-            DirectionsError(.unauthorized, "the provider refuses the token (\(code)): check the token file")
+            DirectionsError(.unauthorized, "the provider rejected the token (\(code)); check the token file")
         default: nil
         }
     }
@@ -73,12 +73,12 @@ package struct DirectionsReply: Sendable {
     private func failure(number: Int?, _ text: String?) -> DirectionsError? {
         guard let number else { return nil }
         switch number {
-        case 170, 171: return DirectionsError(.noSegment, "the provider knows no road near a place\(Self.quoted(text))")
-        case 440...449: return DirectionsError(.noRoute, "the provider knows no way between the places")
+        case 170, 171: return DirectionsError(.noSegment, "the provider found no road near a place\(Self.quoted(text))")
+        case 440...449: return DirectionsError(.noRoute, "the provider found no route between the waypoints")
         case 299, 399, 499, 599, 199:
             return DirectionsError(.server, "the provider failed (\(number))\(Self.quoted(text))")
         default:
-            return DirectionsError(.invalidInput, "the provider refuses the request (\(number))\(Self.quoted(text))")
+            return DirectionsError(.invalidInput, "the provider rejected the request (\(number))\(Self.quoted(text))")
         }
     }
 

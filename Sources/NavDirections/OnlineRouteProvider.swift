@@ -97,7 +97,7 @@ public struct OnlineRouteProvider: Sendable {
                     return nil
                 }
                 return DirectionsError(
-                    .resting, "the provider is left alone for a while after failures: \(breaker.reason ?? "")",
+                    .resting, "the provider is paused after repeated failures: \(breaker.reason ?? "")",
                     retryAfter: rest.inSeconds)
             }
         }
@@ -123,7 +123,7 @@ public struct OnlineRouteProvider: Sendable {
     ) throws(DirectionsError) {
         let fault = configuration.fault(hasToken: token != nil)
         guard fault == nil, let address = configuration.address else {
-            throw DirectionsError(.configuration, fault ?? "there is no address of a provider")
+            throw DirectionsError(.configuration, fault ?? "the provider's URL is missing")
         }
         core = Core(configuration, token, try DirectionsClient(configuration, for: address), random)
     }
@@ -169,7 +169,7 @@ public struct OnlineRouteProvider: Sendable {
             attempts += 1
             do throws(DirectionsError) {
                 guard remaining > 0 else {
-                    throw DirectionsError(.timedOut, "there is no time left to ask the provider")
+                    throw DirectionsError(.timedOut, "the deadline of the request has passed")
                 }
                 let timeout = min(remaining, core.configuration.attemptTimeout)
                 let reply = try await core.client.ask(question, timeout: timeout)

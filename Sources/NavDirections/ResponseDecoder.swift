@@ -22,7 +22,7 @@ package struct ResponseDecoder {
             throw malformed(Self.place(of: error))
         }
         guard document.code == nil || document.code == "Ok" else {
-            throw malformed("its code is unknown")
+            throw malformed("its code is not 'Ok'")
         }
         guard let routes = document.routes, !routes.isEmpty else { throw malformed("it has no routes") }
         guard routes.count <= Self.maximumRoutes else { throw malformed("it has \(routes.count) routes") }
@@ -32,7 +32,7 @@ package struct ResponseDecoder {
     }
 
     private func malformed(_ what: String) -> DirectionsError {
-        DirectionsError(.malformed, "the provider's answer is not of this dialect: \(what)")
+        DirectionsError(.malformed, "the provider's answer does not fit the dialect: \(what)")
     }
 
     /// Returns the place where decoding failed, without the value found there.
@@ -45,9 +45,9 @@ package struct ResponseDecoder {
         switch error {
         case .keyNotFound(let key, let context): return "\(path(context)) lacks '\(key.stringValue)'"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            return "\(path(context)) is of another type"
+            return "\(path(context)) has the wrong type"
         case .dataCorrupted(let context):
-            return context.codingPath.isEmpty ? "it is not JSON" : "\(path(context)) is no value"
+            return context.codingPath.isEmpty ? "it is not JSON" : "\(path(context)) has an invalid value"
         @unknown default: return "it cannot be read"
         }
     }
@@ -56,7 +56,7 @@ package struct ResponseDecoder {
         _ route: DirectionsDocument.Route, _ waypoints: [DirectionsDocument.Waypoint?]
     ) throws(DirectionsError) -> ProvidedRoute {
         guard let points = EncodedPolyline.decode(route.geometry, maximumPoints: Self.maximumPoints), points.count >= 2
-        else { throw malformed("its geometry is not a line") }
+        else { throw malformed("its geometry is not a valid line") }
         let stops = stopCount
         guard route.legs.count == stops else {
             throw malformed("it has \(route.legs.count) legs for \(stops) stops after the start")

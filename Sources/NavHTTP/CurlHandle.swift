@@ -16,7 +16,7 @@ final class CurlHandle {
     /// there is no memory.
     init(_ configuration: HTTPConfiguration) throws(HTTPError) {
         errno = 0
-        guard CurlLibrary.isReady, let easy = curl_easy_init() else { throw CurlLibrary.exhausted("begin") }
+        guard CurlLibrary.isReady, let easy = curl_easy_init() else { throw CurlLibrary.exhausted("start") }
         self.easy = easy
         let size = Int(CURL_ERROR_SIZE)
         reason = .allocate(capacity: size)

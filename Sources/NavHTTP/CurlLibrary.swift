@@ -20,10 +20,10 @@ package struct CurlLibrary: Sendable {
     /// The library that this program runs with.
     package static let present: CurlLibrary = {
         guard isReady, let info = navbus_curl_version()?.pointee else {
-            return CurlLibrary(version: "of no version", hasTLS: false)
+            return CurlLibrary(version: "(unknown version)", hasTLS: false)
         }
         return CurlLibrary(
-            version: info.version.map { String(cString: $0) } ?? "of no version",
+            version: info.version.map { String(cString: $0) } ?? "(unknown version)",
             hasTLS: Int(info.features) & Int(CURL_VERSION_SSL) != 0)
     }()
 
@@ -32,27 +32,27 @@ package struct CurlLibrary: Sendable {
         guard address.origin.isSecure, !hasTLS else { return nil }
         return HTTPError(
             .configuration,
-            "'\(address)' needs TLS, and libcurl \(version) of this machine was built without it: install one with TLS, "
-                + "or use an address of http:")
+            "'\(address)' needs TLS, but libcurl \(version) of this machine was built without it; install one with "
+                + "TLS, or use an http: URL")
     }
 
     /// Throws where libcurl refuses an option.
     static func require(_ option: CURLoption, _ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
-        guard code != CURLE_OUT_OF_MEMORY else { throw exhausted("take an option") }
+        guard code != CURLE_OUT_OF_MEMORY else { throw exhausted("set an option") }
         let name = curl_easy_option_by_id(option)?.pointee.name.map { String(cString: $0) } ?? "\(option.rawValue)"
         let isOwners = option == CURLOPT_CAINFO || option == CURLOPT_CAPATH
         throw HTTPError(
             .configuration,
-            "libcurl \(present.version) of this machine refuses CURLOPT_\(name) (\(String(cString: curl_easy_strerror(code)))): "
+            "libcurl \(present.version) of this machine rejects CURLOPT_\(name) (\(String(cString: curl_easy_strerror(code)))); "
                 + (isOwners
-                    ? "name a file of certificates (PEM) that it can take, or install another libcurl"
-                    : "install another libcurl, one with HTTP and TLS"))
+                    ? "configure a readable PEM file of certificates, or install another libcurl"
+                    : "install a libcurl with HTTP and TLS"))
     }
 
     /// Returns the error of a libcurl that lacks memory or open files to start with.
     static func exhausted(_ what: String) -> HTTPError {
-        let reason = errno == 0 ? "no memory, or no more open files (ulimit -n)" : String(cString: strerror(errno))
-        return HTTPError(.system, "libcurl cannot \(what): \(reason); look at what this machine's processes use")
+        let reason = errno == 0 ? "out of memory or open files (ulimit -n)" : String(cString: strerror(errno))
+        return HTTPError(.system, "libcurl cannot \(what): \(reason); check this machine's memory and open files")
     }
 }

@@ -10,10 +10,10 @@ final class CurlMulti: @unchecked Sendable {
     /// Fails with ``HTTPError/Code/system`` when this machine lacks the memory or open files for it.
     init(connections: Int) throws(HTTPError) {
         errno = 0
-        guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("begin") }
+        guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("start") }
         self.multi = multi
         // libcurl starts even without the files for wake-ups, and would then sleep while requests wait.
-        guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("be woken") }
+        guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("wake its loop") }
         navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
@@ -124,7 +124,7 @@ final class CurlLoop {
             guard let handle = idle.popLast() ?? (try? CurlHandle(configuration)), handle.begin(exchange),
                 curl_multi_add_handle(multi, handle.easy) == CURLM_OK
             else {
-                exchange.end(.failed(code: CURLE_OUT_OF_MEMORY.rawValue, reason: "libcurl takes no more transfers"))
+                exchange.end(.failed(code: CURLE_OUT_OF_MEMORY.rawValue, reason: "libcurl accepts no more transfers"))
                 continue
             }
             busy.append(handle)

@@ -122,7 +122,7 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Anything else fails with ``HTTPError/Code/redirected``, also from https to http.
     package func redirected(to location: String, allowedHosts: [String]) throws(HTTPError) -> HTTPAddress {
         guard var next = resolving(location) else {
-            throw HTTPError(.redirected, "'\(self)' redirects to an address that is not HTTP: not followed")
+            throw HTTPError(.redirected, "'\(self)' redirects to a URL that is not HTTP; not followed")
         }
         // A user and a password that a server puts into a redirect are ignored.
         next.basic = nil
@@ -131,8 +131,8 @@ package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
         guard origin.isSecure, next.origin.isSecure, isAllowed else {
             throw HTTPError(
                 .redirected,
-                "'\(self)' leads to '\(next.origin.text)': not followed; allow its host (https only), or configure "
-                    + "the address that answers")
+                "'\(self)' redirects to '\(next.origin.text)'; not followed: allow its host (https only), or configure "
+                    + "the final URL")
         }
         return next
     }

@@ -20,17 +20,18 @@ struct HTTPBody {
         length = lengths.first.flatMap { Int($0) }
         // Another peer may use the other length and so see another body (RFC 9112, 6.3).
         guard lengths.allSatisfy({ $0 == lengths[0] }) else {
-            throw HTTPError(.malformed, "the answer of '\(label)' has several lengths")
+            throw HTTPError(.malformed, "the response from '\(label)' has conflicting Content-Length headers")
         }
         let isChunked = headers.elements("Transfer-Encoding").contains("chunked")
         guard length != nil || isChunked || !request.needsLength else {
             throw HTTPError(
-                .malformed, "the answer of '\(label)' does not say how long it is: half of one could pass for a whole")
+                .malformed, "the response from '\(label)' states no length, so a truncated one could go unnoticed")
         }
         let encoding = headers.elements("Content-Encoding").filter { $0 != "identity" }
         guard encoding.count <= 1, encoding.allSatisfy({ Packing(contentEncoding: $0) != nil }) else {
             throw HTTPError(
-                .malformed, "the answer of '\(label)' is packed as '\(encoding.joined(separator: ", ").prefix(80))'")
+                .malformed,
+                "unsupported Content-Encoding from '\(label)': '\(encoding.joined(separator: ", ").prefix(80))'")
         }
         packing = encoding.first.flatMap(Packing.init(contentEncoding:))
         isKept = packing == nil || (request.keepsPacked && packing != .deflate)
@@ -52,7 +53,7 @@ struct HTTPBody {
     private static let muchToUnpack = 131_072
 
     mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) throws(HTTPError) {
-        guard bytes.count <= most - stored.count else { throw Self.tooLarge(request, "more") }
+        guard bytes.count <= most - stored.count else { throw Self.tooLarge(request, "too many bytes") }
         stored.append(contentsOf: bytes)
         hasher?.update(UnsafeRawBufferPointer(bytes))
     }
@@ -60,7 +61,7 @@ struct HTTPBody {
     mutating func finish(into response: inout HTTPResponse) throws(HTTPError) {
         if let length, length != stored.count {
             throw HTTPError(
-                .truncated, "the answer of '\(request.label)' has \(stored.count) bytes and says \(length)")
+                .truncated, "the response from '\(request.label)' has \(stored.count) of \(length) bytes")
         }
         if let packing, !isKept {
             do throws(Unpacker.Failure) {
@@ -76,7 +77,7 @@ struct HTTPBody {
         if request.hashes {
             guard let hash = hasher.map({ $0.finish() }) ?? ContentHash(of: stored) else {
                 throw HTTPError(
-                    .system, "the answer of '\(request.label)' cannot be hashed: \(ContentHash.refusal)")
+                    .system, "the response from '\(request.label)' cannot be hashed: \(ContentHash.refusal)")
             }
             response.hash = hash
         }
@@ -85,14 +86,14 @@ struct HTTPBody {
 
     private static func meaning(of failure: Unpacker.Failure, _ request: HTTPRequest) -> HTTPError {
         switch failure {
-        case .tooLarge: tooLarge(request, "more when unpacked")
-        case .damaged: HTTPError(.malformed, "the answer of '\(request.label)' cannot be unpacked")
-        case .truncated: HTTPError(.truncated, "the packed answer of '\(request.label)' ended too early")
+        case .tooLarge: tooLarge(request, "too many bytes when decompressed")
+        case .damaged: HTTPError(.malformed, "the response from '\(request.label)' cannot be decompressed")
+        case .truncated: HTTPError(.truncated, "the compressed response from '\(request.label)' is truncated")
         }
     }
 
     private static func tooLarge(_ request: HTTPRequest, _ size: String) -> HTTPError {
         HTTPError(
-            .tooLarge, "the answer of '\(request.label)' has \(size), and \(request.limit) are allowed: refused")
+            .tooLarge, "the response from '\(request.label)' has \(size); the limit is \(request.limit) bytes")
     }
 }

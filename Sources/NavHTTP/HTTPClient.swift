@@ -94,8 +94,8 @@ package final class HTTPClient: Sendable {
             guard let location = response.header("Location"), !location.isEmpty else {
                 throw HTTPError(
                     .redirected,
-                    "'\(request.label)' is redirected (HTTP \(response.status)) without a Location; configure the address "
-                        + "that answers")
+                    "'\(request.label)' is redirected (HTTP \(response.status)) without a Location; configure the "
+                        + "final URL")
             }
             guard redirects < limits.redirects else { throw redirected(request, location) }
             redirects += 1
@@ -131,15 +131,15 @@ package final class HTTPClient: Sendable {
         if configuration.limits.redirects > 0 {
             return HTTPError(
                 .redirected,
-                "'\(request.label)' is redirected more than \(configuration.limits.redirects) times: a loop?")
+                "'\(request.label)' redirects more than \(configuration.limits.redirects) times, perhaps in a loop")
         }
-        let target = request.address.resolving(location).map { "'\($0.origin.text)'" } ?? "no address of HTTP"
+        let target = request.address.resolving(location).map { "'\($0.origin.text)'" } ?? "a URL that is not HTTP"
         return HTTPError(
-            .redirected, "'\(request.label)' redirects to \(target): not followed; configure the address that answers")
+            .redirected, "'\(request.label)' redirects to \(target); not followed: configure the final URL")
     }
 
     private func closed(_ request: HTTPRequest) -> HTTPError {
-        HTTPError(.closed, "the request for '\(request.label)' was not sent: its client is closed")
+        HTTPError(.closed, "the request for '\(request.label)' was not sent because its client is closed")
     }
 
     private func answer(
@@ -149,7 +149,7 @@ package final class HTTPClient: Sendable {
         switch outcome {
         case .answered:
             if let response = try exchange.answer(isWhole: true) { return response }
-            throw HTTPError(.malformed, "the answer of '\(label)' has no head")
+            throw HTTPError(.malformed, "the response from '\(label)' has no headers")
         case .failed(let code, let reason):
             if let response = try exchange.answer(isWhole: false) { return response }
             throw failure(CURLcode(code), reason, exchange.request)
@@ -159,10 +159,10 @@ package final class HTTPClient: Sendable {
             case .idle:
                 throw HTTPError(.timedOut, "'\(label)' sent nothing for \(Self.rounded(limits.idleTimeout)) s")
             case .total:
-                throw HTTPError(.timedOut, "'\(label)' has not answered within \(Self.rounded(limits.totalTimeout)) s")
+                throw HTTPError(.timedOut, "'\(label)' did not answer within \(Self.rounded(limits.totalTimeout)) s")
             case .slow:
                 throw HTTPError(
-                    .tooSlow, "'\(label)' sends less than \(limits.slowestRate) bytes a second: broken off")
+                    .tooSlow, "'\(label)' sends less than \(limits.slowestRate) bytes per second; aborted")
             }
         case .cancelled:
             throw isClosed.load(ordering: .relaxed)
@@ -181,22 +181,22 @@ package final class HTTPClient: Sendable {
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
             return HTTPError(.system, "libcurl cannot send the request for '\(label)': \(reason)")
         case CURLE_OPERATION_TIMEDOUT:
-            return HTTPError(.timedOut, "'\(label)' has not answered in time: \(reason)")
+            return HTTPError(.timedOut, "'\(label)' timed out: \(reason)")
         case CURLE_PARTIAL_FILE:
-            return HTTPError(.truncated, "the answer of '\(label)' ended too early")
+            return HTTPError(.truncated, "the response from '\(label)' is truncated")
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return HTTPError(.unreachable, "the server of '\(label)' closed the connection: \(reason)")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
-            return HTTPError(.malformed, "the answer of '\(label)' is not HTTP: \(reason)")
+            return HTTPError(.malformed, "the response from '\(label)' is not HTTP: \(reason)")
         case CURLE_SSL_CACERT_BADFILE:
             return HTTPError(
                 .configuration,
-                "the certificates in '\(configuration.authorities ?? "the machine's store")' cannot be read: are they there, in PEM?"
+                "cannot read the certificates in '\(configuration.authorities ?? "the machine's store")'; provide them in PEM"
             )
         case CURLE_PEER_FAILED_VERIFICATION:
             return HTTPError(.unreachable, "the certificate of the server of '\(label)' cannot be verified: \(reason)")
         default:
-            return HTTPError(.unreachable, "the server of '\(label)' cannot be reached: \(reason)")
+            return HTTPError(.unreachable, "the server of '\(label)' is unreachable: \(reason)")
         }
     }
 }

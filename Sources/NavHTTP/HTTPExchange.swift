@@ -75,7 +75,7 @@ final class HTTPExchange: @unchecked Sendable {
         while let last = content.last, last == 0x0a || last == 0x0d { content.removeLast() }
         guard content.isEmpty else {
             if content.starts(with: "HTTP/".utf8) { return true }
-            return headers.add(UnsafeBufferPointer(rebasing: content)) || refuse("has a head that makes no sense")
+            return headers.add(UnsafeBufferPointer(rebasing: content)) || refuse("has an invalid header")
         }
         let status = status()
         guard status >= 200 else {
@@ -98,7 +98,7 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     private func refuse(_ fault: String) -> Bool {
-        refusal = HTTPError(.malformed, "the answer of '\(request.label)' \(fault)")
+        refusal = HTTPError(.malformed, "the response from '\(request.label)' \(fault)")
         return false
     }
 

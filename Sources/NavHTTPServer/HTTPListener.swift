@@ -43,7 +43,7 @@ package final class HTTPListener: Sendable {
         guard listen.isLoopback || allowsRemote else {
             throw NodeError(
                 .usage,
-                "\(settings.address) '\(text)' can be reached by other machines: take 127.0.0.1, or allow it with "
+                "\(settings.address) '\(text)' is reachable from other machines; use 127.0.0.1, or allow it with "
                     + settings.permission)
         }
         let connections = Connections()
@@ -64,7 +64,7 @@ package final class HTTPListener: Sendable {
             try? group.syncShutdownGracefully()
             // The text of an IOError names the library call, so use the system's reason.
             let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            throw NodeError(.system, "cannot listen on \(text): \(reason); is another program there?")
+            throw NodeError(.system, "cannot listen on \(text): \(reason); is the port in use?")
         }
         (self.group, self.connections, isLoopback) = (group, connections, listen.isLoopback)
         let host = listen.host.contains(":") ? "[\(listen.host)]" : listen.host

@@ -15,9 +15,9 @@ struct RequestRule: Sendable {
     /// Returns the reason for refusing a request; nil when it is accepted.
     func refusal(of head: HTTPRequestHead) -> String? {
         let hosts = head.headers["host"]
-        guard hosts.count == 1, let host = Self.host(hosts[0]) else { return "one Host header is needed" }
+        guard hosts.count == 1, let host = Self.host(hosts[0]) else { return "exactly one Host header is required" }
         guard isOwn(host) else {
-            return "'\(host.prefix(80))' is not known as this machine: ask for "
+            return "'\(host.prefix(80))' is not a name of this machine; use "
                 + (isLoopback ? "localhost" : "its IP address")
         }
         let given = head.headers["origin"]
@@ -26,7 +26,7 @@ struct RequestRule: Sendable {
         guard given.count == 1, let scheme = origin.firstRange(of: "://"),
             let from = Self.host(String(origin[scheme.upperBound...])),
             from == host || (isLoopback && ListenAddress.isLoopback(from))
-        else { return "a page of '\(origin.prefix(80))' may not ask here" }
+        else { return "pages of '\(origin.prefix(80))' may not send requests here" }
         return nil
     }
 

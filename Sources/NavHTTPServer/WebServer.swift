@@ -169,7 +169,7 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
     }
 
     private func stream(_ head: HTTPRequestHead, _ headers: HTTPHeaders, _ context: ChannelHandlerContext) {
-        guard head.method == .GET else { return write(.text(405, "a stream of events has no HEAD"), head, context) }
+        guard head.method == .GET else { return write(.text(405, "an event stream supports no HEAD"), head, context) }
         deadline?.cancel()
         var headers = headers
         headers.add(name: "Content-Type", value: "text/event-stream")
