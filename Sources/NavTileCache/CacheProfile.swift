@@ -85,7 +85,7 @@ package struct CacheProfile: Sendable, Hashable {
             let across = 2 * max(reach.position, reach.destination) / 40_075_017 * Double(1 << Int(level.zoom)) + 1
             guard across * across <= Double(greatestCount) else {
                 return "a circle of \(Int(max(reach.position, reach.destination))) m has more than \(greatestCount) "
-                    + "tiles of zoom level \(level.zoom): take a smaller circle or a lower level"
+                    + "tiles of zoom level \(level.zoom): use a smaller circle or a lower level"
             }
         }
         guard greatestCount >= 1, step >= 0, behind >= 0, alternativeDelay >= 0 else {

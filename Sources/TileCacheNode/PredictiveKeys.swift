@@ -39,10 +39,10 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         ] + reach("predictive.navigation", \.navigation, "road tiles")
             + reach("predictive.maps", \.maps, "map tiles") + [
                 .integer(
-                    "predictive.maps.zoom_min", \.zoomMin, in: 0...22, "Lowest zoom level of the map tiles kept."
+                    "predictive.maps.zoom_min", \.zoomMin, in: 0...22, "Lowest zoom level of map tiles that are kept."
                 ).live,
                 .integer(
-                    "predictive.maps.zoom_max", \.zoomMax, in: 0...22, "Highest zoom level of the map tiles kept."
+                    "predictive.maps.zoom_max", \.zoomMax, in: 0...22, "Highest zoom level of map tiles that are kept."
                 ).live,
             ]
     }
@@ -53,13 +53,13 @@ package struct PredictiveKeys: NodeConfiguration, Equatable {
         let keys: [ConfigKey<CacheReach>] = [
             .number(
                 name + ".current_radius_m", \.position, in: 0...200_000,
-                "How far around the position \(what) are kept, metres."),
+                "Radius around the position within which \(what) are kept, metres."),
             .number(
                 name + ".route_buffer_m", \.route, in: 0...200_000,
-                "How far to each side of the route \(what) are kept, metres."),
+                "Distance to each side of the route within which \(what) are kept, metres."),
             .number(
                 name + ".destination_radius_m", \.destination, in: 0...200_000,
-                "How far around the destination \(what) are kept, metres."),
+                "Radius around the destination within which \(what) are kept, metres."),
         ]
         return keys.map { $0.within(path).live }
     }

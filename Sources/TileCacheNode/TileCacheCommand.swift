@@ -20,19 +20,19 @@ package struct TileCacheCommand: ParsableCommand {
     /// Whether to check the store and exit.
     @Flag(
         help: ArgumentHelp(
-            "Check the store and end: 0 when all is sound, 1 when it is not. Nothing is changed; a node may run beside it."
+            "Check the store and exit: status 0 if it is sound, 1 if not. Changes nothing; a node may run meanwhile."
         ))
     package var check = false
 
     /// Whether to check and repair the store and exit.
     @Flag(
         help: ArgumentHelp(
-            "Check the store, put right what can be, and end: 0 when all is sound then. No node may run beside it; what goes is fetched again by the next one."
+            "Check and repair the store and exit: status 0 if it is sound then. No node may run meanwhile."
         ))
     package var repair = false
 
     /// Whether to use no network.
-    @Flag(help: "Use no network, as network.mode=offline: only what is on board, and sources on this machine.")
+    @Flag(help: "Use no network, as with network.mode=offline: only stored tiles, and sources on this machine.")
     package var offline = false
 
     package init() {}
@@ -56,14 +56,14 @@ package struct TileCacheCommand: ParsableCommand {
 
     private static func repaired(_ folder: String) throws(StoreError) -> CheckReport {
         guard FileManager.default.fileExists(atPath: StoreFolder(folder).objects) else {
-            throw StoreError(.missing, "no tile store at '\(folder)': start its owner once")
+            throw StoreError(.missing, "no tile store at '\(folder)'; start the tile cache once")
         }
         var options = TileStoreOptions()
         options.holder = "\(TileCacheNode.defaultName) --repair"
         let store = try TileStore(folder: folder, options: options)
         defer { store.close() }
         if let damaged = store.opening.damagedIndex {
-            print("the index was damaged, lies at '\(damaged)' now, and was made anew")
+            print("the index was damaged; it was moved to '\(damaged)' and rebuilt")
         }
         return try store.checkAndRepair()
     }
@@ -82,8 +82,8 @@ package struct TileCacheCommand: ParsableCommand {
         if report.isSound { return "sound" }
         let faults = "\(report.findingCount) faults"
         let left = report.findingCount - report.repairedCount
-        if left == 0 { return "\(faults), all put right" }
-        if report.repairedCount > 0 { return "\(faults), \(left) of them cannot be put right" }
-        return "\(faults): a running node puts right what befell its tiles, and --repair the rest while none runs"
+        if left == 0 { return "\(faults), all repaired" }
+        if report.repairedCount > 0 { return "\(faults), \(left) of them cannot be repaired" }
+        return "\(faults); a running node repairs its tiles, and --repair fixes the rest while no node runs"
     }
 }

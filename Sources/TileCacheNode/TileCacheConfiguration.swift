@@ -54,14 +54,14 @@ package struct TileCacheConfiguration: NodeConfiguration {
         [
             .string(
                 "store.path", \.storePath,
-                "Folder of the tile store; empty is navbus/tiles below XDG_DATA_HOME or ~/.local/share."),
+                "Folder of the tile store; empty for navbus/tiles below XDG_DATA_HOME or ~/.local/share."),
             .number(
                 "store.budget_mb", \.cache.budgetMB, in: 1...10_000_000,
-                "Most tiles on disk, megabytes; what offline regions have counts and is never evicted."
+                "Greatest size of all stored tiles, megabytes; tiles of offline regions count and are never evicted."
             ).live,
             .integer(
                 "store.patrol_bytes_per_s", \.cache.scrubBytesPerSecond, in: 0...100_000_000,
-                "How fast files on board are looked at for damage while nothing else is to be done, bytes per second; 0: never."
+                "Rate of checking stored files for damage while the node is idle, bytes per second; 0 for never."
             ).live,
             .text(
                 "tilesets", \.tilesets, range: TilesetKeys.range, "The tilesets: their names and where they come from.",
@@ -69,34 +69,35 @@ package struct TileCacheConfiguration: NodeConfiguration {
         ] + PredictiveKeys.keys.map { $0.within(\.predictive) } + [
             .text(
                 "network.mode", \.cache.network, range: NetworkMode.allCases.map(\.rawValue).joined(separator: " | "),
-                "What the network is used for: everything, what network.metered names, or nothing.",
+                "Use of the network: for everything, only for what network.metered names, or not at all.",
                 parse: { NetworkMode(rawValue: $0) }, format: { $0.rawValue }
             ).live,
             .text(
                 "network.metered", \.cache.metered, range: "any of asked,predicted,region, or empty",
-                "What is fetched over a metered network: tiles that are asked for, needed ahead, or of regions.",
+                "Tiles fetched over a metered network: requested ones, ones ahead of the vehicle, ones of regions.",
                 parse: { Set(urgencies: $0) }, format: { $0.text }),
             .text(
                 "network.bandwidth_kbps", \.bandwidth, range: "8 … 10000000, or 0",
-                "Most kilobits per second of all downloads together; 0 for any number.",
+                "Greatest rate of all downloads together, kilobits per second; 0 for no limit.",
                 parse: { text in Double(text).flatMap { $0 == 0 || (8...10_000_000).contains($0) ? $0 : nil } },
                 format: { $0 == $0.rounded() ? String(Int64($0)) : "\($0)" }
             ).live,
             .integer(
-                "network.concurrency", \.download.concurrency, in: 1...64, "Most tiles at a time from one source."),
+                "network.concurrency", \.download.concurrency, in: 1...64,
+                "Greatest number of simultaneous downloads from one source."),
             .integer(
-                "network.retries", \.download.retries, in: 0...100, "How often a tile is asked for again that failed."),
+                "network.retries", \.download.retries, in: 0...100, "Number of retries for a tile that failed."),
             .number(
                 "edition.check_interval_s", \.cache.editionInterval, in: 1...2_592_000,
-                "How often sources are asked whether they have a newer edition, seconds."
+                "Interval at which sources are asked for a newer edition, seconds."
             ).live,
             .integer(
                 "region.max_tiles", \.cache.greatestRegionCount, in: 1...10_000_000,
-                "Most tiles of one offline region."
+                "Greatest number of tiles of one offline region."
             ).live,
             .number(
                 "region.retry_s", \.cache.regionRetry, in: 1...86_400,
-                "How soon an offline region that is not complete is tried again, seconds."
+                "Time after which an incomplete offline region is retried, seconds."
             ).live,
         ] + TileServerKeys.keys.map { $0.within(\.http) }
     }
@@ -120,15 +121,16 @@ package struct TileServerKeys: NodeConfiguration, Hashable {
         [
             .text(
                 "http.listen", \.listen, range: "HOST:PORT, such as 127.0.0.1:8090, or empty",
-                "Where tiles are served to web maps, as /{tileset}/{z}/{x}/{y}; empty for nowhere.",
+                "Address that serves tiles to web maps, as /{tileset}/{z}/{x}/{y}; empty for none.",
                 parse: { $0.isEmpty || ListenAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
             .flag(
                 "http.allow_remote", \.allowsRemote,
-                "Whether the endpoint may listen on other addresses than this machine's own."),
-            .integer("http.max_connections", \.connections, in: 1...10_000, "Most connections at a time."),
+                "Whether the endpoint may listen on addresses other than loopback."),
+            .integer(
+                "http.max_connections", \.connections, in: 1...10_000, "Greatest number of simultaneous connections."),
             .number(
                 "http.idle_s", \.idle, in: 0.1...3_600,
-                "After how long a client is cut that sends or takes nothing, seconds."),
+                "Time after which an idle client is disconnected, seconds."),
             .string(
                 "http.allow_origin", \.origin,
                 "The origin of pages that may use the endpoint, as in Access-Control-Allow-Origin; empty for none."),

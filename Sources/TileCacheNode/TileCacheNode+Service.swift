@@ -15,7 +15,7 @@ extension TileCacheNode: TileCacheServiceProvider {
             let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
         else {
             call.finish(
-                GetTileResponse(.invalidRequest, "the key names no tile: it needs zoom, x and y of the pyramid"))
+                GetTileResponse(.invalidRequest, "the key is not a valid tile; it needs zoom, x and y"))
             return
         }
         guard let view = engine.lookup.view(key.tileset, TileDomain(key.domain)) else {
@@ -26,7 +26,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         if let domain = TileDomain(key.domain), domain != keys.domain {
             call.finish(
                 GetTileResponse(
-                    .invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others"))
+                    .invalidRequest, "tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles"))
             return
         }
         let deadline = call.deadlineNanoseconds
@@ -223,7 +223,7 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// Fails the calls that wait for a region, with the reason.
     func endStreams() {
         let status = CallStatus(
-            .unavailable, "the tile cache ends: what was loaded stays, and loading goes on when it is started again")
+            .unavailable, "the tile cache is shutting down; loaded tiles stay, and loading resumes when it restarts")
         for call in Array(askers.values) + watchers.values.joined().map(\.call) { call.fail(status) }
         (askers, watchers) = ([:], [:])
     }

@@ -182,8 +182,8 @@ package final class TileCacheNode: Node {
             let opening = store.opening
             if let damaged = opening.damagedIndex {
                 log.warning(
-                    "the store's index was damaged and lies at '\(damaged)' now: \(opening.recoveredTiles) tiles and "
-                        + "\(opening.recoveredRegions) regions were found again")
+                    "the store's index was damaged and was moved to '\(damaged)'; \(opening.recoveredTiles) tiles and "
+                        + "\(opening.recoveredRegions) regions were recovered")
             }
             log.info("tile store '\(folder)', at most \(configuration.cache.budgetMB) MB")
             return store

@@ -20,15 +20,15 @@ extension TileLookup {
     /// Returns the number of tiles of an area, and those that are not on board.
     func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
         guard let geometry = request.geometry else {
-            throw TileFailure(.invalidRequest, "coverage needs a geometry: a Polygon or MultiPolygon")
+            throw TileFailure(.invalidRequest, "coverage needs a geometry, a Polygon or MultiPolygon")
         }
         guard !request.descriptors.isEmpty else {
-            throw TileFailure(.invalidRequest, "coverage needs at least one descriptor: which tileset it is of")
+            throw TileFailure(.invalidRequest, "coverage needs at least one descriptor, which names a tileset")
         }
         guard request.descriptors.count <= Self.greatestDescriptorCount else {
             throw TileFailure(
                 .invalidRequest,
-                "coverage has \(request.descriptors.count) descriptors: ask for \(Self.greatestDescriptorCount) at a time"
+                "coverage has \(request.descriptors.count) descriptors; the limit is \(Self.greatestDescriptorCount)"
             )
         }
         let area = try RegionArea(geometry)
@@ -162,8 +162,8 @@ extension TileLookup {
             guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {
                 throw TileFailure(
                     .providerUnavailable,
-                    "it is not known yet what tileset '\(descriptor.tileset)' has"
-                        + (self.view(descriptor.tileset, nil)?.problem.map { ": its source says: \($0)" }
+                    "the edition of tileset '\(descriptor.tileset)' is not known yet"
+                        + (self.view(descriptor.tileset, nil)?.problem.map { ": its source reports: \($0)" }
                             ?? ": its source has not answered"),
                     isRetryable: true)
             }

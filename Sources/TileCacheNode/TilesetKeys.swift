@@ -124,7 +124,7 @@ package struct TilesetKeys: Sendable, Hashable {
     /// The reason why its tiles are not kept; nil when they are.
     var refusal: String? {
         guard !isCacheable else { return nil }
-        return reason.isEmpty ? "its configuration says so" : reason
+        return reason.isEmpty ? "the configuration forbids it" : reason
     }
 
     func sourceConfiguration(

@@ -74,7 +74,7 @@ struct CacheToolTests {
             #expect(broken.status == 1 && broken.output.contains("faults"), "\(broken.output)")
             let repaired = try await box.succeed(
                 "tile-cache-node", ["--repair", "--set", "store.path=\(box.path)/store"])
-            #expect(repaired.output.contains("(repaired)") && repaired.output.contains("all put right"))
+            #expect(repaired.output.contains("(repaired)") && repaired.output.contains("all repaired"))
             let sound = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
             #expect(sound.output.contains("sound"))
         }
@@ -110,7 +110,7 @@ struct CacheToolTests {
             #expect(ended.status == 0 && !ended.errors.contains("EventLoop"), "\(ended.errors)")
             let told = try await load.wait()
             #expect(
-                told.status == 1 && told.errors.contains("loading goes on when it is started again"), "\(told.errors)")
+                told.status == 1 && told.errors.contains("loading resumes when it restarts"), "\(told.errors)")
             #expect(try await map.wait().output.isEmpty)
         }
     }

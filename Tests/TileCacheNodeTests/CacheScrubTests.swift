@@ -148,7 +148,7 @@ struct CacheScrubTests {
         }
         try await table.pass(seconds: 6)
         let log = try table.log
-        #expect(log.count { $0.contains("it cannot be put right") } == 1, "\(log)")
+        #expect(log.count { $0.contains("it cannot be repaired") } == 1, "\(log)")
         await table.end()
     }
 

@@ -44,12 +44,12 @@ struct GeoJSONAreaTests {
     }
 
     @Test(arguments: [
-        ("", "no GeoJSON"), ("[1]", "no GeoJSON"), ("{}", "type"), (#"{"type":"Polygon"}"#, "coordinates"),
-        (#"{"type":"Polygon","coordinates":[[["a","b"]]]}"#, "no numbers"),
+        ("", "valid GeoJSON"), ("[1]", "valid GeoJSON"), ("{}", "type"), (#"{"type":"Polygon"}"#, "coordinates"),
+        (#"{"type":"Polygon","coordinates":[[["a","b"]]]}"#, "invalid coordinates"),
         (#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1]]]}"#, "not closed"),
         (#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}"#, "not closed"),
         (#"{"type":"Polygon","coordinates":[[[41.1,-98.7],[1,0],[1,1],[41.1,-98.7]]]}"#, "longitude"),
-        (#"{"type":"Polygon","coordinates":[[[0],[1,0],[1,1],[0]]]}"#, "no longitude"),
+        (#"{"type":"Polygon","coordinates":[[[0],[1,0],[1,1],[0]]]}"#, "lacks longitude"),
         (#"{"type":"Polygon","coordinates":[[[0,86],[1,86],[1,87],[0,86]]]}"#, "85.05"),
         (#"{"type":"Polygon","coordinates":[]}"#, "corners"), (#"{"type":"Point","coordinates":[1,2]}"#, "Point"),
         (#"{"type":"FeatureCollection","features":[]}"#, "no geometry"),

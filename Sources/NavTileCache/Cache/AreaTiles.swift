@@ -21,7 +21,7 @@ package struct AreaTiles {
         guard count <= limit else {
             throw TileFailure(
                 .invalidRequest,
-                "the area has \(count) tiles, more than \(limit) (region.max_tiles): make it smaller, or take fewer zoom levels"
+                "the area has \(count) tiles, more than \(limit) (region.max_tiles); use a smaller area or fewer levels"
             )
         }
         return tiles

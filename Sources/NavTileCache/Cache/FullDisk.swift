@@ -34,10 +34,10 @@ package struct FullDisk {
 
     /// Describes the fault and what to do.
     package func text(_ folder: String) -> String {
-        let left = free.map { "\($0 / 1_000) kB are free" } ?? "no room is left"
+        let left = free.map { "\($0 / 1_000) kB are free" } ?? "no space is left"
         return
-            "the disk of '\(folder)' is full, \(left) and \(needed / 1_000) kB are needed: make room, and loading goes "
-            + "on by itself"
+            "the disk of '\(folder)' is full: \(left), \(needed / 1_000) kB are needed; free space, and loading "
+            + "resumes automatically"
     }
 
     /// Returns the failure of a region that cannot be loaded now.

@@ -106,7 +106,7 @@ extension TileCache {
                 retries.end(.budget, by: nextTry)
             }
             let wanted = wanted(of: tileset)
-            attempt("what is wanted of '\(tileset.name)'") { () throws(StoreError) in
+            attempt("planning tiles of '\(tileset.name)'") { () throws(StoreError) in
                 for index in [tileset.newest, tileset.isPending ? tileset.current : nil] {
                     guard let index else { continue }
                     try store.setWanted(wanted.filter { index.has($0.tile) }, in: index.key)

@@ -20,8 +20,8 @@ extension TileCache {
 
     /// The advice to users when the budget is full.
     package var budgetAdvice: String {
-        "store.budget_mb (\(settings.budgetMB)), which offline regions and tiles ahead of the vehicle fill: raise it, "
-            + "remove offline regions, or keep less ahead (predictive.*)"
+        "store.budget_mb (\(settings.budgetMB)), which offline regions and tiles ahead of the vehicle use up; raise "
+            + "it, remove offline regions, or keep fewer tiles ahead (predictive.*)"
     }
 
     /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
@@ -42,9 +42,9 @@ extension TileCache {
         func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
         throw TileFailure(
             .resourceExhausted,
-            "region '\(id)' needs \(megabytes(needed)) more, and \(megabytes(max(budget - held, 0))) of store.budget_mb "
-                + "(\(settings.budgetMB)) are left beside what regions have: raise it, make the region smaller, or "
-                + "remove others", obstacle: .budget)
+            "region '\(id)' needs \(megabytes(needed)) more, but only \(megabytes(max(budget - held, 0))) of "
+                + "store.budget_mb (\(settings.budgetMB)) are left by the offline regions; raise it, make the region "
+                + "smaller, or remove others", obstacle: .budget)
     }
 
     /// The size of some of a region's tiles, bytes.

@@ -49,7 +49,7 @@ extension TileCache {
         for tileset in tilesets where tileset.settings.isCacheable && tileset.poll.isDue(at: moment) && !holds(tileset)
         {
             guard settings.network != .offline || !tileset.settings.isRemote else {
-                tileset.problem = tileset.newest == nil ? "the network is offline, and nothing is on board" : nil
+                tileset.problem = tileset.newest == nil ? "the network mode is offline, and no tiles are stored" : nil
                 tileset.poll.postpone(at: moment)
                 tellTilesets()
                 continue
@@ -115,8 +115,8 @@ extension TileCache {
             log("tileset '\(tileset.name)': edition '\(edition.version.prefix(12))'")
         } else {
             log(
-                "tileset '\(tileset.name)' has a newer edition, '\(edition.version.prefix(12))': it is loaded beside "
-                    + "'\(tileset.current?.key.version.prefix(12) ?? "")'")
+                "tileset '\(tileset.name)' has a newer edition, '\(edition.version.prefix(12))'; it is loaded while "
+                    + "'\(tileset.current?.key.version.prefix(12) ?? "")' stays in use")
         }
         tellTilesets()
         planAnew(tileset)
@@ -131,7 +131,7 @@ extension TileCache {
         let pending = tilesets.filter { $0.isPending }
         guard !pending.isEmpty else { return }
         let names = Set(pending.map(\.name))
-        attempt("a newer edition") { () throws(StoreError) in
+        attempt("switching editions") { () throws(StoreError) in
             let regions = try store.reader.regions().filter { $0.uses(anyOf: names) }
             let ready = regions.filter { region in
                 loads[region.definition.id].map { $0.isReady && $0.isOf(pending) } ?? false
@@ -172,7 +172,7 @@ extension TileCache {
                 if let old = tileset.current?.key { outdated[old] = moment + Self.grace }
                 tileset.current = tileset.newest
                 log(
-                    "tileset '\(tileset.name)': edition '\(tileset.current?.key.version.prefix(12) ?? "")' is in use")
+                    "tileset '\(tileset.name)': switched to edition '\(tileset.current?.key.version.prefix(12) ?? "")'")
             }
             tellTilesets()
             for id in coming { finish(id) }
@@ -195,7 +195,7 @@ extension TileCache {
             do throws(StoreError) {
                 _ = try store.removeEdition(key)
                 outdated[key] = nil
-                log("edition \(key) went")
+                log("edition \(key) was removed")
                 noteRoom()
             } catch {
                 outdated[key] = moment + Self.grace

@@ -39,7 +39,7 @@ extension TileCache {
                 switch region.state {
                 case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
                     // Another download may have fetched the lost tile, so that only the state has to change.
-                    warn("region '\(id)' is not whole any more: what is missing is fetched again")
+                    warn("region '\(id)' is no longer complete; its missing tiles are fetched again")
                     retries.add(id, until: moment)
                 case .complete, .cancelled, .loading: continue
                 }
@@ -209,9 +209,9 @@ extension TileCache {
         }
         if state == .incomplete, loggedEnds.updateValue(failure.message, forKey: id) != failure.message {
             warn(
-                "region '\(id)' is not whole, \(load.progress.completedCount) of \(load.progress.requiredCount) tiles are on "
-                    + "board: \(failure.message); "
-                    + (retries.contains(id) ? "it is tried again by itself" : "load it again when that is mended"))
+                "region '\(id)' is incomplete, with \(load.progress.completedCount) of \(load.progress.requiredCount) "
+                    + "tiles stored: \(failure.message); "
+                    + (retries.contains(id) ? "it is retried automatically" : "load it again when that is fixed"))
         }
         if load.isUpdate { outdatedReasons[id] = failure }
         tell(.loadFinished, id, load.progress, success: false, failure)
@@ -225,19 +225,19 @@ extension TileCache {
         if let tileset = superseded(load) {
             return TileFailure(
                 .providerUnavailable,
-                "the source of '\(tileset.name)' has another edition, and does not say which: "
-                    + (tileset.problem ?? "it has not answered yet"), isRetryable: true)
+                "the source of '\(tileset.name)' has a new edition that is not known yet: "
+                    + (tileset.problem ?? "no answer yet"), isRetryable: true)
         }
         guard areRemote(names) else { return nil }
         let conditions = network.conditions.filter { names.contains($0.tileset) }
         if let down = conditions.first(where: { $0.reachability == .offline }) {
             return TileFailure(
                 .providerUnavailable,
-                "the source of '\(down.tileset)' cannot be reached: \(down.reason ?? "no answer")",
+                "the source of '\(down.tileset)' is unreachable: \(down.reason ?? "no answer")",
                 isRetryable: true)
         }
         guard moment - load.cameAt > Self.longestPatience else { return nil }
-        return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
+        return TileFailure(.deadlineExceeded, "no tile arrived for ten minutes", isRetryable: true)
     }
 
     /// Whether all of the named tilesets come over the network.
@@ -250,7 +250,7 @@ extension TileCache {
     private func closedNetwork(to names: Set<String>) -> TileFailure? {
         guard areRemote(names), settings.network == .offline || isDear else { return nil }
         return TileFailure(
-            .providerUnavailable, "the network is \(settings.network.rawValue): tiles of regions are not fetched now",
+            .providerUnavailable, "the network mode is \(settings.network.rawValue); region tiles are not fetched now",
             isRetryable: true, obstacle: .network)
     }
 

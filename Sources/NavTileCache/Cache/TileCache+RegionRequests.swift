@@ -65,7 +65,7 @@ extension TileCache {
 
 extension TileFailure {
     package static let overloaded = TileFailure(
-        .resourceExhausted, "too many requests wait for the tile cache: ask again later", isRetryable: true)
+        .resourceExhausted, "the tile cache has too many pending requests; retry later", isRetryable: true)
 }
 
 extension StoredRegionDefinition {

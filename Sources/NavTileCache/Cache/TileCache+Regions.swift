@@ -44,21 +44,22 @@ extension TileCache {
         of definition: StoredRegionDefinition
     ) throws(TileFailure) -> (tiles: [TileAddress], editions: [String: String]) {
         guard let area = area(definition) else {
-            throw TileFailure(.corruptData, "the stored area of region '\(definition.id)' cannot be read: load it anew")
+            throw TileFailure(
+                .corruptData, "the stored area of region '\(definition.id)' is invalid; load the region again")
         }
         var found = AreaTiles(limit: settings.greatestRegionCount)
         var tiles: [TileAddress] = []
         var editions: [String: String] = [:]
         for descriptor in definition.descriptors {
             guard let tileset = tileset(descriptor.tileset), tileset.settings.isCacheable else {
-                throw TileFailure(.notFound, "there is no tileset '\(descriptor.tileset)' any more")
+                throw TileFailure(.notFound, "tileset '\(descriptor.tileset)' is no longer configured")
             }
             guard let newest = tileset.newest else {
                 tileset.poll.hurry()
                 throw TileFailure(
                     .providerUnavailable,
-                    "it is not known yet what tileset '\(tileset.name)' has: "
-                        + (tileset.problem ?? "its source is being asked"), isRetryable: true,
+                    "the edition of tileset '\(tileset.name)' is not known yet: "
+                        + (tileset.problem ?? "waiting for its source"), isRetryable: true,
                     obstacle: tileset.settings.isRemote && settings.network == .offline ? .network : nil)
             }
             tiles += try found.tiles(of: area, descriptor, newest).map { TileAddress(descriptor.tileset, $0) }
@@ -81,7 +82,7 @@ extension TileCache {
                 do throws(TileFailure) {
                     try put(region.newest)
                 } catch {
-                    warn("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
+                    warn("region '\(region.definition.id)' cannot switch to the newer edition: \(error.message)")
                     if !error.isRetryable { outdatedReasons[region.definition.id] = error }
                     retries.add(region.definition.id, until: nextTry, for: error.obstacle)
                 }
@@ -221,6 +222,6 @@ extension TileCache {
     }
 
     private static func unknown(_ id: String) -> TileFailure {
-        TileFailure(.notFound, "there is no region '\(id)': navbus region list shows them")
+        TileFailure(.notFound, "there is no region '\(id)'; 'navbus region list' shows all")
     }
 }

@@ -16,12 +16,12 @@ extension TileCache {
             do throws(StoreError) {
                 let report = try store.scrub(from: scrub.place, bytes: bytes)
                 for finding in scrub.take(report, at: moment) {
-                    warn("the tile store: \(finding)\(finding.isRepaired ? "" : ": it cannot be put right")")
+                    warn("tile store: \(finding)\(finding.isRepaired ? "" : "; it cannot be repaired")")
                 }
                 if let place = scrub.placeToKeep() { store.saveScrubPosition(place) }
             } catch {
                 if scrub.fail(error, at: moment) {
-                    warn("tiles on board cannot be looked at: \(error)")
+                    warn("stored tiles cannot be scrubbed: \(error)")
                 }
             }
             if scrub.unsound != unsound { isChanged = true }
@@ -36,8 +36,8 @@ extension TileCache {
         guard !lost.isEmpty else { return }
         let names = lost.prefix(3).map { "\($0.address)" }.joined(separator: ", ") + (lost.count > 3 ? ", …" : "")
         warn(
-            "tiles damaged on the disk, and not on board any more: \(lost.count) (\(names)); what is needed of them is fetched "
-                + "again")
+            "\(lost.count) tiles were damaged on the disk and have been removed (\(names)); those still needed are "
+                + "fetched again")
         isChanged = true
         damagedCount += lost.count
         damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))

@@ -156,11 +156,11 @@ package final class TileCache<Store: TileCacheStore> {
         if let problem = store.readOnlyProblem {
             // Downloads are paused, since a read-only store cannot keep them.
             add(.pauseDownloads(true))
-            note(problem, "the store")
+            note(problem, "opening the store")
         }
-        attempt("the editions on board") { () throws(StoreError) in try takeStoredEditions() }
+        attempt("loading the stored editions") { () throws(StoreError) in try takeStoredEditions() }
         tellTilesets()
-        attempt("the offline regions") { () throws(StoreError) in try resumeRegions() }
+        attempt("resuming the offline regions") { () throws(StoreError) in try resumeRegions() }
     }
 
     private func turn() {
@@ -182,7 +182,7 @@ package final class TileCache<Store: TileCacheStore> {
     private func stop() {
         withdrawAll()
         writeLoads()
-        attempt("the store's index") { () throws(StoreError) in try store.flush() }
+        attempt("flushing the store's index") { () throws(StoreError) in try store.flush() }
     }
 
     /// Reports the editions to everybody.
@@ -232,7 +232,7 @@ package final class TileCache<Store: TileCacheStore> {
     private func lookAtDisk() -> Int64 {
         guard let disk = fullDisk else { return .max }
         guard disk.mayTry(free: store.reader.freeBytes, at: moment) else { return moment + FullDisk.interval }
-        log("there is room on the disk of '\(store.reader.folder)' again: loading goes on")
+        log("the disk of '\(store.reader.folder)' has free space again; loading resumes")
         fullDisk = nil
         add(.pauseDownloads(false))
         isChanged = true
@@ -262,7 +262,7 @@ package final class TileCache<Store: TileCacheStore> {
                     address, of: tile.edition,
                     TileFailure(
                         .deniedByPolicy,
-                        "the server of '\(address.tileset)' says that its tiles must not be stored"))
+                        "the server of '\(address.tileset)' does not allow its tiles to be stored"))
             case .success(.notModified(let validators)):
                 let version = edition ?? tileset?.newest?.key.version ?? ""
                 var isOnBoard = true
@@ -319,7 +319,7 @@ package final class TileCache<Store: TileCacheStore> {
             failLoads(
                 tile.address, of: tile.edition,
                 TileFailure(
-                    .resourceExhausted, "there is no room for \(tile.address) within \(budgetAdvice)",
+                    .resourceExhausted, "tile \(tile.address) does not fit into \(budgetAdvice)",
                     obstacle: .budget))
         }
     }
@@ -350,14 +350,14 @@ package final class TileCache<Store: TileCacheStore> {
         if next.budgetBytes != old.budgetBytes {
             store.setBudget(next.budgetBytes)
             noteRoom()
-            attempt("making room") { () throws(StoreError) in
+            attempt("evicting tiles") { () throws(StoreError) in
                 let removed = try store.makeRoom(for: 0, needed: nil).removedCount
                 evictedCount += removed
                 mayLackWanted = mayLackWanted || removed > 0
             }
         }
         if next.network != old.network {
-            log("the network is \(next.network.rawValue)")
+            log("the network mode is now \(next.network.rawValue)")
             if next.network != .offline {
                 for tileset in tilesets {
                     tileset.poll.restart(isUrgent: false)

@@ -388,14 +388,14 @@ package struct DownloadPlan: Sendable {
     /// Returns the reason why a requested tile cannot be fetched now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
         guard let source = sources[tileset] else {
-            return TileSourceError(.configuration, "there is no source of '\(tileset)'")
+            return TileSourceError(.configuration, "tileset '\(tileset)' has no source")
         }
         if source.isRemote, network == .offline {
-            return TileSourceError(.offline, "the network must not be used: '\(tileset)' is not asked")
+            return TileSourceError(.offline, "the network mode is offline; nothing is fetched for '\(tileset)'")
         }
         guard let rest = source.breaker.rest(at: now) else { return nil }
         return TileSourceError(
-            .resting, "the source of '\(tileset)' is left alone after failures: \(source.breaker.reason ?? "")",
+            .resting, "the source of '\(tileset)' is paused after failures: \(source.breaker.reason ?? "")",
             retryAfter: rest / .seconds(1))
     }
 

@@ -1,7 +1,7 @@
 /// The reason why an area cannot be that of an offline region.
 package enum RegionFault: Error, Sendable, Hashable {
     case empty
-    /// A polygon has no ring, or a ring has fewer than three different corners.
+    /// A polygon has no ring, or a ring has fewer than three distinct corners.
     case degenerateRing(polygon: Int, ring: Int)
     /// A corner is not finite, not within ±180° of longitude, or beyond the projection's ±85.05° of latitude.
     case badCorner(polygon: Int, ring: Int, corner: Int)
@@ -22,23 +22,23 @@ extension RegionFault: CustomStringConvertible {
     /// The fault and what to do; polygons, rings and corners are numbered from 0.
     package var description: String {
         switch self {
-        case .empty: "the area has no polygon: give at least one"
+        case .empty: "the area has no polygon; it needs at least one"
         case .degenerateRing(let polygon, let ring):
-            "ring \(ring) of polygon \(polygon) has fewer than three different corners"
+            "ring \(ring) of polygon \(polygon) has fewer than three distinct corners"
         case .badCorner(let polygon, let ring, let corner):
             "corner \(corner) of ring \(ring) of polygon \(polygon) is not within ±180° of longitude and ±85.05° of latitude"
         case .aroundPole(let polygon, let ring):
-            "ring \(ring) of polygon \(polygon) goes around a pole: it must come back to where it began"
+            "ring \(ring) of polygon \(polygon) encloses a pole, which an area cannot do"
         case .edgeWithoutWidth(let polygon, let ring, let corner):
-            "the edge before corner \(corner) of ring \(ring) of polygon \(polygon) leads from one side of the antimeridian to the "
-                + "other, which has no width: put corners in between, edges go the short way round"
-        case .tooManyCorners(let limit): "the area has more than \(limit) corners: simplify it"
+            "the edge before corner \(corner) of ring \(ring) of polygon \(polygon) runs from one side of the "
+                + "antimeridian to the other, which has no width; add corners in between"
+        case .tooManyCorners(let limit): "the area has more than \(limit) corners; simplify it"
         case .badReach(let reach):
-            "a reach of \(reach) m makes no area: give metres, above 0 and at most \(Int(RegionArea.greatestReach))"
+            "a reach of \(reach) m is invalid; it must be above 0 and at most \(Int(RegionArea.greatestReach)) m"
         case .tooManyTiles(let zoom, let limit):
-            "the area has more than \(limit) tiles of zoom level \(zoom): take a smaller area or a lower zoom level"
+            "the area has more than \(limit) tiles of zoom level \(zoom); use a smaller area or a lower zoom level"
         case .tooComplicated(let zoom):
-            "the outline of the area is too complicated for zoom level \(zoom): simplify it, or take a lower zoom level"
+            "the outline of the area is too complex for zoom level \(zoom); simplify it, or use a lower zoom level"
         }
     }
 }

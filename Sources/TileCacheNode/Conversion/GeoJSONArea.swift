@@ -19,7 +19,7 @@ package enum GeoJSONArea {
             guard let own = try object.polygons(source) else {
                 throw NodeError(
                     .invalid,
-                    "\(source): a \(object.type) is no area: give Polygon or MultiPolygon, or features of them")
+                    "\(source): a \(object.type) is not an area; use Polygon or MultiPolygon, or features of them")
             }
             polygons += own
         }
@@ -35,7 +35,7 @@ package enum GeoJSONArea {
     package static func line(_ data: Data, from source: String) throws(NodeError) -> [Coordinate] {
         let lines = try read(data, source).geometries(source).filter { $0.type == "LineString" }
         guard let line = lines.first, lines.count == 1 else {
-            throw NodeError(.invalid, "\(source): \(lines.count) LineStrings; give one, as 'navbus route' writes it")
+            throw NodeError(.invalid, "\(source) has \(lines.count) LineStrings; use one, as 'navbus route' writes it")
         }
         guard let places = line.line else {
             throw NodeError(.invalid, "\(source): the coordinates of the LineString are not a list of positions")
@@ -49,24 +49,24 @@ package enum GeoJSONArea {
 
     private static func read(_ data: Data, _ source: String) throws(NodeError) -> Object {
         guard data.count <= greatestSize else {
-            throw NodeError(.invalid, "\(source) has more than \(greatestSize >> 20) MiB: simplify it")
+            throw NodeError(.invalid, "\(source) is larger than \(greatestSize >> 20) MiB; simplify it")
         }
         do {
             return try JSONDecoder().decode(Object.self, from: data)
         } catch DecodingError.keyNotFound(let key, _) {
-            throw NodeError(.invalid, "\(source) is no GeoJSON: it has no \"\(key.stringValue)\"")
+            throw NodeError(.invalid, "\(source) is not valid GeoJSON: \"\(key.stringValue)\" is missing")
         } catch {
-            throw NodeError(.invalid, "\(source) is no GeoJSON: it is no JSON, or its coordinates are no numbers")
+            throw NodeError(.invalid, "\(source) is not valid GeoJSON: it is not JSON, or has invalid coordinates")
         }
     }
 
     fileprivate static func position(_ numbers: [Double], _ place: String) throws(NodeError) -> Coordinate {
-        guard numbers.count >= 2 else { throw NodeError(.invalid, "\(place) has no longitude and latitude") }
+        guard numbers.count >= 2 else { throw NodeError(.invalid, "\(place) lacks longitude and latitude") }
         let coordinate = Coordinate(latitude: numbers[1], longitude: numbers[0])
         guard coordinate.isValid else {
             throw NodeError(
                 .invalid,
-                "\(place) (longitude \(numbers[0]), latitude \(numbers[1])) is no place in the world: longitude "
+                "\(place) (longitude \(numbers[0]), latitude \(numbers[1])) is not on the Earth; longitude "
                     + "comes first")
         }
         return coordinate

@@ -29,7 +29,7 @@ extension RegionArea {
                         .invalidRequest,
                         "ring \(place) of polygon \(number) has "
                             + (isEven
-                                ? "a corner that is no place in the world" : "not as many latitudes as longitudes"))
+                                ? "a corner that is not on the Earth" : "unequal numbers of latitudes and longitudes"))
                 }
                 rings.append(corners)
             }
@@ -63,14 +63,14 @@ extension NavTileCache.RegionDescriptor {
             throw TileFailure(
                 named.isEmpty ? .invalidRequest : .notFound,
                 named.isEmpty
-                    ? "a descriptor names no tileset; there are \(known.isEmpty ? "none" : known)"
-                    : "there is no tileset '\(named)'; there are \(known.isEmpty ? "none" : known)")
+                    ? "a descriptor names no tileset; configured: \(known.isEmpty ? "none" : known)"
+                    : "there is no tileset '\(named)'; configured: \(known.isEmpty ? "none" : known)")
         }
         guard wanted == nil || wanted == keys.domain else {
-            throw TileFailure(.invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others")
+            throw TileFailure(.invalidRequest, "tileset '\(keys.name)' only has \(keys.domain.rawValue) tiles")
         }
         if let refusal = keys.refusal {
-            throw TileFailure(.deniedByPolicy, "tiles of '\(keys.name)' are not kept on board: \(refusal)")
+            throw TileFailure(.deniedByPolicy, "tiles of '\(keys.name)' must not be stored: \(refusal)")
         }
         let low = message.zoomMin ?? 0
         let high = message.zoomMax ?? UInt32(TileID.maximumZoom)
@@ -112,11 +112,11 @@ struct RegionOrder: Sendable {
             throw TileFailure(.invalidRequest, "a region needs an id of 1 to 256 bytes")
         }
         guard let geometry = message.geometry else {
-            throw TileFailure(.invalidRequest, "region '\(id)' needs a geometry: a Polygon or MultiPolygon")
+            throw TileFailure(.invalidRequest, "region '\(id)' needs a geometry, a Polygon or MultiPolygon")
         }
         area = try RegionArea(geometry)
         guard !message.descriptors.isEmpty else {
-            throw TileFailure(.invalidRequest, "region '\(id)' needs at least one descriptor: which tileset it is of")
+            throw TileFailure(.invalidRequest, "region '\(id)' needs at least one descriptor, which names a tileset")
         }
         var descriptors: [NavTileCache.RegionDescriptor] = []
         for descriptor in message.descriptors {
@@ -136,7 +136,7 @@ struct RegionOrder: Sendable {
     static func name(_ name: String?, of id: String) throws(TileFailure) -> String? {
         guard name?.utf8.count ?? 0 <= greatestTextSize else {
             throw TileFailure(
-                .invalidRequest, "the name of region '\(id)' is too long: give it at most \(greatestTextSize) bytes")
+                .invalidRequest, "the name of region '\(id)' is too long; the limit is \(greatestTextSize) bytes")
         }
         return name
     }
@@ -147,7 +147,7 @@ struct RegionOrder: Sendable {
         guard pairs.count <= greatestMetadataCount, size <= greatestTextSize else {
             throw TileFailure(
                 .invalidRequest,
-                "metadata are at most \(greatestMetadataCount) keys and \(greatestTextSize) bytes in all")
+                "metadata is limited to \(greatestMetadataCount) keys and \(greatestTextSize) bytes in total")
         }
         return Dictionary(pairs.map { ($0.key ?? "", $0.value ?? "") }) { $1 }
     }

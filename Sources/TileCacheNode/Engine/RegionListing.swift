@@ -26,7 +26,7 @@ extension TileCacheShell {
         guard isPage || response.nextStartAfter == nil else {
             throw TileFailure(
                 .resourceExhausted,
-                "there are more offline regions than one answer holds: ask for them page by page (page_size, start_after)"
+                "there are too many offline regions for one response; list them in pages (page_size, start_after)"
             )
         }
         return response

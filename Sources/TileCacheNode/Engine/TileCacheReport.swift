@@ -33,7 +33,7 @@ extension TileCacheShell {
                 ])
             cache.isChanged = false
         } catch {
-            cache.note(error, "the totals")
+            cache.note(error, "reading the store's totals")
         }
         return .max
     }
@@ -80,26 +80,26 @@ extension TileCacheShell {
         }
         if cache.refusedCount > 0 {
             findings.append(
-                HealthFinding("budget_full", "\(cache.refusedCount) tiles found no room within \(cache.budgetAdvice)"))
+                HealthFinding("budget_full", "\(cache.refusedCount) tiles do not fit into \(cache.budgetAdvice)"))
         }
         if let first = cache.damaged.first {
             findings.append(
                 HealthFinding(
                     "tiles_damaged",
-                    "tiles damaged on the disk, and not back yet: \(cache.damaged.count), the first of them \(first.address); "
-                        + "they are fetched again as soon as their source can be asked"))
+                    "\(cache.damaged.count) tiles were damaged on the disk and are missing, the first is "
+                        + "\(first.address); they are fetched again when their source is reachable"))
         }
         let unsound = cache.scrub.unsound
         if let first = unsound.min() {
             findings.append(
                 HealthFinding(
                     "store_unsound",
-                    "files that cannot be put right: \(unsound.count), the first of them '\(first)' in "
-                        + "'\(cache.store.reader.folder)': look at its disk, or stop the node and use --repair"))
+                    "\(unsound.count) damaged files cannot be repaired, the first is '\(first)' in "
+                        + "'\(cache.store.reader.folder)'; check its disk, or stop the node and run it with --repair"))
         }
         for (id, reason) in cache.outdatedReasons.sorted(by: { $0.key < $1.key }) {
             findings.append(
-                HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason.message)", about: id))
+                HealthFinding("region_outdated", "region '\(id)' cannot be updated: \(reason.message)", about: id))
         }
         guard cache.settings.network != .offline else { return findings }
         let conditions = queue.conditions

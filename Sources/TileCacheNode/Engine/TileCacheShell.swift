@@ -70,7 +70,7 @@ final class TileCacheShell {
     func reconfigure(_ next: TileCacheConfiguration) {
         var next = next
         if next.predictive != lookup.configuration.predictive, let fault = next.predictive.fault {
-            log.warning("\(fault): the predictive cache stays as it was")
+            log.warning("\(fault); the predictive keys stay unchanged")
             next.predictive = lookup.configuration.predictive
         }
         lookup.configure(next)

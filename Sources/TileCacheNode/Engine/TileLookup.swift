@@ -134,7 +134,7 @@ final class TileLookup: Sendable {
         }
         guard !cacheOnly else {
             throw TileFailure(
-                .notFound, known == nil ? "tile \(address) is not on board" : "tile \(address) has expired",
+                .notFound, known == nil ? "tile \(address) is not in the cache" : "tile \(address) has expired",
                 isRetryable: true)
         }
         if let current = view.current, !current.has(address.tile) {
@@ -150,7 +150,7 @@ final class TileLookup: Sendable {
                 onBoard(address, view, acceptsExpired: true, acceptsPath: acceptsPath)
             }
             guard case .success(.found(let tile)) = again else {
-                throw TileFailure(.notFound, "tile \(address) went while it was asked for", isRetryable: true)
+                throw TileFailure(.notFound, "tile \(address) was removed while it was revalidated", isRetryable: true)
             }
             return tile
         }
@@ -231,7 +231,7 @@ final class TileLookup: Sendable {
         let result = await withTaskCancellationHandler {
             await answer.value()
         } onCancel: {
-            answer.give(.failure(TileFailure(.cancelled, "nobody waits for \(what) any more")))
+            answer.give(.failure(TileFailure(.cancelled, "the request for \(what) was cancelled")))
         }
         working.cancel()
         waiting.cancel()
@@ -243,7 +243,7 @@ final class TileLookup: Sendable {
         let conditions = queue.conditions
         return names.compactMap { name in
             let reason = view(name, nil)?.problem ?? conditions.first { $0.tileset == name }?.reason
-            return reason.map { "; the source of '\(name)' says: \($0)" }
+            return reason.map { "; the source of '\(name)' reports: \($0)" }
         }.joined()
     }
 }

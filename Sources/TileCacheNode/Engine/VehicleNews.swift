@@ -53,7 +53,7 @@ struct VehicleNews: Sendable {
                 try Content(decoding: bytes, limit: topic.entry.maxSize)
             }
         } catch {
-            problem("a message on \(topic.name) cannot be read: \(error)")
+            problem("a message on \(topic.name) cannot be decoded: \(error)")
             return nil
         }
     }

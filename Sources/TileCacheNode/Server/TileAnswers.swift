@@ -119,7 +119,7 @@ struct TileAnswers: Sendable {
     /// Returns the TileJSON (3.0.0) of a tileset: its source's description with the addresses of this server.
     private static func description(of view: TilesetView, host: String) -> TileReply {
         guard let edition = view.current?.edition else {
-            return .text(503, "it is not known yet what tileset '\(view.keys.name)' has")
+            return .text(503, "the edition of tileset '\(view.keys.name)' is not known yet")
         }
         var document: [String: Any] = [:]
         if view.keys.domain == .maps,

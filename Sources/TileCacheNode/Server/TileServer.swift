@@ -122,7 +122,7 @@ private final class TileConnection: ChannelInboundHandler {
         }
         guard let request = TileRequest(path: head.uri) else {
             return write(
-                .text(404, "nothing is here: /{tileset}.json and /{tileset}/{z}/{x}/{y} are served"), head, context)
+                .text(404, "not found; this server has /{tileset}.json and /{tileset}/{z}/{x}/{y}"), head, context)
         }
         let encodings = head.headers[canonicalForm: "accept-encoding"]
         let conditions = TileAnswers.Conditions(
