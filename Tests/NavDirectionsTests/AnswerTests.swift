@@ -9,7 +9,7 @@ import Testing
 
 /// Answers of real providers, and answers that no provider should give.
 struct AnswerTests {
-    @Test func osrmsAlternativesComeWithNodesAndTimes() throws {
+    @Test func osrmAlternativesHaveNodesAndTimes() throws {
         let routes = try Recorded.routes("osrm-alternatives", Recorded.direct)
         #expect(routes.map(\.duration) == [251.4, 270.6] && routes.map(\.length) == [1_531.1, 1_916])
         for leg in routes.flatMap(\.legs) {
@@ -19,7 +19,7 @@ struct AnswerTests {
         }
     }
 
-    @Test func valhallasAlternativesComeWithTimes() throws {
+    @Test func valhallaAlternativesHaveTimes() throws {
         let routes = try Recorded.routes("valhalla-alternatives", Recorded.direct)
         #expect(routes.map(\.duration) == [173.862, 231.158])
         for leg in routes.flatMap(\.legs) {
@@ -28,7 +28,7 @@ struct AnswerTests {
     }
 
     @Test(arguments: ["osrm", "valhalla"])
-    func aStopMakesALegAndASilentPointNone(provider: String) throws {
+    func stopsMakeLegsAndSilentPointsDoNot(provider: String) throws {
         let two = try #require(try Recorded.routes("\(provider)-two-legs", Recorded.twoLegs).first)
         #expect(two.legs.count == 2)
         #expect(two.legs[0].line.last == two.legs[1].line.first)
@@ -42,7 +42,7 @@ struct AnswerTests {
         #expect(error?.code == .malformed)
     }
 
-    @Test func legsWithoutAnnotationsAreDividedAtTheStops() throws {
+    @Test func legsWithoutAnnotationsAreSplitAtTheStops() throws {
         var document = try #require(
             try JSONSerialization.jsonObject(with: Recorded.body("osrm-two-legs")) as? [String: Any])
         var routes = try #require(document["routes"] as? [[String: Any]])
@@ -63,7 +63,7 @@ struct AnswerTests {
         ("osrm-invalid-query", 400, .invalidInput), ("valhalla-no-segment", 400, .noSegment),
         ("valhalla-no-json", 400, .invalidInput),
     ])
-    func refusalsOfProvidersAreReported(name: String, status: Int, code: DirectionsError.Code) throws {
+    func providerErrorsAreReported(name: String, status: Int, code: DirectionsError.Code) throws {
         let failure = try #require(try Recorded.failure(name, status: status))
         #expect(failure.code == code && !failure.isRetryable, "\(failure)")
     }
@@ -86,7 +86,7 @@ struct AnswerTests {
         DirectionsReply(status: status, body: Data(body.utf8), retryAfter: retryAfter).failure
     }
 
-    @Test func statusesSayWhetherAndWhenToComeBack() {
+    @Test func statusesDecideWhetherAndWhenToRetry() {
         #expect(failure(200, "{}") == nil)
         let token = failure(401, #"{"message":"Not Authorized - Invalid Token"}"#)
         #expect(token?.code == .unauthorized && token?.isRetryable == false)
@@ -105,12 +105,12 @@ struct AnswerTests {
     }
 
     @Test(arguments: [(7, 7), (0, 0), (1e11, 86_400), (nil, nil)] as [(Double?, Double?)])
-    func theProvidersWaitIsBelievedUpToADay(seconds: Double?, believed: Double?) {
+    func retryAfterIsHonouredUpToADay(seconds: Double?, believed: Double?) {
         let failure = failure(429, #"{"message":"Too Many Requests"}"#, retryAfter: seconds)
         #expect(failure?.code == .rateLimited && failure?.retryAfter == believed)
     }
 
-    @Test func aProvidersTextCannotBreakALog() {
+    @Test func providerTextCannotBreakALogLine() {
         let said = #"{"message":"line one\nline two\u001b[31m"# + String(repeating: "x", count: 10_000) + #""}"#
         let message = failure(500, said)?.message ?? ""
         #expect(message.count < 300 && !message.contains("\n") && !message.contains("\u{1b}"))
@@ -135,7 +135,7 @@ struct AnswerTests {
             + #"[{"duration":\#(duration),"distance":\#(distance),"annotation":\#(annotation)}]}]}"#
     }
 
-    @Test func theAnswerThatTheOthersAreMadeFromIsOne() throws {
+    @Test func baseAnswerIsValid() throws {
         #expect(try decode(answer().utf8).get().count == 1)
     }
 
@@ -162,7 +162,7 @@ struct AnswerTests {
         "1e999", "-1", "NaN", "null", "\"1\"", "1e300", "-1e300", "[]", "true", "Infinity", "0x10",
         "1" + String(repeating: "0", count: 400),
     ])
-    func aTimeThatIsNoneIsMalformed(text: String) {
+    func invalidTimeIsMalformed(text: String) {
         for body in [answer(duration: text), answer(distance: text), answer(annotation: #"{"duration":[\#(text)]}"#)] {
             if case .success(let routes) = decode(body.utf8) {
                 // A list may lack values: then nothing is known.
@@ -175,7 +175,7 @@ struct AnswerTests {
         "\"\"", "\"_p~iF\"", "\"_p~iF~ps|U\"", "\"~~~~~~~~~~~~~~~~\"", "\"\\u0000\"", "\"äöü\"", "{}", "7", "null",
         "\"_p~iF~ps|U_ulLnnqC_\"", "\"!!!!\"", "\"{{{{{{{{{{{{{{{{?\"",
     ])
-    func aLineThatIsNoneIsMalformed(geometry: String) {
+    func invalidLineIsMalformed(geometry: String) {
         guard case .failure(let error) = decode(answer(geometry: geometry).utf8) else {
             Issue.record("taken: \(geometry)")
             return
@@ -183,7 +183,7 @@ struct AnswerTests {
         #expect(error.code == .malformed)
     }
 
-    @Test func listsOfAnotherLengthTellNothing() throws {
+    @Test func listsOfWrongLengthAreIgnored() throws {
         for annotation in [
             #"{"duration":[1,2],"nodes":[1],"congestion":["low","low"]}"#, #"{"nodes":[1,2,3],"distance":[1,2,3]}"#,
         ] {
@@ -200,7 +200,7 @@ struct AnswerTests {
     }
 
     @Test(arguments: 0..<8)
-    func damageNeverTraps(seed: Int) throws {
+    func damagedAnswersNeverTrap(seed: Int) throws {
         let names = ["osrm-alternatives", "valhalla-alternatives"]
         let originals = try names.map { try Recorded.bytes($0) }
         var random = SeededRandom(seed: UInt64(seed))
@@ -226,7 +226,7 @@ struct AnswerTests {
         #expect(taken < 400)
     }
 
-    @Test func aLineIsDecodedAsItsInventorsWrite() {
+    @Test func polylineMatchesTheReferenceExample() {
         // The example of the format's description, which has five decimals: a tenth of it in six.
         let points = EncodedPolyline.decode("_p~iF~ps|U_ulLnnqC_mqNvxq`@", maximumPoints: 10)
         #expect(

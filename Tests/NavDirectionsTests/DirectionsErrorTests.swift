@@ -4,7 +4,7 @@ import Testing
 /// What the errors of a provider say.
 struct DirectionsErrorTests {
     @Test(arguments: DirectionsError.Code.allCases)
-    func onlyFailuresThatMayPassAreAskedAgainAtOnce(code: DirectionsError.Code) {
+    func onlyTransientFailuresAreRetriedAtOnce(code: DirectionsError.Code) {
         let isTransient = [.rateLimited, .server, .timedOut, .unreachable].contains(code)
         #expect(DirectionsError(code, "").isTransient == isTransient)
     }

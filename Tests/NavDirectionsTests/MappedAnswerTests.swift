@@ -9,7 +9,7 @@ import Testing
 /// Recorded answers on the map of the same extract.
 struct MappedAnswerTests {
     @Test(arguments: ["osrm", "valhalla"])
-    func everyRecordedRouteIsOneOfTheMap(provider: String) throws {
+    func everyRecordedRouteMapsOntoTheGraph(provider: String) throws {
         let router = try RealMap.helsinki.get().router()
         for (name, request) in [
             ("alternatives", Recorded.direct), ("two-legs", Recorded.twoLegs), ("silent-point", Recorded.silentPoint),
@@ -25,7 +25,7 @@ struct MappedAnswerTests {
         }
     }
 
-    @Test func nodesAndTheLineAloneLeadOverTheSameRoads() throws {
+    @Test func nodesAndLineAloneGiveTheSameRoads() throws {
         let router = try RealMap.helsinki.get().router()
         for provided in try Recorded.routes("osrm-alternatives", Recorded.direct) {
             var bare = provided

@@ -58,7 +58,7 @@ struct MisbehaviourTests {
         return nil
     }
 
-    @Test func aGoodAnswerIsARouteOfTheMap() async throws {
+    @Test func validAnswerBecomesARoute() async throws {
         let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         let answer = try await ask(configuration(server.url)).get()
         #expect(answer.routes.count == 2 && answer.attempts == 1)
@@ -69,7 +69,7 @@ struct MisbehaviourTests {
                 && server.requests[0].head.hasPrefix("GET /route/v1/driving/24.946565,60.173182;"))
     }
 
-    @Test func valhallaIsPostedTo() async throws {
+    @Test func valhallaRequestsUsePOST() async throws {
         let server = try LoopbackServer(.answer(body: try Recorded.bytes("valhalla-alternatives")))
         var configuration = configuration(server.url)
         configuration.dialect = .valhalla
@@ -108,7 +108,7 @@ struct MisbehaviourTests {
     }
 
     @Test(arguments: HTTPError.Code.allCases)
-    func aFailureOfHTTPIsOneOfTheProvider(code: HTTPError.Code) {
+    func httpFailuresBecomeProviderFailures(code: HTTPError.Code) {
         let error = DirectionsError(HTTPError(code, "why"))
         let isConnection = [.truncated, .tooSlow, .system, .closed].contains(code)
         #expect(error.code.rawValue == (isConnection ? "unreachable" : code.rawValue))
@@ -116,7 +116,7 @@ struct MisbehaviourTests {
     }
 
     @Test(arguments: [301, 302, 307, 308])
-    func aRedirectIsReportedNotFollowed(status: Int) async throws {
+    func redirectIsReportedNotFollowed(status: Int) async throws {
         let other = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         let server = try LoopbackServer(.answer(status: status, headers: ["Location: \(other.url)/elsewhere"]))
         let result = try await ask(configuration(server.url), token: AccessToken("secret"))
@@ -124,7 +124,7 @@ struct MisbehaviourTests {
     }
 
     @Test(.enabled(if: Nginx.program != nil && SelfSignedCertificate.isPossible, "needs nginx and openssl"))
-    func aProviderOfAPrivateAuthorityAnswersWhenItsCertificatesAreNamed() async throws {
+    func privateAuthorityIsTrustedWhenConfigured() async throws {
         let certificate = try SelfSignedCertificate()
         let folder = "\(TestData.project)/Tests/Fixtures/directions"
         let server = try Nginx(
@@ -137,12 +137,12 @@ struct MisbehaviourTests {
         #expect(code(try await ask(configuration)) == .configuration)
     }
 
-    @Test func aRefusedConnectionIsNotATimeout() async throws {
+    @Test func refusedConnectionIsNotATimeout() async throws {
         let code = code(try await askPatiently { try await ask(configuration("http://127.0.0.1:1")) })
         #expect(code == .unreachable)
     }
 
-    @Test func aServerWithoutTLSIsNoneWithTLS() async throws {
+    @Test func plainServerFailsOverTLS() async throws {
         let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         var configuration = configuration("https://127.0.0.1:\(server.port)")
         configuration.deadline = 0.5
@@ -150,7 +150,7 @@ struct MisbehaviourTests {
         #expect([.unreachable, .timedOut].contains(code(result)))
     }
 
-    @Test func noMessageHoldsTheToken() async throws {
+    @Test func noMessageContainsTheToken() async throws {
         for manner in [
             LoopbackServer.Behaviour.answer(status: 401), .answer(status: 500), .bytes([1, 2, 3]), .bytes([]),
             .answer(status: 302, headers: ["Location: http://elsewhere.example/?access_token=pk.secret"]),
@@ -168,7 +168,7 @@ struct MisbehaviourTests {
 
     // MARK: Asking again
 
-    @Test func aFailureThatPassesIsOvercomeWithinTheDeadline() async throws {
+    @Test func transientFailureIsRetriedWithinTheDeadline() async throws {
         let body = try Recorded.bytes("osrm-alternatives")
         var count = 0
         let answer = try await askPatiently {
@@ -186,7 +186,7 @@ struct MisbehaviourTests {
         #expect((3...4).contains(answer.attempts) && count == 4)
     }
 
-    @Test func aFailureThatStaysIsNotRepeated() async throws {
+    @Test func permanentFailureIsNotRetried() async throws {
         for (name, code) in [("osrm-no-route", DirectionsError.Code.noRoute), ("osrm-invalid-query", .invalidInput)] {
             let server = try LoopbackServer(.answer(status: 400, body: try Recorded.bytes(name)))
             var configuration = configuration(server.url)
@@ -195,7 +195,7 @@ struct MisbehaviourTests {
         }
     }
 
-    @Test func aProviderThatSaysWhenIsNotAskedBefore() async throws {
+    @Test func retryAfterOfProviderIsHonoured() async throws {
         let server = try LoopbackServer(.answer(status: 429, headers: ["Retry-After: 60"]))
         let router = try RealMap.helsinki.get().router()
         var configuration = configuration(server.url)
@@ -214,7 +214,7 @@ struct MisbehaviourTests {
         await provider.shutdown()
     }
 
-    @Test func aProviderThatRecoversIsUsedAgain() async throws {
+    @Test func recoveredProviderIsUsedAgain() async throws {
         let body = try Recorded.bytes("osrm-alternatives")
         let server = try LoopbackServer(.answer(status: 500), .answer(status: 500), .answer(body: body))
         let router = try RealMap.helsinki.get().router()
@@ -237,7 +237,7 @@ struct MisbehaviourTests {
 
     // MARK: Taking back
 
-    @Test func aCancelledRequestEndsWithoutAFailure() async throws {
+    @Test func cancelledRequestCountsAsNoFailure() async throws {
         let server = try LoopbackServer(.silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))
@@ -259,7 +259,7 @@ struct MisbehaviourTests {
         await provider.shutdown()
     }
 
-    @Test func aThreadWaitsForItsAnswerAndMayCancelTheRequest() async throws {
+    @Test func blockingCallWaitsAndCanBeCancelled() async throws {
         let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")), .silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))
@@ -276,7 +276,7 @@ struct MisbehaviourTests {
         await provider.shutdown()
     }
 
-    @Test func noTimeIsNoQuestion() async throws {
+    @Test func expiredDeadlineSendsNoRequest() async throws {
         let server = try LoopbackServer(.silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))

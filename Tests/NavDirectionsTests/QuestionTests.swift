@@ -25,7 +25,7 @@ struct QuestionTests {
         return (parts.path, Dictionary(items, uniquingKeysWith: { first, _ in first }))
     }
 
-    @Test func osrmIsAskedInItsOwnWordsAlone() throws {
+    @Test func osrmRequestUsesOnlyOSRMOptions() throws {
         let question = try DirectionsRequest(
             RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), vehicle: VehicleProfile(), configuration(.osrm),
             token: nil)
@@ -37,7 +37,7 @@ struct QuestionTests {
         #expect(question.body == nil && question.bearer == nil)
     }
 
-    @Test func bearingsSidesSilentPointsAndWhatIsAvoidedAreTold() throws {
+    @Test func bearingsSidesSilentPointsAndAvoidancesAreSent() throws {
         var request = RouteRequest(
             waypoints: [
                 Waypoint(from, bearing: .pi / 2, bearingTolerance: .pi / 4), Waypoint(from, isStop: false),
@@ -59,7 +59,7 @@ struct QuestionTests {
         #expect(question.bearer == "secret" && !question.url.contains("secret"))
     }
 
-    @Test func mapboxIsAskedForTrafficAndForNoTexts() throws {
+    @Test func mapboxRequestHasTrafficAndNoTexts() throws {
         var request = RouteRequest(waypoints: [Waypoint(from), Waypoint(to)])
         request.options.initialManeuverAvoidance = 160
         request.options.departure = LocalTime(year: 2_026, month: 3, day: 9, hour: 8, minute: 5)
@@ -81,7 +81,7 @@ struct QuestionTests {
         #expect(query["access_token"] == "pk.a+b&c" && question.bearer == nil)
     }
 
-    @Test func valhallaIsAskedInJSON() throws {
+    @Test func valhallaRequestIsJSON() throws {
         var request = RouteRequest(
             waypoints: [
                 Waypoint(from, bearing: .pi, bearingTolerance: .pi / 6), Waypoint(to, isStop: false), Waypoint(to),
@@ -114,7 +114,7 @@ struct QuestionTests {
     }
 
     @Test(arguments: DirectionsConfiguration.Dialect.allCases)
-    func numbersThatAreNoneAreRefusedOrLeftOut(dialect: DirectionsConfiguration.Dialect) throws {
+    func nonFiniteNumbersAreRejectedOrOmitted(dialect: DirectionsConfiguration.Dialect) throws {
         var vehicle = VehicleProfile(kind: .truck)
         vehicle.height = .nan
         vehicle.weight = .infinity
@@ -142,7 +142,7 @@ struct QuestionTests {
         }
     }
 
-    @Test func aTokenIsReadFromAFileOrTheEnvironmentAndNeverPrinted() throws {
+    @Test func tokenIsReadFromFileOrEnvironmentAndNeverPrinted() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("token", "  pk.secret\n".utf8)
         let environment = ["NAVBUS_DIRECTIONS_TOKEN": "other"]

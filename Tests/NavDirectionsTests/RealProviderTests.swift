@@ -28,7 +28,7 @@ struct RealProviderTests {
         var mapped: Int { whole + nearly }
     }
 
-    @Test func theirRoutesAreRoutesOfOurMap() async throws {
+    @Test func providerRoutesMapOntoOurGraph() async throws {
         let map = try RealMap(path: try #require(RealMap.path(Providers.map)))
         let router = Router(map.router().metric)
         let providers = try Providers()
@@ -72,7 +72,7 @@ struct RealProviderTests {
         }
     }
 
-    @Test func stopsSilentPointsBearingsAndAlternativesAreUnderstoodByBoth() async throws {
+    @Test func stopsSilentPointsBearingsAndAlternativesWorkWithBoth() async throws {
         let map = try RealMap(path: try #require(RealMap.path(Providers.map)))
         let router = Router(map.router().metric)
         var providers: Providers? = try Providers()

@@ -4,7 +4,7 @@ import Testing
 
 /// Times that servers say.
 struct HTTPTimeTests {
-    @Test func retryAfterIsANumberOrAMomentOfTheServersClock() {
+    @Test func retryAfterIsSecondsOrADateOfTheServerClock() {
         let moment = "Sun, 06 Nov 1994 08:49:47 GMT"
         #expect(retryAfter("120", date: nil) == 120)
         #expect(retryAfter("0", date: nil) == 0)
@@ -15,7 +15,7 @@ struct HTTPTimeTests {
         }
     }
 
-    @Test func withoutADateAMomentCountsFromTheMachinesClock() {
+    @Test func withoutDateHeaderRetryAfterUsesTheLocalClock() {
         for date in [nil, "yesterday"] {
             #expect(retryAfter("Sun, 06 Nov 1994 08:49:47 GMT", date: date) == 30)
             #expect(retryAfter("Sun, 06 Nov 1994 08:48:47 GMT", date: date) == 0)
@@ -27,13 +27,13 @@ struct HTTPTimeTests {
         HTTPTime.retryAfter(text, date: date, received: Timestamp(nanoseconds: 784_111_757_000_000_000))
     }
 
-    @Test func numbersBeyondAnyAreBounded() {
+    @Test func hugeNumbersAreBounded() {
         #expect(HTTPTime.deltaSeconds("99999999999999999999999") == 2_147_483_648)
         #expect(HTTPTime.deltaSeconds("-1") == nil && HTTPTime.deltaSeconds("1.5") == nil)
     }
 
     @Test(arguments: ["Thu, 29 Feb 2024 00:00:00 GMT", "Thursday, 29-Feb-24 00:00:00 GMT", "Thu Feb 29 00:00:00 2024"])
-    func datesAreThoseOfTheCalendar(text: String) { #expect(HTTPTime.moment(text) == 1_709_164_800) }
+    func datesFollowTheCalendar(text: String) { #expect(HTTPTime.moment(text) == 1_709_164_800) }
 
     @Test(arguments: ["", "GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "a b c d e f"])
     func invalidDatesAreNil(text: String) { #expect(HTTPTime.moment(text) == nil) }

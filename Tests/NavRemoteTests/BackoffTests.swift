@@ -3,7 +3,7 @@ import Testing
 
 /// The pauses between attempts.
 struct BackoffTests {
-    @Test func pausesDoubleUpToTheLongestAndAreOfTheirUpperHalf() {
+    @Test func pausesDoubleUpToTheMaximumWithJitterInTheUpperHalf() {
         let backoff = Backoff(first: 0.2, longest: 1)
         for (repetition, longest) in [0.2, 0.4, 0.8, 1, 1].enumerated() {
             #expect(backoff.pause(before: repetition, chance: 0) == longest / 2)

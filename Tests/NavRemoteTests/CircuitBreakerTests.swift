@@ -19,7 +19,7 @@ struct CircuitBreakerTests {
         breaker.noteFailure("down", at: now, atLeast: atLeast)
     }
 
-    @Test func itRestsAfterFailuresInARowAndReturnsWithOneQuestion() {
+    @Test func opensAfterConsecutiveFailuresAndThenTriesOneRequest() {
         var breaker = breaker()
         for second in 0..<3 {
             #expect(ask(&breaker, at: .seconds(second)) && breaker.failures == second)
@@ -36,7 +36,7 @@ struct CircuitBreakerTests {
         #expect(breaker.rest(at: .seconds(8)) == nil && breaker.reason == nil)
     }
 
-    @Test func anAnswerBetweenFailuresForgetsThem() {
+    @Test func successResetsTheFailureCount() {
         var breaker = breaker()
         for second in 0..<10 {
             fail(&breaker, at: .seconds(second))
@@ -46,7 +46,7 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: .seconds(10)))
     }
 
-    @Test func restsGrowUpToTheLongest() {
+    @Test func restsGrowUpToTheMaximum() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         var now = Duration.zero
@@ -58,7 +58,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test func whoAsksToBeLeftAloneIsAtOnceButNotForever() {
+    @Test func retryAfterOpensAtOnceUpToALimit() {
         var breaker = breaker()
         fail(&breaker, at: .zero, atLeast: .seconds(9))
         #expect(breaker.rest(at: .seconds(8)) == .seconds(1))
@@ -67,7 +67,7 @@ struct CircuitBreakerTests {
         #expect(other.rest(at: .zero) == .seconds(60))
     }
 
-    @Test func questionsUnderWayWhenItOpenedDoNotProlongTheRestUnlessTheServerSaysSo() {
+    @Test func lateFailuresProlongTheRestOnlyWithRetryAfter() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         fail(&breaker, at: .seconds(4))
@@ -76,7 +76,7 @@ struct CircuitBreakerTests {
         #expect(breaker.opens == .seconds(24))
     }
 
-    @Test func aTrialThatWasTakenBackIsMadeAgain() {
+    @Test func cancelledTrialIsRepeated() {
         var breaker = breaker()
         for _ in 0..<3 { fail(&breaker, at: .zero) }
         #expect(ask(&breaker, at: .seconds(5)))

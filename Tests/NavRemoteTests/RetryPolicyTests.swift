@@ -13,13 +13,13 @@ struct RetryPolicyTests {
         #expect(policy.pause(afterAttempt: 5, retryAfter: nil, chance: 0) == nil)
     }
 
-    @Test func aServerThatSaysWhenToComeBackIsBelievedUpToALimit() {
+    @Test func retryAfterIsHonouredUpToALimit() {
         #expect(policy.pause(afterAttempt: 0, retryAfter: 3, chance: 0) == 3)
         #expect(policy.pause(afterAttempt: 0, retryAfter: 1e9, chance: 0) == 10)
         #expect(policy.pause(afterAttempt: 3, retryAfter: 0.01, chance: 0) == 0.5)
     }
 
-    @Test func nothingIsRepeatedThatTheCallerCannotWaitFor() {
+    @Test func nothingIsRetriedBeyondTheDeadline() {
         #expect(policy.pause(afterAttempt: 0, retryAfter: 3, remaining: 2, chance: 0) == nil)
         #expect(policy.pause(afterAttempt: 0, retryAfter: 3, remaining: 4, chance: 0) == 3)
     }

@@ -15,7 +15,7 @@ import Testing
 
     private static let local = CacheProfile(levels: [.init(zoom: 12, reach: CacheReach())])
 
-    @Test func aroundTheVehicleTheNearestComesFirst() {
+    @Test func nearestTilesAroundVehicleComeFirst() {
         var planner = CachePlanner(Self.local)
         let added = planner.move(to: Self.start).added
         #expect(added.count > 1 && added.map(\.need) == added.map(\.need).sorted())
@@ -29,7 +29,7 @@ import Testing
         #expect(planner.wanted.first { $0.tile == here }?.need == 20_000 && planner.cursor == 20_000)
     }
 
-    @Test func whatIsNeededSoonerComesFirst() {
+    @Test func soonerNeededTilesComeFirst() {
         var planner = CachePlanner(.navigation())
         let around = planner.move(to: Self.start).added.map(\.tile)
         let changes = planner.follow(PlannedLine(Self.line(80)))
@@ -48,7 +48,7 @@ import Testing
         #expect(!planner.wants(TileID(containing: aside, zoom: 12)))
     }
 
-    @Test func aStandingVehicleAsksForNothing() {
+    @Test func stationaryVehicleRequestsNothing() {
         var planner = CachePlanner(Self.local)
         #expect(!planner.move(to: Self.start).isEmpty)
         for turn in 0..<500 {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theTilesOfADriveAreWantedAllTheTimeAndLeftBehindInTheEnd() {
+    @Test func driveTilesStayWantedUntilLeftBehind() {
         var planner = CachePlanner(Self.local)
         let line = Self.line(60)
         _ = planner.follow(PlannedLine(line))
@@ -78,7 +78,7 @@ import Testing
         #expect(!planner.wants(TileID(containing: Self.start, zoom: 12)))
     }
 
-    @Test func anotherRouteIsToldAsADifference() {
+    @Test func newRouteIsReportedAsDifference() {
         var planner = CachePlanner(Self.local)
         var wanted = Set(planner.move(to: Self.start).added.map(\.tile))
         for bearing in [0.2, 1.2, 1.25, 4] {
@@ -94,7 +94,7 @@ import Testing
         #expect(changes.added.isEmpty && wanted == Set(planner.wanted.map(\.tile)))
     }
 
-    @Test func alternativesAreKeptFromTheirForksOnAndLaterThanTheRoute() {
+    @Test func alternativesAreWantedFromTheirForksAndLaterThanTheRoute() {
         var planner = CachePlanner(Self.local)
         let route = Self.line(60)
         let common = Array(route.coordinates[...40])
@@ -112,7 +112,7 @@ import Testing
         #expect(!planner.wants(far))
     }
 
-    @Test func whatIsNeededLastIsLeftOutWhenThereAreTooMany() {
+    @Test func latestNeededTilesAreDroppedBeyondTheLimit() {
         var profile = Self.local
         profile.greatestCount = 20
         var planner = CachePlanner(profile)
@@ -121,7 +121,7 @@ import Testing
         #expect(changes.added.allSatisfy { $0.need < 100_000 })
     }
 
-    @Test func profilesWithoutSenseAreRefusedWithTheirReason() {
+    @Test func invalidProfilesAreRejectedWithReason() {
         #expect(CacheProfile.navigation().fault == nil)
         #expect(CacheProfile.maps(zooms: 5...14).fault == nil)
         #expect(CacheProfile.navigation(CacheReach(position: -1)).fault?.contains("position") == true)

@@ -10,7 +10,7 @@ struct EditionPollTests {
         (0...10_000).lazy.map { moment + $0 * second }.first { inquiry.isDue(at: $0) }
     }
 
-    @Test func aSourceThatCannotSayWhatItHasIsAskedEverMoreSeldomHoweverManyTilesShowThatItChanged() {
+    @Test func failingPollsBackOffDespiteTilesOfNewEdition() {
         var inquiry = EditionPoll()
         var moment: Int64 = 0
         var pauses: [Int64] = []
@@ -37,7 +37,7 @@ struct EditionPollTests {
         #expect(inquiry.isDue(at: moment))
     }
 
-    @Test func aSourceThatTakesBackWhatItsTilesShowIsAskedEverMoreSeldom() {
+    @Test func pollsThatContradictTilesBackOff() {
         var inquiry = EditionPoll()
         var moment: Int64 = 0
         var pauses: [Int64] = []
@@ -54,7 +54,7 @@ struct EditionPollTests {
         #expect(pauses == [0, 2, 4])
     }
 
-    @Test func anotherNetworkAndAnOrderEndThePauseOfAFailure() {
+    @Test func networkChangeOrOrderEndsBackoff() {
         var inquiry = EditionPoll()
         inquiry.begin()
         inquiry.fail(at: 0)

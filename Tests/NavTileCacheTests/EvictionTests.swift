@@ -66,20 +66,20 @@ struct EvictionTests {
         return eviction.suffices ? eviction.victims : nil
     }
 
-    @Test func nothingGoesWhileThereIsRoom() throws {
+    @Test func nothingIsEvictedWithinTheBudget() throws {
         #expect(try Self.victims([Self.tile(1)], freeing: 0, needed: 0) == [])
     }
 
-    @Test func theLeastRecentlyNeededGoesFirstAndOnlyAsMuchAsMust() throws {
+    @Test func leastRecentlyNeededIsEvictedFirstAndNoMoreThanNecessary() throws {
         #expect(try Self.victims((1...4).map { try Self.tile($0) }, freeing: 15, needed: 0) == [1, 2])
     }
 
-    @Test func pinnedTilesStayWhateverComes() throws {
+    @Test func pinnedTilesAreNeverEvicted() throws {
         let tiles = try [Self.tile(Self.number(1), pinned: true), Self.tile(Self.number(2), pinned: true)]
         #expect(try Self.victims(tiles, freeing: 1, needed: 0, wanted: [2: 900]) == nil)
     }
 
-    @Test func whatIsNeededLaterMakesRoomForWhatIsNeededSooner() throws {
+    @Test func laterNeededTilesAreEvictedForSoonerOnes() throws {
         let tiles = try (1...4).map { try Self.tile(Self.number($0)) }
         let needs: [UInt32: Double] = [1: 100, 2: 9_000, 3: 5_000]
         let (idle, late, soon) = (Self.number(4), Self.number(2), Self.number(3))
@@ -89,7 +89,7 @@ struct EvictionTests {
         #expect(try Self.victims(tiles, freeing: 15, needed: 1_000, wanted: needs, sparing: late) == [idle, soon])
     }
 
-    @Test func aFileThatTilesShareIsFreedByTheLast() throws {
+    @Test func sharedFileIsFreedWithItsLastTile() throws {
         let tiles = try [Self.tile(1, sharing: 9), Self.tile(2), Self.tile(3, sharing: 9), Self.tile(4)]
         #expect(try Self.victims(tiles, freeing: 20, needed: 0) == [1, 2, 3])
         #expect(try Self.victims([tiles[0], Self.tile(3, pinned: true, sharing: 9)], freeing: 1, needed: 0) == nil)

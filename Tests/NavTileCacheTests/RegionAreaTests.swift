@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func anAreaHasTheTilesThatASearchTileByTileFinds(seed: UInt64) throws {
+    func areaTilesMatchExhaustiveSearch(seed: UInt64) throws {
         var dice = Dice(state: seed)
         let centre = Coordinate(latitude: dice.roll(-70...70), longitude: dice.roll(-170...170))
         let outer = dice.star(around: centre, 8_000...40_000, corners: 3 + Int(seed) * 2)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aPolygonHasItsInsideItsBoundaryAndNotItsHole() throws {
+    @Test func polygonCoversInteriorAndBoundaryButNotHole() throws {
         func square(_ half: Double) -> [Coordinate] {
             [(-half, -half), (-half, half), (half, half), (half, -half)].map {
                 Coordinate(latitude: 41.15 + $0.0, longitude: -8.6 + $0.1)
@@ -73,7 +73,7 @@ import Testing
         #expect(!tiles.contains(TileID(containing: Coordinate(latitude: 41.15, longitude: -8.6), zoom: 12)))
     }
 
-    @Test func aHoleThatIsLargerThanATileIsLeftOutAndItsEdgeIsNot() throws {
+    @Test func holeLargerThanATileIsExcludedExceptItsEdge() throws {
         var dice = Dice(state: 7)
         let outer = dice.star(around: Self.porto, 40_000...40_000, corners: 32)
         let hole = dice.star(around: Self.porto, 20_000...20_000, corners: 32)
@@ -84,7 +84,7 @@ import Testing
         #expect(try Self.tiles(RegionArea(polygons: [[outer]]), 12).contains(TileID(containing: Self.porto, zoom: 12)))
     }
 
-    @Test func anAreaOverTheAntimeridianHasItsHoleWhereItIs() throws {
+    @Test func areaAcrossAntimeridianKeepsItsHole() throws {
         func box(_ west: Double, _ east: Double, _ half: Double) -> [Coordinate] {
             [(-half, west), (-half, east), (half, east), (half, west)].map {
                 Coordinate(latitude: -17 + $0.0, longitude: $0.1)
@@ -101,7 +101,7 @@ import Testing
         #expect(try Self.tiles(cut, 11).isSuperset(of: tiles))
     }
 
-    @Test func theWholeWorldHasEveryTileAndTooManyTilesAreRefusedBeforeTheyAreMade() throws {
+    @Test func wholeWorldHasEveryTileAndTooManyAreRejectedEarly() throws {
         let longitudes = [-180.0, -90, 0, 90, 180]
         let ring =
             longitudes.map { Coordinate(latitude: -85.05, longitude: $0) }
@@ -116,7 +116,7 @@ import Testing
         #expect(try world.tiles(zoom: 11, limit: 5_000_000).count == 1 << 22)
     }
 
-    @Test func manyPolygonsOverEachOtherAreNoWorkWithoutEnd() throws {
+    @Test func overlappingPolygonsTakeBoundedWork() throws {
         var dice = Dice(state: 3)
         let polygons = (0..<300).map { _ in [dice.star(around: Self.porto, 300_000...400_000, corners: 300)] }
         let area = try RegionArea(polygons: polygons)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func anOutlineThatGoesToAndFroIsSaidToBeTooComplicatedAndNotTooLarge() throws {
+    @Test func zigzagOutlineIsRejectedAsTooComplicated() throws {
         // 40 tiles of zoom level 12, over and over again.
         let (west, east) = (Self.porto.longitude, Self.porto.longitude + 3.5)
         let ring = (0..<10_000).map { number in
@@ -143,7 +143,7 @@ import Testing
         #expect(throws: RegionFault.tooManyTiles(zoom: 12, limit: 30)) { try area.tiles(zoom: 12, limit: 30) }
     }
 
-    @Test func roadTilesReachFurtherOnTheUpperLayers() throws {
+    @Test func upperRoadLayersReachFurther() throws {
         #expect(
             RegionLayer.navigation() == [
                 RegionLayer(zoom: 6, margin: 50_000), RegionLayer(zoom: 9, margin: 10_000), RegionLayer(zoom: 12),
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func aCorridorHasEveryTileBesideTheLineAndFewMore() throws {
+    @Test func corridorCoversTilesNearTheLineAndFewMore() throws {
         var dice = Dice(state: 11)
         var place = Self.porto
         var course = 0.5
@@ -189,7 +189,7 @@ import Testing
         #expect(try RegionArea.corridor(along: [Self.porto, Self.porto], buffer: 500).polygons.count == 1)
     }
 
-    @Test func whatIsNoAreaIsRefusedWithThePlace() {
+    @Test func invalidAreaIsRejectedWithItsPlace() {
         func fault(_ polygons: [[[(Double, Double)]]]) -> RegionFault? {
             do throws(RegionFault) {
                 _ = try RegionArea(

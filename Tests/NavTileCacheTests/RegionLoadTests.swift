@@ -26,7 +26,7 @@ struct RegionLoadTests {
     }
 
     @Test(arguments: ["one", nil])
-    func whatIsOfAnotherEditionThanWasAskedForSaysNothing(late: String?) {
+    func resultsOfAnotherEditionAreIgnored(late: String?) {
         var load = Self.load("two")
         load.take(RegionTile(Self.middle, edition: late ?? ""), bytes: 5, at: 1)
         load.settle(Self.middle, of: late, at: 1)
@@ -39,7 +39,7 @@ struct RegionLoadTests {
         #expect(load.window.isEmpty && load.settled == [Self.middle] && load.progress.loadedBytes == 5)
     }
 
-    @Test func aTileThatDoesNotExistIsNotNeededAndOneThatCannotBeHadHasFailed() {
+    @Test func absentTileIsNotNeededAndUnobtainableTileFails() {
         var load = Self.load("two")
         #expect(load.drop(Self.middle, of: "two", at: 1) == RegionTile(Self.middle, edition: "two"))
         #expect(load.progress.requiredCount == 1 && load.window.isEmpty)
@@ -51,7 +51,7 @@ struct RegionLoadTests {
         #expect(load.failed == [Self.middle] && load.progress.erroredCount == 1)
     }
 
-    @Test func whatIsMissingAfterAllIsAskedForAgain() {
+    @Test func tilesStillMissingAreRequestedAgain() {
         var load = Self.load("two")
         let tile = RegionTile(Self.middle, edition: "two")
         load.take(tile, bytes: 5, at: 1)
@@ -60,7 +60,7 @@ struct RegionLoadTests {
         #expect(load.takeFound([tile]) == [tile])
     }
 
-    @Test func allTilesAreAskedForAgainHoweverManyOfThemCameMeanwhile() {
+    @Test func revalidationSkipsFetchedTilesAndCoversAllOthers() {
         let windowSize = UInt32(RegionLoad.windowSize)
         var load = Self.load("")
         load.window = [:]

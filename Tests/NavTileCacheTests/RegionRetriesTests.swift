@@ -4,7 +4,7 @@ import Testing
 /// When regions are tried again that are not complete.
 struct RegionRetriesTests {
     @Test(arguments: RegionObstacle.allCases)
-    func whereAnObstacleEndsThoseAreDueThatItHasEndedAndNoOthers(obstacle: RegionObstacle) {
+    func endOfObstacleMakesOnlyItsRegionsDue(obstacle: RegionObstacle) {
         var waits = RegionRetries()
         waits.add("source", until: 50)
         for (place, each) in RegionObstacle.allCases.enumerated() {
@@ -21,7 +21,7 @@ struct RegionRetriesTests {
         #expect(others.allSatisfy { waits.remove("b \($0)") } && !waits.remove("b \(obstacle)"))
     }
 
-    @Test func anObstacleThatMayHaveEndedHastensAndNeverDelays() {
+    @Test func possibleEndOfObstacleNeverDelaysRetry() {
         var waits = RegionRetries()
         waits.add("never", until: .max, for: .budget)
         waits.add("soon", until: 10, for: .budget)
@@ -31,7 +31,7 @@ struct RegionRetriesTests {
         #expect(waits.takeDue(at: 20) == ["never"] && waits.contains("other"))
     }
 
-    @Test func aRegionThatWaitsAnewWaitsForWhatEndedItLast() {
+    @Test func regionWaitsForItsLatestObstacle() {
         var waits = RegionRetries()
         waits.add("r", until: 10, for: .disk)
         waits.add("r", until: 20)

@@ -6,7 +6,7 @@ import Testing
     private static let second: Int64 = 1_000_000_000
 
     @Test(arguments: [1, 5_000, 250_000, 100_000_000] as [Int64])
-    func onTheLongRunNoMoreIsLookedAtThanTheRateAllowsAndNoLess(rate: Int64) {
+    func longRunRateMatchesTheLimit(rate: Int64) {
         var pace = ScrubPace(bytesPerSecond: rate)
         // Files of 300 kB: a step ends with the file that goes beyond it.
         let file: Int64 = 300_000
@@ -25,7 +25,7 @@ import Testing
         #expect(abs(Double(bytes) - allowed) <= 0.001 * allowed, "\(bytes) bytes, \(allowed) allowed")
     }
 
-    @Test func itStandsStillWhileThereIsSomethingElseToDoAndAfterAFailure() {
+    @Test func scrubPausesWhileBusyAndAfterFailure() {
         var pace = ScrubPace(bytesPerSecond: 100_000)
         #expect(pace.step(isBusy: true, at: 0) == nil && pace.due == Self.second)
         #expect(pace.step(isBusy: false, at: Self.second - 1) == nil)
@@ -36,7 +36,7 @@ import Testing
         #expect(pace.step(isBusy: false, at: 62 * Self.second) == 100_000)
     }
 
-    @Test func whatIsSmallOrEmptyIsNotLookedAtOverAndOverAgain() {
+    @Test func smallOrEmptyStoreIsNotScrubbedContinuously() {
         var pace = ScrubPace(bytesPerSecond: 250_000)
         pace.note(0, isRound: true, at: 0)
         #expect(pace.due == 5 * Self.second)
@@ -46,7 +46,7 @@ import Testing
         #expect(pace.due == 10 * Self.second)
     }
 
-    @Test func aRateOfNothingIsAWalkThatNeverBegins() {
+    @Test func zeroRateDisablesScrub() {
         for rate in [0, -5] as [Int64] {
             var pace = ScrubPace(bytesPerSecond: rate)
             #expect(pace.due == .max && pace.step(isBusy: false, at: .max) == nil)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func noNumberMakesItFail() {
+    @Test func extremeNumbersNeverTrap() {
         var pace = ScrubPace(bytesPerSecond: 1)
         pace.note(.max, isRound: false, at: .max - 1)
         #expect(pace.due == .max)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct TileCacheTests {
     // MARK: Tiles ahead
 
-    @Test func aTileThatCouldNotBeStoredOnceIsFetchedAgain() {
+    @Test func tileThatFailedToStoreIsFetchedAgain() {
         let bench = CacheBench([CacheBench.roads], isPredictive: true)
         bench.run(seconds: 2)
         bench.store.failure = { true }
@@ -20,7 +20,7 @@ import Testing
         #expect(bench.wanted("roads").present == all)
     }
 
-    @Test func tilesThatFoundNoRoomComeWhenThereIsRoom() {
+    @Test func rejectedTilesAreFetchedWhenRoomAppears() {
         let bench = CacheBench([CacheBench.roads], budget: 30_000, isPredictive: true)
         bench.drive(to: CacheBench.middle)
         bench.run(seconds: 60)
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.wanted("roads").present == all && bench.cache.refusedCount == 0)
     }
 
-    @Test func aTileThatWasLostWhileItsSourceSaidThatItHoldsIsFetchedWhole() throws {
+    @Test func tileLostDuringRevalidationIsFetchedInFull() throws {
         let bench = CacheBench([CacheBench.map(expiry: 100)], isPredictive: true)
         bench.drive(to: CacheBench.middle)
         bench.run(seconds: 10)
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Regions
 
-    @Test func aRegionThatFailedOnTheDiskIsTriedAgain() {
+    @Test func regionThatFailedOnDiskIsRetried() {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
@@ -76,7 +76,7 @@ import Testing
         #expect(bench.region("home")?.state == .complete && bench.finished.map(\.isSuccess) == [false, true])
     }
 
-    @Test func aRegionWhoseUpdateIsCancelledServesAsItWas() throws {
+    @Test func cancelledUpdateLeavesRegionUnchanged() throws {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Editions
 
-    @Test func tilesetsThatNoRegionHasInCommonDoNotWaitForEachOther() throws {
+    @Test func unrelatedTilesetsSwitchIndependently() throws {
         let bench = CacheBench([CacheBench.roads, CacheBench.local])
         bench.run(seconds: 2)
         bench.load("home")
@@ -130,7 +130,7 @@ import Testing
         #expect(bench.version("roads") == "v1" && bench.version("local") == "v2")
     }
 
-    @Test func tilesetsOfOneRegionComeIntoUseTogether() throws {
+    @Test func tilesetsOfOneRegionSwitchTogether() throws {
         let bench = CacheBench([CacheBench.roads, CacheBench.local])
         bench.run(seconds: 2)
         bench.load("both", ["roads", "local"])
@@ -152,7 +152,7 @@ import Testing
         #expect(bench.region("both")?.editions == ["roads": "v2", "local": "v2"])
     }
 
-    @Test func anEditionThatFoundNoRoomWhileAnOlderOneWasLoadedComesIntoUse() {
+    @Test func editionWithoutRoomDuringOlderLoadIsUsedLater() {
         let bench = CacheBench([CacheBench.roads])
         bench.run(seconds: 2)
         bench.load("home")

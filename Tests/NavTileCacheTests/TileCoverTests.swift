@@ -35,7 +35,7 @@ import Testing
         #expect(tiles.isSubset(of: larger.union(sampled)))
     }
 
-    @Test func aCorridorHasTheTilesNearTheLineAndSaysWhereTheLineComesNearThem() {
+    @Test func corridorListsNearbyTilesWithTheirPlaceOnTheLine() {
         let line = Polyline([
             Self.porto, Coordinate(latitude: 41.4, longitude: -8.3), Coordinate(latitude: 41.3, longitude: -7.7),
         ])
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aLineOverTheAntimeridianGoesTheShortWay() {
+    @Test func lineAcrossAntimeridianTakesTheShortWay() {
         let line = Polyline([
             Coordinate(latitude: -17, longitude: 179.9), Coordinate(latitude: -17, longitude: -179.9),
         ])
@@ -74,7 +74,7 @@ import Testing
         #expect(Set(tiles.map(\.x)) == [1023, 0])
     }
 
-    @Test func numbersThatAreNoPlacesGiveNoTiles() {
+    @Test func invalidCoordinatesGiveNoTiles() {
         let nowhere = Coordinate(latitude: .nan, longitude: .infinity)
         TileCover.disc(around: nowhere, radius: 10, zoom: 12) { _, _ in Issue.record("a tile") }
         TileCover.disc(around: Self.porto, radius: .nan, zoom: 12) { _, _ in Issue.record("a tile") }
@@ -87,7 +87,7 @@ import Testing
         #expect(count <= 4)
     }
 
-    @Test func thePolesHaveTheirOutermostRow() {
+    @Test func polesMapToTheOutermostRow() {
         var tiles: Set<TileID> = []
         TileCover.disc(around: Coordinate(latitude: 89.9, longitude: 0), radius: 5_000, zoom: 6) { tile, _ in
             tiles.insert(tile)

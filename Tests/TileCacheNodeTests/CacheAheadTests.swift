@@ -36,7 +36,7 @@ struct CacheAheadTests {
         return tiles
     }
 
-    @Test func roadTilesAroundTheVehicleAlongTheRouteAndAroundTheDestinationAreFetchedAndNoOthers() async throws {
+    @Test func roadTilesAroundVehicleRouteAndDestinationAreFetchedAndNoOthers() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads) { all = try TileFolders.roads(in: $0 + "/roads") }
         table.position(TileFolders.porto)
@@ -74,7 +74,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func nothingIsFetchedAheadUnlessItIsEnabled() async throws {
+    @Test func nothingIsFetchedAheadByDefault() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(["tilesets=name=roads,source=FOLDER/roads"]) {
             all = try TileFolders.roads(in: $0 + "/roads", reach: 10_000)
@@ -93,7 +93,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func distancesAndZoomLevelsAreThoseOfEachKindOfTiles() async throws {
+    @Test func roadAndMapTilesHaveTheirOwnDistancesAndZoomLevels() async throws {
         var (roads, maps) = (Set<TileID>(), Set<TileID>())
         let table = try CacheTable([
             "tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=5-13",
@@ -123,7 +123,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func aRerouteAndAlternativesAreFollowedAndStandingStillAsksForNothing() async throws {
+    @Test func rerouteAndAlternativesAreFetchedAndStationaryVehicleRequestsNothing() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads) { all = try TileFolders.roads(in: $0 + "/roads") }
         let profile = CacheProfile.navigation()
@@ -165,7 +165,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func whatTheVehicleGetsNearToComesBeforeAllThatHasTime() async throws {
+    @Test func imminentTilesPrecedeAllOthers() async throws {
         let line = TileFolders.line(12_000)
         var wanted: Set<TileID> = []
         var near: Set<TileID> = []
@@ -207,7 +207,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func aTilesetThatMayNotBeKeptIsNotAndSaysWhy() async throws {
+    @Test func uncacheableTilesetIsNotStoredAndGivesReason() async throws {
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12,cacheable=false,reason=composed by its vendor",
             "predictive.enabled=true", "predictive.maps.zoom_min=9", "predictive.maps.zoom_max=12",
@@ -234,7 +234,7 @@ struct CacheAheadTests {
         await table.end()
     }
 
-    @Test func aBudgetKeepsWhatIsNeededSoonest() async throws {
+    @Test func budgetKeepsSoonestNeededTiles() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads + ["store.budget_mb=1"]) {
             // Some 2.6 kB each: far more than fits.

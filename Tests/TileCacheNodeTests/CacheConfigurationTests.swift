@@ -16,7 +16,7 @@ struct CacheConfigurationTests {
         try ConfigLoader.load(TileCacheConfiguration.self, file: nil, overrides: overrides)
     }
 
-    @Test func theDefaultsAreTheDocuments() throws {
+    @Test func defaultsMatchTheDocumentation() throws {
         let configuration = TileCacheConfiguration()
         #expect(!configuration.predictive.isEnabled)
         for reach in [configuration.predictive.navigation, configuration.predictive.maps] {
@@ -68,11 +68,11 @@ struct CacheConfigurationTests {
         "http.listen=8090", "http.listen=::1:80", "http.listen=a:70000", "store.budget_mb=0",
         "predictive.maps.zoom_max=23", "predictive.navigation.route_buffer_m=-1", "region.max_tiles=0",
     ])
-    func whatMakesNoSenseIsRefused(_ override: String) {
+    func invalidValuesAreRejected(_ override: String) {
         #expect(throws: ConfigError.self) { try Self.load([override]) }
     }
 
-    @Test func keysThatDoNotFitTogetherAreAnErrorAtTheStart() throws {
+    @Test func contradictoryKeysFailAtStart() throws {
         for settings in [
             ["predictive.maps.zoom_min=9", "predictive.maps.zoom_max=8"],
             ["predictive.maps.zoom_max=22", "predictive.maps.current_radius_m=50000"],
@@ -81,7 +81,7 @@ struct CacheConfigurationTests {
         }
     }
 
-    @Test func theStoreIsWhereItIsSaid() async throws {
+    @Test func storeLiesAtTheConfiguredPath() async throws {
         var configuration = TileCacheConfiguration()
         #expect(configuration.storeFolder(environment: ["HOME": "/h"]) == "/h/.local/share/navbus/tiles")
         #expect(
@@ -93,7 +93,7 @@ struct CacheConfigurationTests {
         await table.end()
     }
 
-    @Test func aSecondOwnerOfTheStoreIsTurnedAway() async throws {
+    @Test func secondOwnerOfStoreIsRejected() async throws {
         let table = try CacheTable([])
         let error = #expect(throws: StoreError.self) { try TileStore(folder: table.folder + "/store") }
         #expect(error?.code == .busy && error?.description.contains("tile-cache-node") == true)
@@ -130,7 +130,7 @@ struct CacheConfigurationTests {
         }
     }
 
-    @Test func everyRowOfTheTableIsThereAndShownByATestThatExists() throws {
+    @Test func everyTableRowExistsAndNamesExistingTests() throws {
         let expected = (1...11).map { "I\($0)" } + (1...16).map { "J\($0)" }
         #expect(try Self.rows().map(\.name) == expected)
         let folder = Self.root.appendingPathComponent("Tests/TileCacheNodeTests").path

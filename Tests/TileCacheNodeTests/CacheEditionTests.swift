@@ -42,7 +42,7 @@ struct CacheEditionTests {
         }
     }
 
-    @Test func aTileThatIsLateAndOfAnEditionThatHasGoneHindersTheNewestInNothing() async throws {
+    @Test func lateTileOfRemovedEditionDoesNotDisturbTheNewest() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let all = try TileFolders.roads(in: folder, reach: 20_000)
@@ -102,7 +102,7 @@ struct CacheEditionTests {
         await table.end()
     }
 
-    @Test func aSourceThatHasChangedAndCannotSayHowIsNotAskedByEachOfItsTiles() async throws {
+    @Test func changedSourceThatFailsPollsIsNotPolledPerTile() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try TileFolders.roads(in: folder, reach: 40_000)

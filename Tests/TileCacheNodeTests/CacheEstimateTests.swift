@@ -41,7 +41,7 @@ struct CacheEstimateTests {
     }
 
     /// Road tiles are listed with their sizes, map tiles of a folder as well; a web server is asked for some of them.
-    @Test func itIsWithinATenthForEveryShapeAndBothKindsOfTiles() async throws {
+    @Test func estimateIsWithinTenPercentForEveryShapeAndDomain() async throws {
         let settings = ["tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=9-14"]
         let local = try CacheTable(settings + ["http.listen=127.0.0.1:0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 70_000)
@@ -85,7 +85,7 @@ struct CacheEstimateTests {
             descriptors: [TilesetDescriptor(tileset: "map")], acceptExpired: true)
     }
 
-    @Test func whatMayBeEvictedForARegionIsFreeForItAndWhatIsAheadIsNot() async throws {
+    @Test func evictableTilesCountAsFreeForARegionAndTilesAheadDoNot() async throws {
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=11-11", "store.budget_mb=5",
             "predictive.enabled=true",
@@ -123,7 +123,7 @@ struct CacheEstimateTests {
         await table.end()
     }
 
-    @Test func howManyTilesARegionMayHaveIsOneNumberForAllWhoAsk() async throws {
+    @Test func regionTileLimitIsTheSameForEveryCall() async throws {
         let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 20_000)
         }
@@ -152,7 +152,7 @@ struct CacheEstimateTests {
         await table.end()
     }
 
-    @Test func aTilesetThatIsNamedTwiceIsCoveredOnce() async throws {
+    @Test func tilesetNamedTwiceIsCoveredOnce() async throws {
         let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 20_000)
         }

@@ -30,7 +30,7 @@ struct CacheFaultTests {
     // MARK: Disk
 
     @Test(.enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
-    func onAFullDiskLoadingStopsWithTheReasonAndGoesOnByItself() async throws {
+    func fullDiskStopsLoadingWithReasonAndItResumesAutomatically() async throws {
         let disk = try #require(SmallDisk(megabytes: 24))
         var all: Set<TileID> = []
         let table = try CacheTable([
@@ -93,7 +93,7 @@ struct CacheFaultTests {
         await table.end()
     }
 
-    @Test func aDiskIsTriedEverMoreSeldomWhereRoomThatIsSaidToBeThereIsNone() {
+    @Test func fullDiskRetriesBackOffWhenReportedSpaceIsUnusable() {
         var pauses: [Int64] = []
         for failures in 0..<14 {
             let disk = FullDisk(bytes: 5_000_000, failures: failures, free: 1 << 40, at: 0)
@@ -105,7 +105,7 @@ struct CacheFaultTests {
 
     // MARK: Budget
 
-    @Test func aRegionThatDoesNotFitIntoTheBudgetIsRefusedBeforeAnythingIsFetched() async throws {
+    @Test func regionBeyondBudgetIsRejectedBeforeAnyFetch() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads + ["store.budget_mb=1"]) {
             all = try TileFolders.roads(in: $0 + "/roads", reach: 120_000)
@@ -142,7 +142,7 @@ struct CacheFaultTests {
         await table.end()
     }
 
-    @Test func whereTheSourceListsNothingSamplesSayWhetherARegionFits() async throws {
+    @Test func samplesDecideWhetherARegionFitsWithoutAList() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
         }
@@ -160,7 +160,7 @@ struct CacheFaultTests {
         await table.end()
     }
 
-    @Test func aRegionThatProvesTooLargeStopsAndGoesOnWhenAnotherIsRemoved() async throws {
+    @Test func oversizedRegionStopsAndResumesWhenAnotherIsRemoved() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
         }
@@ -195,7 +195,7 @@ struct CacheFaultTests {
 
     // MARK: Time
 
-    @Test func aPlayedTimeThatJumpsDisturbsNoLoad() async throws {
+    @Test func jumpOfPlaybackTimeDisturbsNoLoad() async throws {
         let table = try CacheTable(Self.roads + ["predictive.enabled=true"], isPlayed: true) {
             try TileFolders.roads(in: $0 + "/roads", reach: 40_000)
         }
@@ -219,7 +219,7 @@ struct CacheFaultTests {
         await table.end()
     }
 
-    @Test func whatCameWhileTheWallClockWasAheadIsServedAndAskedForAgain() async throws {
+    @Test func tilesFetchedWithClockAheadAreServedAndRevalidated() async throws {
         let (server, address) = try await CacheTable.serving(
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"
         ) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }
@@ -256,7 +256,7 @@ struct CacheFaultTests {
 
     // MARK: The network
 
-    @Test func overANetworkThatCostsNothingIsFetchedOfAnEditionThatCannotComeIntoUse() async throws {
+    @Test func meteredNetworkFetchesNothingOfAnEditionThatCannotBeUsed() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let all = try TileFolders.roads(in: folder, reach: 40_000)
@@ -313,7 +313,7 @@ struct CacheFaultTests {
         await table.end()
     }
 
-    @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {
+    @Test func meteredNetworkFetchesOnlyVehicleTilesAndOfflineFetchesNothing() async throws {
         let (server, address) = try await CacheTable.serving(
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-13"
         ) { try TileFolders.maps(in: $0 + "/map", zooms: 11...13, reach: 40_000) }

@@ -33,7 +33,7 @@ struct CacheHostileTests {
     }
 
     @Test(arguments: ["a way out of the folder", "a version that is a path", "a size of 1 TB", "no JSON at all"])
-    func aListThatCannotBeTrueIsRefusedAsAWholeAndTheOldEditionStaysInUse(kind: String) async throws {
+    func invalidListIsRejectedAndTheOldEditionStaysInUse(kind: String) async throws {
         let table = try CacheTable([
             "tilesets=name=roads,source=FOLDER/roads", "edition.check_interval_s=1", "region.retry_s=86400",
         ]) { try TileFolders.roads(in: $0 + "/roads", reach: 20_000) }
@@ -69,7 +69,7 @@ struct CacheHostileTests {
     }
 
     @Test(arguments: ["changed", "cut", "longer", "empty", "a folder"])
-    func aTileThatIsNotWhatItsListSaysIsNotStoredAndTheRestIs(kind: String) async throws {
+    func mismatchedTileIsNotStoredAndTheRestIs(kind: String) async throws {
         var all: Set<TileID> = []
         let table = try CacheTable([
             "tilesets=name=roads,source=FOLDER/roads", "network.retries=0", "region.retry_s=1",
@@ -109,7 +109,7 @@ struct CacheHostileTests {
     }
 
     @Test(arguments: ["a bomb", "a page", "half a picture", "a huge one"])
-    func aMapTileThatIsNoneIsNeitherStoredNorPassedOn(kind: String) async throws {
+    func invalidMapTileIsNeitherStoredNorServed(kind: String) async throws {
         let middle = TileID(containing: TileFolders.porto, zoom: 12)
         let ending = kind == "a bomb" ? "pbf" : "png"
         let table = try CacheTable([

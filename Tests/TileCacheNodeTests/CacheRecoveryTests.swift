@@ -34,7 +34,7 @@ struct CacheRecoveryTests {
         try await table.pass(seconds: 3)
     }
 
-    @Test func whereTilesAheadFillTheBudgetARegionSaysSoAndGoesOnWhenFewerAreKept() async throws {
+    @Test func regionResumesWhenTilesAheadFreeTheBudget() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
         }
@@ -78,7 +78,7 @@ struct CacheRecoveryTests {
         return (table, region, ahead)
     }
 
-    @Test func roomThatComesBackByAPurgeLetsARegionGoOn() async throws {
+    @Test func purgeLetsAWaitingRegionResume() async throws {
         let (table, region, ahead) = try await Self.full(retry: 86_400)
         // What is purged cannot be fetched again.
         await ahead.end()
@@ -90,7 +90,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func roomThatComesBackAsTheVehicleGoesElsewhereLetsARegionGoOn() async throws {
+    @Test func vehicleMovingAwayLetsAWaitingRegionResume() async throws {
         // Without that it is not tried again, however often: the reason is of this machine's own.
         let (table, region, ahead) = try await Self.full(retry: 1)
         try await table.pass(seconds: 3)
@@ -103,7 +103,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func roomThatComesBackWithAnEditionThatGoesLetsARegionGoOn() async throws {
+    @Test func removedEditionLetsAWaitingRegionResume() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // Of newer editions one tile of a region never comes: they wait beside the one in use.
@@ -162,7 +162,7 @@ struct CacheRecoveryTests {
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
-    func aRegionThatWaitsGoesOnWaitingWhenItCannotBeChanged() async throws {
+    func failedChangeKeepsARegionWaiting() async throws {
         let disk = try #require(SmallDisk(megabytes: 24))
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
@@ -191,7 +191,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func aRegionThatWaitsForTheNetworkIsQuietAndWholeWhenItsTilesComeAnotherWay() async throws {
+    @Test func regionWaitingForNetworkCompletesQuietlyWhenItsTilesArriveOtherwise() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
         }
@@ -225,7 +225,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func aRegionOfWhichADamagedTileWasFetchedAgainIsWholeAgain() async throws {
+    @Test func regionIsCompleteAgainAfterDamagedTileIsRefetched() async throws {
         // Whoever asks finds the damage, and nobody before.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "store.patrol_bytes_per_s=0",
@@ -251,7 +251,7 @@ struct CacheRecoveryTests {
         await table.end()
     }
 
-    @Test func aNameIsNoLongerWhenARegionIsChangedThanWhenItIsMade() async throws {
+    @Test func nameLimitIsTheSameForChangesAndCreation() async throws {
         let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
         }

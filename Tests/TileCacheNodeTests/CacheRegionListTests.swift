@@ -14,7 +14,7 @@ struct CacheRegionListTests {
         response.regions.compactMap { $0.definition?.regionId }
     }
 
-    @Test func regionsAreListedPageByPageInTheOrderOfTheirIds() async throws {
+    @Test func regionsAreListedInPagesOrderedByID() async throws {
         let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
         }
@@ -56,7 +56,7 @@ struct CacheRegionListTests {
         await table.end()
     }
 
-    @Test func whereOneAnswerCannotHoldAllRegionsItSaysHowToAskForThem() async throws {
+    @Test func oversizedRegionListPointsToPaging() async throws {
         // Its source says nothing: they are wanted, and nothing of them is stored yet.
         let silence = TestWeb.Silence()
         let table = try CacheTable(["tilesets=name=roads,source=http://127.0.0.1:\(silence.port)/"])

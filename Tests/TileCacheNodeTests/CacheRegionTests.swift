@@ -44,7 +44,7 @@ struct CacheRegionTests {
         return Set(try area.tiles(of: layers, limit: 100_000).flatMap(\.tiles))
     }
 
-    @Test func aRegionIsLoadedWithRoadsAndMapsAndTellsHowFarItIs() async throws {
+    @Test func regionLoadsRoadsAndMapsAndReportsProgress() async throws {
         let (table, roads, maps) = try Self.table()
         let answers = try await table.load(
             try Self.definition(name: "Porto", metadata: [KeyValue(key: "trip", value: "summer")]))
@@ -84,7 +84,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func theEstimateIsWhatLoadingTakes() async throws {
+    @Test func estimateMatchesTheLoadedSize() async throws {
         let (table, _, _) = try Self.table()
         try await table.settle()
         let definition = try Self.definition()
@@ -102,7 +102,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func aRegionThatExistsIsUpdatedAndObserversHearWhatChanged() async throws {
+    @Test func existingRegionIsUpdatedAndObserversAreNotified() async throws {
         let (table, roads, _) = try Self.table()
         let only = [TilesetDescriptor(tileset: "roads")]
         _ = try await table.load(try Self.definition(radius: 4_000, only))
@@ -138,7 +138,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func aRegionPinsItsTilesAndPurgingLeavesThem() async throws {
+    @Test func purgeKeepsPinnedTilesOfARegion() async throws {
         let (table, roads, _) = try Self.table()
         _ = try await table.load(try Self.definition(radius: 4_000, [TilesetDescriptor(tileset: "roads")]))
         let pinned = try table.onBoard("roads", of: roads)
@@ -151,7 +151,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func aLoadThatFailsSaysWhyAndGoesOnWhenTheFaultEndsAlsoAfterARestart() async throws {
+    @Test func failedLoadReportsReasonAndResumesAlsoAfterRestart() async throws {
         let (table, roads, _) = try Self.table(["network.retries=0", "region.retry_s=86400"])
         // The list names them, and they are not there.
         let wanted = try Self.tiles(6_000, RegionLayer.navigation()).intersection(roads)
@@ -184,7 +184,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func loadingIsCancelledAndWhatWasLoadedStays() async throws {
+    @Test func cancelledLoadKeepsItsTiles() async throws {
         // Nothing may be fetched: the load waits until it is cancelled.
         let (table, roads, _) = try Self.table(["region.retry_s=86400", "network.retries=100"])
         let wanted = try Self.tiles(6_000, RegionLayer.navigation()).intersection(roads)
@@ -219,7 +219,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func aRegionWhoseSizeIsBeingFoundOutIsListedCancelledAndRemovedLikeAnyOther() async throws {
+    @Test func regionBeingSampledCanBeListedCancelledAndRemoved() async throws {
         // The samples take as long as they may.
         let server = try LoopbackServer { _, _ in .silence }
         let table = try CacheTable([
@@ -263,7 +263,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func aNewerEditionComesIntoUseAsAWholeWithItsRegions() async throws {
+    @Test func newerEditionSwitchesTogetherWithItsRegions() async throws {
         let (table, roads, _) = try Self.table(["edition.check_interval_s=86400"])
         let only = [TilesetDescriptor(tileset: "roads")]
         _ = try await table.load(try Self.definition("a", radius: 6_000, only))
@@ -319,7 +319,7 @@ struct CacheRegionTests {
         await table.end()
     }
 
-    @Test func whatCannotBeARegionIsRefusedWithTheReason() async throws {
+    @Test func invalidRegionIsRejectedWithReason() async throws {
         let (table, _, _) = try Self.table(["region.max_tiles=20"])
         try await table.settle()
         let fine = try Self.definition()

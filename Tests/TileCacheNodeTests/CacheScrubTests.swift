@@ -34,7 +34,7 @@ struct CacheScrubTests {
 
     private static func size(_ path: String) -> Int? { FileManager.default.contents(atPath: path)?.count }
 
-    @Test func aDamagedTileOfARegionIsNoticedToldOnceAndFetchedAgain() async throws {
+    @Test func damagedRegionTileIsReportedOnceAndFetchedAgain() async throws {
         let table = try CacheTable(Self.roads, hearsLog: true) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }
@@ -64,7 +64,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func aFileThatIsGoneFromTheFolderForMappingComesBackWithoutBeingFetched() async throws {
+    @Test func missingMappingFileIsRestoredWithoutFetch() async throws {
         let table = try CacheTable(Self.roads) { try TileFolders.roads(in: $0 + "/roads", reach: 30_000) }
         #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
         let downloads = try #require(table.node).node.downloads
@@ -78,7 +78,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func whatIsAheadOfTheVehicleIsFetchedAgainToo() async throws {
+    @Test func damagedTilesAheadAreFetchedAgain() async throws {
         var all: Set<TileID> = []
         let table = try CacheTable(Self.roads + ["predictive.enabled=true"]) {
             all = try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
@@ -97,7 +97,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func withoutANetworkItIsMarkedAndToldAndFetchedWhenThereIsOne() async throws {
+    @Test func damageWhileOfflineIsReportedAndFetchedOnceOnline() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try TileFolders.roads(in: folder, reach: 30_000)
@@ -135,7 +135,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func whatCannotBePutRightIsToldOnceAndShown() async throws {
+    @Test func unrepairableDamageIsReportedOnceAndShown() async throws {
         let table = try CacheTable(Self.roads, hearsLog: true) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }
@@ -152,7 +152,7 @@ struct CacheScrubTests {
         await table.end()
     }
 
-    @Test func itIsSwitchedOnAndOffLive() async throws {
+    @Test func scrubIsSwitchedOnAndOffLive() async throws {
         let table = try CacheTable(Self.roads + ["store.patrol_bytes_per_s=0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
         }

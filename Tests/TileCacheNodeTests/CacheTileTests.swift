@@ -19,7 +19,7 @@ struct CacheTileTests {
 
     private static let middle = TileID(containing: TileFolders.porto, zoom: 12)
 
-    @Test func aTileComesFromItsSourceOnceAndFromTheCacheFromThenOn() async throws {
+    @Test func tileIsFetchedOnceAndThenServedFromCache() async throws {
         // Whoever asks finds the damage, and nobody before.
         let table = try CacheTable([Self.maps, "store.patrol_bytes_per_s=0"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)
@@ -63,7 +63,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func nobodyWaitsLongerThanTheCallAndAnOfflineCacheConnectsToNothing() async throws {
+    @Test func callsEndAtTheirDeadlineAndOfflineConnectsToNothing() async throws {
         let silence = TestWeb.Silence()
         let source = "tilesets=name=map,domain=maps,source=http://127.0.0.1:\(silence.port)/{z}/{x}/{y}.png,zooms=0-14"
         let table = try CacheTable([source, "predictive.enabled=true", "network.mode=offline", "region.retry_s=86400"])
@@ -91,7 +91,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func webMapsGetTilesTheirDescriptionAndNothingElse() async throws {
+    @Test func webMapsGetTilesAndDescriptionsOnly() async throws {
         let table = try CacheTable([Self.maps, "http.listen=127.0.0.1:0"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)
         }
@@ -133,7 +133,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func packedTilesArePassedOnAsTheyAreAndUnpackedForWhoCannotTakeThem() async throws {
+    @Test func compressedTilesAreDecompressedOnlyForClientsThatNeedIt() async throws {
         let packed = "H4sIAAAAAAACA5Pi4GKs0GhQqGACAFNFVZUKAAAA"
         let plain: [UInt8] = [0x1a, 0x08, 0x0a, 0x01, 0x78, 0x28, 0x80, 0x20, 0x78, 0x02]
         let bytes = try #require(Data(base64Encoded: packed))
@@ -152,7 +152,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func theEndpointIsForThisMachineAndCutsWhoHoldsItUp() async throws {
+    @Test func endpointIsLoopbackOnlyAndDisconnectsSlowClients() async throws {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080", "example.org:80"] {
             #expect(throws: NodeError.self, "\(address)") { try CacheTable([Self.maps, "http.listen=\(address)"]) }
         }
@@ -178,7 +178,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func whatIsOnBoardIsServedAfterItsServerIsGone() async throws {
+    @Test func storedTilesAreServedWithoutTheirServer() async throws {
         let (server, address) = try await CacheTable.serving(Self.maps) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 12_000)
         }
@@ -206,7 +206,7 @@ struct CacheTileTests {
         await table.end()
     }
 
-    @Test func expiredTilesCountOrAreAskedForAgainAsTheCallerSays() async throws {
+    @Test func expiredTilesAreAcceptedOrRefetchedAsRequested() async throws {
         let (server, address) = try await CacheTable.serving(Self.maps) {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000)
         }

@@ -15,7 +15,7 @@ struct GeoJSONAreaTests {
         try GeoJSONArea.area(Data(text.utf8), from: "x.geojson")
     }
 
-    @Test func polygonsAreReadFromAllObjectsThatHoldThem() throws {
+    @Test func polygonsAreReadFromEveryObjectThatContainsThem() throws {
         let polygon = #"{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}"#
         let one = try Self.area(polygon)
         #expect(one.polygons.count == 1 && one.polygons[0].map(\.count) == [4, 3])
@@ -30,7 +30,7 @@ struct GeoJSONAreaTests {
         #expect(several.polygons[0] == one.polygons[0] && several.polygons[3] == one.polygons[0])
     }
 
-    @Test func aLineIsReadAndOnlyOne() throws {
+    @Test func exactlyOneLineIsRead() throws {
         let line = #"{"type":"LineString","coordinates":[[-8.7,41.1],[-8.5,41.1,90]]}"#
         let read = { (text: String) in try GeoJSONArea.line(Data(text.utf8), from: "x") }
         #expect(try read(line).map(\.longitude) == [-8.7, -8.5])
@@ -55,13 +55,13 @@ struct GeoJSONAreaTests {
         (#"{"type":"FeatureCollection","features":[]}"#, "no geometry"),
         (#"{"type":"LineString","coordinates":[[0,0],[1,1]]}"#, "LineString"),
     ])
-    func whatIsNoAreaIsRefusedWithTheReason(_ text: String, _ word: String) {
+    func invalidAreaIsRejectedWithReason(_ text: String, _ word: String) {
         let error = #expect(throws: NodeError.self) { try Self.area(text) }
         #expect(error?.description.contains(word) == true, "\(String(describing: error))")
         #expect(error?.description.contains("x.geojson") == true)
     }
 
-    @Test func nestingWithoutEndIsRefused() {
+    @Test func excessiveNestingIsRejected() {
         let deep = String(repeating: #"{"type":"Feature","geometry":"#, count: 100_000)
         #expect(throws: NodeError.self) { try Self.area(deep) }
         let lists = #"{"type":"Polygon","coordinates":"# + String(repeating: "[", count: 100_000)

@@ -18,7 +18,7 @@ import Testing
         Issue.record("seed \(seed): \(breach)\nto see it: NAVBUS_SIM_SEED=\(seed) swift test --filter CacheSimTests")
     }
 
-    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func whateverHappensTheRulesHold(job: UInt64) {
+    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func invariantsHoldInEveryWorld(job: UInt64) {
         for seed in Self.seeds where seed % Self.jobs == job {
             do {
                 var world = CacheWorld(seed: seed)
@@ -33,7 +33,7 @@ import Testing
     @Test(
         .enabled(if: number("SEED") == nil),
         arguments: [2286, 5691, 8458, 6950, 7005, 9939] as [UInt64])
-    func worldsThatBrokeARuleHoldIt(seed: UInt64) throws {
+    func formerlyFailingWorldsHoldTheInvariants(seed: UInt64) throws {
         var world = CacheWorld(seed: seed)
         try world.run()
     }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfThingHappens() throws {
+    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfEventOccurs() throws {
         var missing: Set = [
             "load accepted", "loadFinished true", "loadFinished false", "removed", "geometryChanged", "metadataChanged",
             "process killed", "process killed at a write", "process started", "disk full", "disk fails", "tile damaged",
@@ -64,7 +64,7 @@ import Testing
         #expect(missing.isEmpty, "never in 200 worlds")
     }
 
-    @Test(.enabled(if: number("SEED") != nil)) func oneSeedAsItRuns() {
+    @Test(.enabled(if: number("SEED") != nil)) func runOneSeedVerbosely() {
         guard let seed = Self.number("SEED") else { return }
         var world = CacheWorld(seed: seed) { print($0) }
         do { try world.run() } catch { Self.report(seed, error) }
