@@ -1,9 +1,9 @@
 import NavHTTP
 import Testing
 
-@Suite("Addresses of HTTP and where they may lead")
+@Suite("HTTP URLs and their redirects")
 struct HTTPAddressTests {
-    @Test("What is shown of an address holds no user, password or query")
+    @Test("The description of a URL contains no user, password or query")
     func shown() throws {
         let address = try #require(HTTPAddress("https://me:secret@Tiles.Example:8443/a/b?key=hidden#x"))
         #expect("\(address)" == "https://tiles.example:8443/a/b")
@@ -12,7 +12,7 @@ struct HTTPAddressTests {
     }
 
     @Test(
-        "What is no address of HTTP, or could be read in two ways, is refused",
+        "Invalid and ambiguous HTTP URLs are rejected",
         arguments: [
             "", "ftp://a/b", "file:///etc/passwd", "http://", "http://a b/", "http://a\\b/", "http://a:0/",
             "http://a:99999/", "http://[::1/", "http://é/", "http://a\r\nHost: b/", "//a/b", "javascript:alert(1)",
@@ -23,14 +23,14 @@ struct HTTPAddressTests {
         try? #require(HTTPAddress(from)).redirected(to: to, allowedHosts: hosts).text
     }
 
-    @Test("A redirection within an origin is followed")
+    @Test("A redirect within an origin is followed")
     func sameOrigin() throws {
         #expect(try follow("http://a/x/y?q", "/z") == "http://a/z")
         #expect(try follow("http://a/x/y?q", "z") == "http://a/x/z")
         #expect(try follow("http://a:80/x", "HTTP://A/z?w") == "http://a/z?w")
     }
 
-    @Test("From https to https at an allowed host as well, and nowhere else")
+    @Test("A redirect to another origin is followed only from https to https at an allowed host")
     func otherOrigins() throws {
         #expect(try follow("https://a/x", "https://b/z", ["b"]) == "https://b/z")
         #expect(try follow("https://a/x", "//b/z", ["b"]) == "https://b/z")
@@ -44,13 +44,13 @@ struct HTTPAddressTests {
         }
     }
 
-    @Test("A password that a redirection brings along is not taken")
+    @Test("A password in a redirect is ignored")
     func foreignPassword() throws {
         let next = try #require(HTTPAddress("http://a/")).redirected(to: "http://u:p@a/z", allowedHosts: [])
         #expect(next.basic == nil)
     }
 
-    @Test("Only what stays on this machine is loopback")
+    @Test("Only addresses of this machine are loopback")
     func loopback() {
         for (text, isLoopback) in [
             ("http://localhost:1/", true), ("http://127.1.2.3/", true), ("http://[::1]/", true),

@@ -2,7 +2,7 @@ import NavHTTP
 import NavTestSystem
 import Testing
 
-@Suite("Requests to servers on loopback that keep the rules, or break them", .timeLimit(.minutes(2)))
+@Suite("Requests to conforming and misbehaving loopback servers", .timeLimit(.minutes(2)))
 struct HTTPClientTests {
     private typealias Behaviour = LoopbackServer.Behaviour
 
@@ -40,7 +40,7 @@ struct HTTPClientTests {
 
     // MARK: Requests
 
-    @Test("Method, headers and body go as they are given, and a GET after a POST has no body")
+    @Test("Method, headers and body are sent as given, and a GET after a POST has no body")
     func requests() async throws {
         let server = try LoopbackServer(.answer(body: [1, 2, 3]))
         let address = try #require(HTTPAddress(server.url + "/a"))
@@ -60,7 +60,7 @@ struct HTTPClientTests {
         #expect(post.header("User-Agent") == "navbus" && post.header("Expect") == nil)
     }
 
-    @Test("Only the body of an answer is read, and that of a failure where it is wanted")
+    @Test("Bodies are read for successes, and for failures only on request")
     func bodies() async throws {
         for (status, reads, expected) in [
             (200, false, 2), (206, false, 2), (404, false, 0), (404, true, 2), (503, true, 2), (304, true, 0),
@@ -72,7 +72,7 @@ struct HTTPClientTests {
         }
     }
 
-    @Test("Through a proxy everything goes, and what the proxy says of a tunnel is not the server's answer")
+    @Test("A proxy is used for everything, and its tunnel reply is not the server's response")
     func proxies() async throws {
         let server = try LoopbackServer(.answer(body: [1]))
         let proxy = try LoopbackServer { request, _ in
@@ -97,7 +97,7 @@ struct HTTPClientTests {
     // MARK: Bounds
 
     @Test(
-        "What is not HTTP, or not whole, ends in a failure",
+        "Invalid or incomplete HTTP is a failure",
         arguments: [
             ("\u{0}\u{1}\u{2}", [.malformed, .unreachable]), ("<html>", [.malformed, .unreachable]),
             ("220 smtp.example ESMTP\r\n", [.malformed, .unreachable]), ("", [.unreachable]),
@@ -115,7 +115,7 @@ struct HTTPClientTests {
         #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
     }
 
-    @Test("A body without end is read up to the limit, and headers without end up to theirs")
+    @Test("Endless bodies and headers are read only up to their limits")
     func endless() async throws {
         let head = Array((Self.head + "Transfer-Encoding: chunked\r\n\r\n").utf8)
         let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 32, count: 4_096) + Array("\r\n".utf8)
@@ -136,7 +136,7 @@ struct HTTPClientTests {
         #expect(try await failure(manner, rules: { $0.limits.totalTimeout = 0.3 })?.code == .timedOut)
     }
 
-    @Test("Silence ends with its own time, and a body with its rate")
+    @Test("Idle and slow responses time out by their own limits")
     func silence() async throws {
         let silent = try await failure(.silence, rules: { $0.limits.idleTimeout = 0.3 })
         #expect(silent?.code == .timedOut && silent?.message.contains("nothing for 0.3 s") == true)
@@ -151,7 +151,7 @@ struct HTTPClientTests {
 
     // MARK: Redirects
 
-    @Test("Within an origin a redirect is followed with the credential, and so often only")
+    @Test("Redirects within an origin keep the credential and are limited in number")
     func followed() async throws {
         let server = try LoopbackServer { request, _ in
             request.path == "/new" ? .answer(body: [5]) : .answer(status: 307, headers: ["Location: /new"])
@@ -166,7 +166,7 @@ struct HTTPClientTests {
         #expect(error.code == .redirected && ring.requests.count == 4)
     }
 
-    @Test("To a file, to another origin, or where none is followed, a redirect is a failure that names the target")
+    @Test("A redirect that must not be followed is a failure that names the target")
     func refused() async throws {
         let other = try LoopbackServer(.answer(body: [1]))
         for location in ["file:///etc/passwd", other.url + "/x?token=private", "ftp://a/b", "http://127.0.0.1:1\u{1}/"]
@@ -183,7 +183,7 @@ struct HTTPClientTests {
         #expect(other.requests.isEmpty)
     }
 
-    @Test("A redirect without a Location is a failure that says so, and is not asked again")
+    @Test("A redirect without Location is a failure and is not retried")
     func nowhere() async throws {
         for headers in [[], ["Location: "]] {
             let server = try LoopbackServer(.answer(status: 302, headers: headers))
@@ -198,7 +198,7 @@ struct HTTPClientTests {
 
     // MARK: Ends
 
-    @Test("A request that is cancelled ends soon, and closing a client ends all")
+    @Test("A cancelled request ends soon, and closing a client ends all")
     func cancelled() async throws {
         let server = try LoopbackServer(.silence)
         let address = try #require(HTTPAddress(server.url + "/"))

@@ -1,7 +1,7 @@
 import NavHTTP
 import Testing
 
-@Suite("Header fields of answers")
+@Suite("Header fields of responses")
 struct HTTPHeadersTests {
     private func parsed(_ lines: [String]) -> HTTPHeaders? {
         var headers = HTTPHeaders()
@@ -11,7 +11,7 @@ struct HTTPHeadersTests {
         return headers
     }
 
-    @Test("Headers are found whatever the case of their names, in their order, without the space around them")
+    @Test("Headers are found regardless of case, in order, and trimmed")
     func lookup() throws {
         let headers = try #require(
             parsed(["ETag: \"a\"", "cache-CONTROL:max-age=1, public ", "Cache-Control:\tno-store", "Empty:"]))
@@ -24,13 +24,13 @@ struct HTTPHeadersTests {
     }
 
     @Test(
-        "A line that is no field is refused: no name, a space before the colon, a folded one, one without colon, one with a control",
+        "A malformed header line is rejected: no name, space before the colon, folded, no colon, control character",
         arguments: [": a", "Name : a", " folded: a", "\tfolded", "none", "", "a: b\rc", "a: \u{0}", "Na\u{e9}me: a"])
     func malformed(line: String) {
         #expect(parsed([line]) == nil)
     }
 
-    @Test("More fields than anybody needs are refused")
+    @Test("Too many header fields are rejected")
     func count() {
         let lines = [String](repeating: "A: b", count: HTTPHeaders.greatestCount)
         #expect(parsed(lines) != nil)

@@ -28,7 +28,7 @@ struct SecureServerTests {
         try Nginx(serving: NSTemporaryDirectory(), certificate: certificate.files)
     }
 
-    @Test("A certificate that no authority vouches for is refused, and believed when its owner names it")
+    @Test("A certificate of an unknown authority is rejected, and accepted once configured")
     func authorities() async throws {
         let certificate = try SelfSignedCertificate()
         let nginx = try server(certificate)
@@ -40,7 +40,7 @@ struct SecureServerTests {
         #expect(try await ask(nginx, authorities: certificate.certificate) == 404)
     }
 
-    @Test("A certificate for another name is refused, whoever vouches for it")
+    @Test("A certificate for another name is rejected, whatever its authority")
     func names() async throws {
         let certificate = try SelfSignedCertificate()
         let nginx = try server(certificate)
@@ -57,7 +57,7 @@ struct SecureServerTests {
         """
 
     @Test(
-        "A credential goes to its own origin only, and again to it after a detour",
+        "A credential is sent only to its own origin, also after a detour",
         arguments: [("away", "key="), ("detour", "key=hidden")])
     func credentials(path: String, answer: String) async throws {
         let certificate = try SelfSignedCertificate()
@@ -76,7 +76,7 @@ struct SecureServerTests {
         await client.close()
     }
 
-    @Test("Without the file of authorities nobody is asked")
+    @Test("Without the file of authorities no request is sent")
     func noFile() async throws {
         let nginx = try server(try SelfSignedCertificate())
         let error = await failure(nginx, authorities: NSTemporaryDirectory() + "none-\(UUID().uuidString).pem")

@@ -2,7 +2,7 @@ import NavHTTP
 import Synchronization
 import Testing
 
-@Suite("Bytes per second")
+@Suite("The rate limit")
 struct TransferMeterTests {
     /// A clock that stands still until it is moved.
     private final class Clock: Sendable {
@@ -28,7 +28,7 @@ struct TransferMeterTests {
         return (clock.now - began) / .seconds(1)
     }
 
-    @Test("Bytes beyond the rate wait as long as they should, however they come")
+    @Test("Bytes beyond the rate are delayed correctly however they arrive")
     func waits() {
         let meter = meter(1_000)
         #expect(abs(take(5_000, meter) - 5) < 0.3)
@@ -36,7 +36,7 @@ struct TransferMeterTests {
         #expect(meter.received == 10_000)
     }
 
-    @Test("Without a rate nothing waits, and a rate can be set and lifted while bytes wait")
+    @Test("Without a rate nothing is delayed, and the rate can change while bytes wait")
     func changes() throws {
         let meter = meter(nil)
         #expect(take(1 << 30, meter) == 0)

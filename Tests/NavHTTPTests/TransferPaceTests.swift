@@ -1,7 +1,7 @@
 import NavHTTP
 import Testing
 
-@Suite("Answers against their limits of time and rate")
+@Suite("Time and rate limits of responses")
 struct TransferPaceTests {
     private var limits: HTTPLimits {
         var limits = HTTPLimits()
@@ -12,7 +12,7 @@ struct TransferPaceTests {
         return limits
     }
 
-    @Test("Waiting for a connection counts for the whole only; after the question, silence counts")
+    @Test("Connecting counts only towards the total time; silence counts after the request")
     func idle() {
         var pace = TransferPace(limits, at: .seconds(1))
         #expect(pace.fault(at: .seconds(90)) == nil)
@@ -24,7 +24,7 @@ struct TransferPaceTests {
         #expect(pace.fault(at: .seconds(61)) == nil)
     }
 
-    @Test("A body below the least rate is too slow; time that the meter takes does not count")
+    @Test("A body below the lowest rate is too slow, not counting time spent in the rate limit")
     func rate() {
         var pace = TransferPace(limits, at: .zero)
         pace.noteSent(at: .zero)
@@ -39,7 +39,7 @@ struct TransferPaceTests {
         #expect(pace.fault(at: .seconds(1_002)) == .slow)
     }
 
-    @Test("The end of the whole time is met exactly, and moves on by what the meter takes")
+    @Test("The total time ends exactly and is extended by time spent in the rate limit")
     func exactEnd() {
         var pace = TransferPace(limits, at: .seconds(1))
         #expect(pace.nextCheck(after: .seconds(50)) < .seconds(52))

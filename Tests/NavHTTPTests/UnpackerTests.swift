@@ -3,7 +3,7 @@ import NavSimulation
 import NavTestSystem
 import Testing
 
-@Suite("Unpacking within bounds")
+@Suite("Bounded decompression")
 struct UnpackerTests {
     private static let text: [UInt8] = {
         var random = SeededRandom(seed: 1)
@@ -20,7 +20,7 @@ struct UnpackerTests {
     }
 
     @Test(
-        "Bytes come back, whatever their number", arguments: ["gzip", "zstd", "deflate", "raw"],
+        "Any number of bytes round-trips", arguments: ["gzip", "zstd", "deflate", "raw"],
         [0, 1, 32_767, 32_768, 32_769, 65_536, 100_000])
     func back(packing: String, count: Int) throws {
         for text in [Array(Self.text.prefix(count)), [UInt8](repeating: 7, count: count)] {
@@ -29,13 +29,13 @@ struct UnpackerTests {
         }
     }
 
-    @Test("A bomb is refused before it fills memory", arguments: ["gzip", "zstd", "deflate", "raw"])
+    @Test("A decompression bomb is rejected before it fills memory", arguments: ["gzip", "zstd", "deflate", "raw"])
     func bomb(packing: String) throws {
         let (kind, bytes) = Self.packed(packing, [UInt8](repeating: 0, count: 20_000_000))
         #expect(throws: Unpacker.Failure.tooLarge) { try Unpacker.unpack(bytes, kind, limit: 1_000_000) }
     }
 
-    @Test("Exactly the limit is allowed, one byte less is not", arguments: ["gzip", "zstd", "deflate", "raw"])
+    @Test("A body of exactly the limit is allowed, not one byte more", arguments: ["gzip", "zstd", "deflate", "raw"])
     func edge(packing: String) throws {
         let (kind, bytes) = Self.packed(packing, Self.text)
         #expect(try Unpacker.unpack(bytes, kind, limit: Self.text.count) == Self.text)
@@ -44,7 +44,7 @@ struct UnpackerTests {
         }
     }
 
-    @Test("What ends early is told", arguments: ["gzip", "zstd", "deflate", "raw"])
+    @Test("Truncated input is an error", arguments: ["gzip", "zstd", "deflate", "raw"])
     func cut(packing: String) throws {
         let (kind, bytes) = Self.packed(packing, Self.text)
         for count in [0, 1, 5, bytes.count / 2, bytes.count - 1] {
@@ -54,14 +54,14 @@ struct UnpackerTests {
         }
     }
 
-    @Test("Members one after the other are one content; anything else after the end is refused")
+    @Test("Concatenated members are one body; other trailing bytes are rejected")
     func members() throws {
         let two = Packer.gzip([1, 2]) + Packer.gzip([3])
         #expect(try Unpacker.unpack(two, .gzip, limit: 10) == [1, 2, 3])
         #expect(throws: Unpacker.Failure.damaged) { try Unpacker.unpack(two + [9, 9], .gzip, limit: 10) }
     }
 
-    @Test("Damaged bytes never do more than fail", arguments: ["gzip", "zstd", "deflate"])
+    @Test("Damaged bytes only ever fail", arguments: ["gzip", "zstd", "deflate"])
     func damaged(packing: String) {
         let (kind, sound) = Self.packed(packing, Array(Self.text.prefix(5_000)))
         var random = SeededRandom(seed: 4)

@@ -3,7 +3,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-@Suite("Which tile is fetched when")
+@Suite("Download order")
 struct DownloadPlanTests {
     private typealias Outcome = Result<TileAnswer, TileSourceError>
 
@@ -58,7 +58,7 @@ struct DownloadPlanTests {
         return order
     }
 
-    @Test("What somebody waits for goes first, then what the vehicle needs soonest, then regions")
+    @Test("Requested tiles come first, then those the vehicle needs soonest, then regions")
     func order() {
         var plan = Self.plan()
         plan.want((0..<3).map { Self.want(20 + $0, need: Double($0)) }, for: Self.region)
@@ -67,7 +67,7 @@ struct DownloadPlanTests {
         #expect(Self.drain(&plan) == [9, 1, 2, 3, 20, 21, 22])
     }
 
-    @Test("What the vehicle waits for comes two at a time, and before what has time, unless somebody asks for that")
+    @Test("Awaited tiles come two at a time and before later ones, unless those are requested")
     func awaited() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...3).map { TileDemand(TileAddress("map", Self.tile($0)), need: Double($0), isAwaited: true) }
@@ -88,7 +88,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .zero)) == [4, 5, 20])
     }
 
-    @Test("What the vehicle waits for and does not come holds up nothing else for long")
+    @Test("An awaited tile that does not arrive delays others only briefly")
     func awaitedInVain() {
         var plan = Self.plan { $0.concurrency = 4 }
         let awaited = (1...2).map { TileDemand(TileAddress("map", Self.tile($0)), need: 9, isAwaited: true) }
@@ -98,7 +98,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .seconds(10))) == [4] && plan.wake(at: .seconds(10)) == nil)
     }
 
-    @Test("What is due and finds no room is begun when there is some, and not looked for all the time until then")
+    @Test("A due tile without room begins once there is room, without polling until then")
     func dueWithoutRoom() throws {
         var plan = Self.plan {
             $0.concurrency = 4
@@ -121,7 +121,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: due)) == [2])
     }
 
-    @Test("A set is replaced as a whole: what has not begun is forgotten, what is under way is delivered to nobody")
+    @Test("A replaced set drops pending tiles, and running downloads are delivered to nobody")
     func replaced() {
         var plan = Self.plan()
         plan.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.predicted)
@@ -136,7 +136,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).isEmpty)
     }
 
-    @Test("A tile that several want is fetched once, and all of them are told")
+    @Test("A tile with several owners is fetched once and delivered to all")
     func shared() {
         var plan = Self.plan()
         plan.want([Self.want(1)], for: Self.region)
@@ -148,7 +148,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).isEmpty)
     }
 
-    @Test("What waits to be taken is not fetched again when a set is replaced")
+    @Test("A tile awaiting pickup is not fetched again when a set is replaced")
     func heldCounts() throws {
         var plan = Self.plan()
         plan.want([Self.want(1)], for: Self.predicted)
@@ -163,7 +163,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).count == 1)
     }
 
-    @Test("A failed tile is tried again after pauses that double, and then given up; meanwhile others go on")
+    @Test("A failed tile is retried with doubling pauses and then given up, without delaying others")
     func retries() throws {
         var plan = Self.plan {
             $0.retries = 3
@@ -201,7 +201,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: now).count == 1)
     }
 
-    @Test("The same seed gives the same pauses, another others")
+    @Test("Equal seeds give equal pauses, different seeds different ones")
     func seeds() {
         let pause = { (seed: UInt64) -> Duration? in
             var plan = Self.plan { $0.seed = seed }
@@ -213,7 +213,7 @@ struct DownloadPlanTests {
         #expect(pause(1) != pause(2))
     }
 
-    @Test("A source that cannot be reached is left alone; its tiles wait for it and are not given up")
+    @Test("An unreachable source is paused; its tiles wait and are not given up")
     func outage() throws {
         var plan = Self.plan {
             $0.retries = 1
@@ -237,7 +237,7 @@ struct DownloadPlanTests {
         #expect(plan.conditions(at: now).last?.reachability == .online)
     }
 
-    @Test("Retry-After is kept to, within a bound")
+    @Test("Retry-After is honoured within a limit")
     func retryAfter() throws {
         var plan = Self.plan { $0.longestRetryAfter = 100 }
         plan.want([Self.want(1)], for: Self.predicted)
@@ -249,7 +249,7 @@ struct DownloadPlanTests {
         #expect(plan.wake(at: .seconds(50)) == .seconds(150))
     }
 
-    @Test("What cannot succeed is told at once")
+    @Test("A permanent failure is reported at once")
     func hopeless() throws {
         var plan = Self.plan()
         for code in [.unauthorized, .tooLarge, .refused, .redirected, .editionChanged] as [TileSourceError.Code] {
@@ -261,7 +261,7 @@ struct DownloadPlanTests {
     }
 
     @Test(
-        "Offline nothing goes out, but what is on this machine is read; metered without regions; paused what is asked for"
+        "Offline only local sources are read, metered excludes regions, paused allows only requested tiles"
     )
     func network() {
         var plan = Self.plan { $0.concurrency = 10 }
@@ -282,7 +282,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .zero)) == [3])
     }
 
-    @Test("What was broken off for the network's sake is fetched when it is back, and counts as no attempt")
+    @Test("Downloads cancelled by the network mode are fetched later without counting as attempts")
     func brokenOff() {
         var plan = Self.plan { $0.retries = 0 }
         plan.want([Self.want(1)], for: Self.predicted)
@@ -294,7 +294,7 @@ struct DownloadPlanTests {
         #expect(plan.starts(at: .zero).map(\.attempt) == [1])
     }
 
-    @Test("No more is begun than may be held; a single tile always, however large")
+    @Test("Downloads stay within the buffer limit, except a single large tile")
     func room() {
         var plan = Self.plan {
             $0.concurrency = 10
@@ -310,7 +310,7 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
     }
 
-    @Test("A hundred thousand wants, replaced and drained, keep their order")
+    @Test("A hundred thousand demands keep their order when replaced and drained")
     func many() {
         var plan = Self.plan { $0.concurrency = 8 }
         let wants = (0..<16_000).map { Self.want($0, need: Double(($0 * 7_919) % 16_000)) }

@@ -5,14 +5,14 @@ import Testing
 @Suite("Names of tilesets and hashes of content")
 struct TileAddressTests {
     @Test(
-        "A name that could leave its folder is none",
+        "A tileset name that could escape its folder is invalid",
         arguments: ["", ".", "..", "a/b", "../x", "-rf", "_x", "Roads", "a b", "é", String(repeating: "a", count: 65)])
     func refused(name: String) { #expect(!TilesetName.isValid(name)) }
 
-    @Test("Letters, digits, hyphens and underscores are", arguments: ["roads", "roads-2026_11", "7"])
+    @Test("Letters, digits, hyphens and underscores are valid", arguments: ["roads", "roads-2026_11", "7"])
     func taken(name: String) { #expect(TilesetName.isValid(name)) }
 
-    @Test("A hash comes back from its digits; anything but 64 of them is none")
+    @Test("A hash round-trips through its 64 digits; any other count is invalid")
     func hash() throws {
         let digits = String(repeating: "0aF9", count: 16)
         let hash = try #require(ContentHash(hexadecimal: digits))

@@ -40,7 +40,7 @@ private final class PackedTestSource: TileSource {
     func close() async {}
 }
 
-@Suite("Tiles that are checked after they came", .timeLimit(.minutes(2)))
+@Suite("Checks of downloaded tiles", .timeLimit(.minutes(2)))
 struct DownloadCheckTests {
     private static func tile(_ index: Int) -> TileID { SourceFixture.tile(14, UInt32(index), 0) }
 
@@ -64,7 +64,7 @@ struct DownloadCheckTests {
 
     private static func content(_ tile: TileID) -> [UInt8] { Array("tile \(tile.x)".utf8) }
 
-    @Test("Each is delivered once, packed as it came")
+    @Test("Each tile is delivered once, still compressed")
     func delivered() async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         let results = await Self.results(queue, 1_000)
@@ -78,7 +78,7 @@ struct DownloadCheckTests {
         await queue.stop()
     }
 
-    @Test("One that is damaged is asked for again; what stays damaged, and bombs, are given up, and the others come")
+    @Test("A damaged tile is retried; permanent damage and bombs fail without holding up other tiles")
     func damaged() async throws {
         let bomb = Packer.gzip([UInt8](repeating: 0, count: 100_001))
         let queue = try Self.queue(
@@ -102,7 +102,7 @@ struct DownloadCheckTests {
         await queue.stop()
     }
 
-    @Test("Who asks for one gets it, whatever else is wanted")
+    @Test("A requested tile is delivered whatever else is pending")
     func asked() async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         queue.want(
@@ -117,7 +117,7 @@ struct DownloadCheckTests {
         await queue.stop()
     }
 
-    @Test("A queue that is stopped meanwhile ends", arguments: [0, 1, 30, 300])
+    @Test("A queue stopped during checks ends", arguments: [0, 1, 30, 300])
     func stopped(after count: Int) async throws {
         let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         async let results = Self.results(queue, 5_000)
@@ -127,7 +127,7 @@ struct DownloadCheckTests {
         #expect(await queue.next() == nil)
     }
 
-    @Test("What has come in makes room for the next, and is not broken off with the network")
+    @Test("An arrived tile makes room for the next and survives going offline")
     func arrival() {
         var configuration = DownloadConfiguration()
         configuration.concurrency = 1
@@ -149,7 +149,7 @@ struct DownloadCheckTests {
         #expect(plan.starts(at: .zero).count == 1)
     }
 
-    @Test("What comes alone is dealt with at once, what follows with the next beat")
+    @Test("A single arrival is handled at once, later ones in the next batch")
     func beat() {
         var beat = BatchTimer()
         func step(_ milliseconds: Double, isUrgent: Bool = false) -> Duration? {

@@ -4,7 +4,7 @@ import NavTileStore
 import NavSimulation
 import Testing
 
-@Suite("Estimating how much tiles take")
+@Suite("Download size estimates")
 struct DownloadEstimateTests {
     private static let tiles: [TileID] = (5...12).flatMap { (zoom: UInt8) -> [TileID] in
         let side = min(UInt32(1) << UInt32(zoom), 80)
@@ -21,7 +21,7 @@ struct DownloadEstimateTests {
         return Int64(80 + 60_000 * town * town * town * noise)
     }
 
-    @Test("By samples it is within a tenth of the truth, always the same, and takes few requests")
+    @Test("A sampled estimate is within 10%, deterministic, and takes few requests")
     func samples() async throws {
         let source = DownloadTestSource(size: { Self.size($0).map { .bytes($0) } ?? .absent })
         let queue = try DownloadQueue([source])
@@ -34,7 +34,7 @@ struct DownloadEstimateTests {
         await queue.stop()
     }
 
-    @Test("Few tiles are all asked for; a source that does not say is asked for some tiles themselves")
+    @Test("Small areas are measured in full; a source without sizes is sampled by tiles")
     func exact() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 33)) })
         let queue = try DownloadQueue([source])

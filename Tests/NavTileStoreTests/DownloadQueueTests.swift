@@ -33,7 +33,7 @@ struct DownloadQueueTests {
         return results
     }
 
-    @Test("Everything wanted is delivered once, never more at a time than allowed")
+    @Test("Every wanted tile is delivered once, within the concurrency limit")
     func delivered() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
@@ -46,7 +46,7 @@ struct DownloadQueueTests {
         #expect(await queue.next() == nil)
     }
 
-    @Test("So many at a time and no more")
+    @Test("The concurrency limit is used fully and never exceeded")
     func concurrency() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
@@ -62,7 +62,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("What was taken is not fetched again until its reader is done with it, and then as soon as it is wanted")
+    @Test("A taken tile is fetched again only after its reader has released it")
     func released() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
         let queue = try Self.queue(source)
@@ -79,7 +79,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Several who wait for a tile get one answer; the tile is delivered too")
+    @Test("Several callers of one tile share a download, and the tile is delivered too")
     func waiters() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
@@ -92,7 +92,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Who waits may leave; what nobody waits for any more and has not begun is not begun")
+    @Test("A caller may cancel; a pending download without callers is dropped")
     func leaves() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source) { $0.concurrency = 1 }
@@ -108,7 +108,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("A failed tile is tried again when the clock says so")
+    @Test("A failed tile is retried after its pause")
     func retried() async throws {
         let clock = DownloadTestClock()
         let source = DownloadTestSource(rule: { tile, count in
@@ -126,7 +126,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Going offline breaks off what is under way and tells who waits; back online it is fetched")
+    @Test("Going offline cancels downloads and fails callers; back online the tiles are fetched")
     func offline() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
@@ -150,7 +150,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Nothing is begun while a reader holds too much")
+    @Test("No download begins while the reader holds too much")
     func backPressure() async throws {
         let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })
         let queue = try Self.queue(source) { $0.undeliveredBytes = 40 }
@@ -165,7 +165,7 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
-    @Test("Stopping ends what is under way and all who wait")
+    @Test("Stopping ends downloads and fails all callers")
     func stops() async throws {
         let source = DownloadTestSource()
         let queue = try Self.queue(source)
@@ -184,7 +184,7 @@ struct DownloadQueueTests {
     }
 
     @Test(
-        "A random mixture of wants, failures, waits and leave-takings comes to its end",
+        "A random mix of demands, failures, calls and cancellations completes",
         arguments: 0..<6 as Range<UInt64>)
     func mixture(seed: UInt64) async throws {
         let source = DownloadTestSource(rule: { tile, count in

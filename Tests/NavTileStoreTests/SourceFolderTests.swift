@@ -8,9 +8,9 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("Sources of this machine")
+@Suite("Local tile sources")
 struct SourceFolderTests {
-    @Test("Road tiles of a folder come checked; a damaged, cut or missing one is told")
+    @Test("Road tiles of a folder are verified; a damaged, truncated or missing one is an error")
     func roads() async throws {
         let folder = try SourceFolder()
         let tiles = SourceFixture.roadTiles(seed: 5)
@@ -36,7 +36,7 @@ struct SourceFolderTests {
         }
     }
 
-    @Test("A folder's list that changes is another edition")
+    @Test("A changed list of a folder is a new edition")
     func editions() async throws {
         let folder = try SourceFolder()
         try SourceFixture.write(SourceFixture.roadTiles(seed: 5), to: folder)
@@ -49,7 +49,7 @@ struct SourceFolderTests {
         #expect(try await SourceFixture.edition(source, known: validators).version == "v2")
     }
 
-    @Test("Tiles of a map of a folder are found by their extension, listed with their sizes, and checked")
+    @Test("Map tiles of a folder are found by extension, listed with sizes, and verified")
     func maps() async throws {
         let folder = try SourceFolder()
         let bytes = SourceFixture.vectorTile(500)
@@ -79,7 +79,7 @@ struct SourceFolderTests {
         else { throw Failure("not absent") }
     }
 
-    @Test("A pipe or a folder where a tile should be is refused and never waited for")
+    @Test("A pipe or a folder in a tile's place is rejected without blocking")
     func pipes() async throws {
         let folder = try SourceFolder()
         try folder.write("4/3/2.pbf", SourceFixture.vectorTile(5))
@@ -94,7 +94,7 @@ struct SourceFolderTests {
         }
     }
 
-    @Test("MBTiles: rows from the south, sizes, and a file that is replaced is another edition")
+    @Test("MBTiles have rows from the south and sizes, and a replaced file is a new edition")
     func mbtiles() async throws {
         let folder = try SourceFolder()
         let path = folder.path + "/map.mbtiles"
@@ -121,7 +121,7 @@ struct SourceFolderTests {
         await source.close()
     }
 
-    @Test("MBTiles that are none, or make tiles without end, are told")
+    @Test("Invalid MBTiles and ones that generate endless tiles are errors")
     func hostileMBTiles() async throws {
         let folder = try SourceFolder()
         try folder.write("text.mbtiles", Array("SQLite format 3\u{0} and more".utf8))
@@ -140,7 +140,7 @@ struct SourceFolderTests {
         }
     }
 
-    @Test("What a source cannot be is told before anything is asked")
+    @Test("An invalid source configuration fails before any request")
     func configurations() {
         for (domain, address) in [
             (.navigation, "http://a/{z}/{x}/{y}.pbf"), (.navigation, "x.pmtiles"), (.maps, "http://a/b"),

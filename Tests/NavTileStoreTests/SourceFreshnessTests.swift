@@ -2,7 +2,7 @@ import NavGeo
 import NavTileStore
 import Testing
 
-@Suite("How long an answer holds")
+@Suite("Freshness of responses")
 struct SourceFreshnessTests {
     private static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
@@ -18,7 +18,7 @@ struct SourceFreshnessTests {
         freshness.expires.map { ($0.seconds(since: Self.now) * 1_000).rounded() / 1_000 }
     }
 
-    @Test("max-age counts from when the answer was made: Age and the time on the way are taken off")
+    @Test("max-age counts from the response's creation: Age and transit time are subtracted")
     func maximumAge() {
         #expect(seconds(freshness(["public, max-age=600"])) == 600)
         #expect(seconds(freshness(["max-age=600"], age: "100", delay: 2)) == 498)
@@ -26,7 +26,7 @@ struct SourceFreshnessTests {
         #expect(seconds(freshness(["MAX-AGE=\"5\""])) == 5)
     }
 
-    @Test("max-age goes before Expires, and of two the first counts")
+    @Test("max-age precedes Expires, and the first of two counts")
     func order() {
         let date = "Tue, 14 Nov 2023 22:13:20 GMT"
         let expires = "Tue, 14 Nov 2023 23:13:20 GMT"
@@ -35,7 +35,7 @@ struct SourceFreshnessTests {
         #expect(seconds(freshness(["max-age=7, max-age=9"])) == 7)
     }
 
-    @Test("Expires is measured by the server's own clock, so that ours may be wrong")
+    @Test("Expires is measured by the server's clock, so ours may be wrong")
     func foreignClock() {
         #expect(
             seconds(
@@ -44,7 +44,7 @@ struct SourceFreshnessTests {
             seconds(freshness(expires: "Sun Nov  6 09:49:37 1994", date: "Sun, 06 Nov 1994 08:49:37 GMT")) == 3_600)
     }
 
-    @Test("What cannot be read has expired; what is not said holds until it is replaced")
+    @Test("An unreadable Expires has expired; without freshness data a tile never expires")
     func unknown() {
         #expect(seconds(freshness(expires: "0")) == 0)
         #expect(seconds(freshness(["max-age=soon"])) == 0)
@@ -52,7 +52,7 @@ struct SourceFreshnessTests {
         #expect(freshness(["public"]).expires == nil)
     }
 
-    @Test("no-store is not stored; no-cache is asked again; both may hide among other directives")
+    @Test("no-store is not stored and no-cache is revalidated, also among other directives")
     func directives() {
         #expect(!freshness(["private, no-store"]).isStorable)
         #expect(freshness(["no-cache"]).isStorable)
@@ -62,7 +62,7 @@ struct SourceFreshnessTests {
         #expect(freshness(["ext=\"a, no-store\""]).isStorable)
     }
 
-    @Test("A number beyond any is bounded")
+    @Test("Huge numbers are bounded")
     func large() {
         #expect(seconds(freshness(["max-age=99999999999999999999999"])) == 2_147_483_648)
     }

@@ -9,7 +9,7 @@ import NavTileStore
 import Synchronization
 import Testing
 
-@Suite("Servers that send what they should not")
+@Suite("Hostile servers")
 struct SourceHostileServerTests {
     private typealias Behaviour = LoopbackServer.Behaviour
 
@@ -33,19 +33,19 @@ struct SourceHostileServerTests {
         return error
     }
 
-    @Test("Each failure of HTTP is the failure of a source of the same name", arguments: HTTPError.Code.allCases)
+    @Test("Each HTTP failure becomes the source failure of the same name", arguments: HTTPError.Code.allCases)
     func failures(code: HTTPError.Code) {
         let error = TileSourceError(HTTPError(code, "why"))
         #expect(error.code.rawValue == code.rawValue && error.message == "why")
     }
 
-    @Test("A body that does not say how long it is: half of it could pass for a whole")
+    @Test("A body without a length is rejected, since truncation would go unnoticed")
     func noLength() async throws {
         let head = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
         #expect(try await failure(of: .bytes(head + SourceFixture.vectorTile(100)))?.code == .malformed)
     }
 
-    @Test("Failures are told apart, and Retry-After is heard")
+    @Test("Failures are distinguished, and Retry-After is read")
     func statuses() async throws {
         let expected: [(Int, TileSourceError.Code, Bool)] = [
             (500, .server, true), (503, .server, true), (429, .rateLimited, true), (401, .unauthorized, false),
@@ -60,7 +60,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("204, 404 and 410 are answers: there is no such tile", arguments: [204, 404, 410])
+    @Test("204, 404 and 410 mean that the tile does not exist", arguments: [204, 404, 410])
     func absent(status: Int) async throws {
         let server = try LoopbackServer(.answer(status: status, headers: ["Cache-Control: max-age=60"]))
         let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
@@ -70,7 +70,7 @@ struct SourceHostileServerTests {
         await source.close()
     }
 
-    @Test("A page with 200 is no tile, whatever it calls itself")
+    @Test("An HTML page with status 200 is rejected, whatever its type")
     func pages() async throws {
         let page = Array("\n<!DOCTYPE html><p>Log in".utf8)
         for (format, type) in [
@@ -85,7 +85,7 @@ struct SourceHostileServerTests {
         #expect(try await failure(of: .answer(body: Packer.gzip(page)))?.code == .malformed)
     }
 
-    @Test("A packed tile that grows beyond the limit is refused, by header or by itself")
+    @Test("A compressed tile beyond the limit is rejected, whether HTTP or the tile declares the compression")
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 64 << 20)
         for (name, bomb) in [("gzip", Packer.gzip(zeros)), ("zstd", Packer.zstd(zeros))] {
@@ -95,7 +95,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("A tile larger than the limit is refused by its announcement, or when it gets there")
+    @Test("A tile beyond the limit is rejected by its length or as it arrives")
     func huge() async throws {
         let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".utf8)
         #expect(try await failure(of: .bytes(announced))?.code == .tooLarge)
@@ -104,7 +104,7 @@ struct SourceHostileServerTests {
         #expect(try await failure(of: .flood(endless, chunk))?.code == .tooLarge)
     }
 
-    @Test("Redirections to a file, to another origin and in a ring are not followed")
+    @Test("Redirects to a file, to another origin and in a loop are not followed")
     func redirections() async throws {
         let other = try LoopbackServer(.answer(body: SourceFixture.vectorTile(10)))
         for location in ["file:///etc/passwd", other.url + "/x", "ftp://a/b", "", "http://127.0.0.1:1\u{1}/"] {
@@ -115,7 +115,7 @@ struct SourceHostileServerTests {
         #expect(try await failure(of: .answer(status: 301, headers: ["Location: /1/0/0.pbf"]))?.code == .redirected)
     }
 
-    @Test("Within an origin a redirection is followed, credential included")
+    @Test("A redirect within an origin is followed with the credential")
     func followed() async throws {
         let bytes = SourceFixture.vectorTile(10)
         let server = try LoopbackServer { request, _ in
@@ -130,7 +130,7 @@ struct SourceHostileServerTests {
         await source.close()
     }
 
-    @Test("A TileJSON that names tiles of another origin is refused")
+    @Test("A TileJSON with tiles of another origin is rejected")
     func tileJSON() async throws {
         for text in ["http://elsewhere.example/{z}/{x}/{y}.pbf", "file:///{z}/{x}/{y}", "{z}/{x}", "{z}/{x}/{y}/{s}"] {
             let json = #"{"tiles":["\#(text)"],"minzoom":0,"maxzoom":5}"#
@@ -143,7 +143,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("no-store is passed on and not kept, unless the owner says otherwise")
+    @Test("no-store tiles are delivered but not stored, unless configured otherwise")
     func noStore() async throws {
         let server = try LoopbackServer(
             .answer(headers: ["Cache-Control: no-store"], body: SourceFixture.vectorTile(10)))
@@ -160,7 +160,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("A credential that everybody can read is told of once, and is never in a message")
+    @Test("A world-readable credential is reported once and never appears in a message")
     func credential() async throws {
         let folder = try SourceFolder()
         try folder.write("key", Array("hidden".utf8))
@@ -206,7 +206,7 @@ struct SourceHostileServerTests {
         return error
     }
 
-    @Test("A road tile of another content, length or with a part missing is refused")
+    @Test("A road tile with wrong content or length, or a missing part, is rejected")
     func wrongRoads() async throws {
         #expect(try await roadFailure { _ in nil } == nil)
         let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]
@@ -220,7 +220,7 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("rank") ? .answer(status: 404) : nil }?.code == .mismatch)
     }
 
-    @Test("A packed road tile is unpacked up to its listed size and no further")
+    @Test("A compressed road tile is decompressed only up to its listed size")
     func packedRoads() async throws {
         let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]
         let bomb = Packer.gzip([UInt8](repeating: 7, count: 32 << 20))
@@ -236,7 +236,7 @@ struct SourceHostileServerTests {
         }
     }
 
-    @Test("A list whose names, sizes or hashes lead elsewhere is refused as a whole")
+    @Test("A list with invalid names, sizes or hashes is rejected as a whole")
     func hostileLists() async throws {
         let tiles = SourceFixture.roadTiles(seed: 3, count: 2)
         let changes: [@Sendable (inout Tileset) -> Void] = [
@@ -261,7 +261,7 @@ struct SourceHostileServerTests {
     }
 
     @Test(
-        "A server that refuses to say what it has is left alone like one that is not there", arguments: [400, 412, 451]
+        "A server that rejects polls is paused like an unreachable one", arguments: [400, 412, 451]
     )
     func refusedLists(status: Int) async throws {
         let list = try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: status) : nil }
@@ -275,7 +275,7 @@ struct SourceHostileServerTests {
         await archive.close()
     }
 
-    @Test("Taking a question back ends it soon, and closing a source ends all")
+    @Test("Cancelling a request ends it soon, and closing a source ends all")
     func cancelled() async throws {
         let server = try LoopbackServer(.silence)
         let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()

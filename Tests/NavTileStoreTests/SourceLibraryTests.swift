@@ -7,7 +7,7 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("What libcurl cannot, and what this machine has not left for it")
+@Suite("Limits of libcurl and of the machine")
 struct SourceLibraryTests {
     private static func template(_ address: String) -> TileSourceConfiguration {
         TileSourceConfiguration("map", .maps, address: address + "/{z}/{x}/{y}.pbf")
@@ -22,7 +22,7 @@ struct SourceLibraryTests {
         }
     }
 
-    @Test("An option that libcurl refuses is said when the source is opened, with what to do")
+    @Test("An option that libcurl rejects fails at opening, with advice")
     func refusedOption() throws {
         var configuration = Self.template("https://127.0.0.1:9")
         // More than libcurl takes for any text.
@@ -34,7 +34,7 @@ struct SourceLibraryTests {
         #expect(error.message.count < 400)
     }
 
-    @Test("Without TLS in libcurl https is a fault of the configuration, also behind a redirection, and http works")
+    @Test("Without TLS in libcurl, https is a configuration error, also after a redirect, and http works")
     func noTLS() async throws {
         var secure = Self.template("https://127.0.0.1:9")
         secure.library = CurlLibrary(version: "7.99", hasTLS: false)
@@ -66,7 +66,7 @@ struct SourceLibraryTests {
         await other.close()
     }
 
-    @Test("A process that has no open files left hears that, not that the source is closed or cannot be reached")
+    @Test("A process without open files left gets that error, not a closed or unreachable source")
     func noFiles() throws {
         let server = try LoopbackServer(.answer(body: SourceFixture.vectorTile(1_000)))
         let probe = try Probe("NavTileStoreProbe", ["exhaust", server.url + "/{z}/{x}/{y}.pbf"])
@@ -76,7 +76,7 @@ struct SourceLibraryTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("A list that calls its tiles large makes no room for them before they come")
+    @Test("Large sizes in a list reserve no memory before the tiles arrive")
     func announcedSizes() throws {
         let size = 60_000_000
         let entries = (0..<64).map { index in

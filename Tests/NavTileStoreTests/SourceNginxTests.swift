@@ -11,7 +11,7 @@ import Testing
     "Sources beside a real nginx",
     .enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct SourceNginxTests {
-    @Test("Road tiles come whole, checked, with the list's edition")
+    @Test("Road tiles are complete, verified, and of the list's edition")
     func roads() async throws {
         let site = try SourceFolder()
         let nginx = try Nginx(
@@ -39,7 +39,7 @@ struct SourceNginxTests {
     }
 
     @Test(
-        "A list that has not changed is not sent again; a new one is a new edition, and tiles of the old one are refused"
+        "An unchanged list is not sent again; a new one is a new edition, and tiles of the old one are rejected"
     )
     func editions() async throws {
         let site = try SourceFolder()
@@ -64,7 +64,7 @@ struct SourceNginxTests {
     }
 
     @Test(
-        "Tiles of a map come packed as they are, with what the server says of their age; unchanged ones are not sent again"
+        "Map tiles stay compressed and keep their expiry; unchanged ones are not sent again"
     )
     func maps() async throws {
         let site = try SourceFolder()
@@ -98,7 +98,7 @@ struct SourceNginxTests {
         await source.close()
     }
 
-    @Test("A TileJSON says where the tiles are")
+    @Test("A TileJSON provides the tile URL")
     func tileJSON() async throws {
         let site = try SourceFolder()
         let nginx = try Nginx(serving: site.path)
@@ -115,7 +115,7 @@ struct SourceNginxTests {
         await source.close()
     }
 
-    @Test("PMTiles over ranges: tiles from leaves, and an archive that changes is another edition, never a mixture")
+    @Test("PMTiles by range requests: tiles from leaves, and a changed archive is a new edition, never a mixture")
     func ranges() async throws {
         let site = try SourceFolder()
         let nginx = try Nginx(serving: site.path)
@@ -148,7 +148,7 @@ struct SourceNginxTests {
         await source.close()
     }
 
-    @Test("A bearer token from a file is sent, read again when it changes, and a wrong one is told")
+    @Test("A bearer token is sent, reread when its file changes, and a wrong one is an error")
     func token() async throws {
         let site = try SourceFolder()
         let nginx = try Nginx(
@@ -172,7 +172,7 @@ struct SourceNginxTests {
         await source.close()
     }
 
-    @Test("A server that stops is told at once, and asked again when it is back")
+    @Test("A stopped server is an error at once, and is used again when it is back")
     func stops() async throws {
         let site = try SourceFolder()
         let nginx = try Nginx(serving: site.path)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("PMTiles archives")
 struct SourcePMTilesTests {
-    @Test("Numbers along the Hilbert curves are those of the specification, and lead back")
+    @Test("Hilbert numbers match the specification and round-trip")
     func numbers() {
         // The specification's examples: 0/0/0, the four of zoom 1, one of zoom 2, and 12/3423/1763.
         let known: [(UInt8, UInt32, UInt32, UInt64)] = [
@@ -41,7 +41,7 @@ struct SourcePMTilesTests {
         return (try configuration.open(), folder)
     }
 
-    @Test("Tiles come from the root or from leaves, packed in any way", arguments: ["gzip", "zstd", "none"], [nil, 3])
+    @Test("Tiles come from root or leaves, in any compression", arguments: ["gzip", "zstd", "none"], [nil, 3])
     func tiles(packing: String, leafSize: Int?) async throws {
         var archive = SourceArchive()
         archive.packing = Packing(contentEncoding: packing)
@@ -68,7 +68,7 @@ struct SourcePMTilesTests {
         else { throw Failure("beyond its zoom levels") }
     }
 
-    @Test("Tiles in a run are all the same one, and those beside it are not there")
+    @Test("Tiles of a run are identical, and their neighbours are absent")
     func runs() async throws {
         var archive = SourceArchive()
         archive.zooms = 0...3
@@ -87,7 +87,7 @@ struct SourcePMTilesTests {
         #expect(try await SourceFixture.edition(source).tiles?.count == 20)
     }
 
-    @Test("Directories are kept within a limit, those used last")
+    @Test("The least recently used directories are dropped beyond a limit")
     func directoryLimit() throws {
         let entry = SourceArchive.Entry(id: 1, offset: 0, length: 1, run: 1)
         let directory = try #require(PMTilesDirectory(SourceArchive.directory([entry]), data: 1, leaves: 0))
@@ -101,7 +101,7 @@ struct SourcePMTilesTests {
         #expect(kept == [3] + Array(41..<50))
     }
 
-    @Test("A file that changes is another edition")
+    @Test("A changed file is a new edition")
     func changes() async throws {
         let tile = SourceFixture.tile(3, 1, 1)
         let archive = SourceArchive()
@@ -129,7 +129,7 @@ struct SourcePMTilesTests {
         }
     }
 
-    @Test("Directories with counts, numbers, runs and places that cannot be are refused")
+    @Test("Directories with invalid counts, numbers, runs and offsets are rejected")
     func hostileDirectories() async throws {
         var archive = SourceArchive()
         archive.packing = nil
@@ -161,7 +161,7 @@ struct SourcePMTilesTests {
         }
     }
 
-    @Test("Leaves that lead to themselves end")
+    @Test("Leaves that refer to themselves terminate")
     func loops() async throws {
         var archive = SourceArchive()
         archive.packing = nil
@@ -174,7 +174,7 @@ struct SourcePMTilesTests {
         #expect(try await failure(archive.archive(root: root, leaves: leaf, data: [1]))?.code == .malformed)
     }
 
-    @Test("A directory and a tile that unpack to too much are refused")
+    @Test("A directory and a tile that decompress beyond the limit are rejected")
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 40 << 20)
         let archive = SourceArchive()
@@ -186,7 +186,7 @@ struct SourcePMTilesTests {
         #expect(try await failure(tile)?.code == .tooLarge)
     }
 
-    @Test("Headers that lie are refused")
+    @Test("Inconsistent headers are rejected")
     func headers() async throws {
         let tile = SourceFixture.tile(1, 0, 0)
         let sound = SourceArchive().archive([tile: SourceFixture.vectorTile(20)])
@@ -206,7 +206,7 @@ struct SourcePMTilesTests {
         }
     }
 
-    @Test("Archives with bytes changed at random never do more than fail", arguments: 0..<8 as Range<UInt64>)
+    @Test("Randomly corrupted archives only ever fail", arguments: 0..<8 as Range<UInt64>)
     func fuzz(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         var archive = SourceArchive()

@@ -2,9 +2,9 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("Templates of addresses")
+@Suite("Tile URL templates")
 struct SourceTemplateTests {
-    @Test("Numbers, the row from the south, and the ratio are put in their places")
+    @Test("Numbers, the row from the south, and the ratio are substituted")
     func places() throws {
         let tile = SourceFixture.tile(3, 5, 1)
         #expect(try TileTemplate("a/{z}/{x}/{y}{ratio}.png", ratio: 2).text(tile) == "a/3/5/1@2x.png")
@@ -14,7 +14,7 @@ struct SourceTemplateTests {
     }
 
     @Test(
-        "One that leaves a number out, or wants what is not known, is refused", arguments: ["{z}/{x}", "{z}{x}{y}{s}"])
+        "A template with a missing or unknown placeholder is rejected", arguments: ["{z}/{x}", "{z}{x}{y}{s}"])
     func refused(text: String) {
         #expect(throws: TileSourceError.self) { try TileTemplate(text, ratio: 1) }
     }

@@ -4,7 +4,7 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-@Suite("Tiles that wait for their meter", .timeLimit(.minutes(1)))
+@Suite("Rate-limited tile transfers", .timeLimit(.minutes(1)))
 struct SourceTransferTests {
     /// Fetches a tile by a meter whose clock is moved by hand.
     private func fetch(
@@ -22,7 +22,7 @@ struct SourceTransferTests {
         await source.close()
     }
 
-    @Test("A body waits for its meter as often as it has to, and comes whole", arguments: [2_000, 200_000])
+    @Test("A rate-limited body arrives complete", arguments: [2_000, 200_000])
     func metered(size: Int) async throws {
         try await fetch(size) { clock, meter, task in
             let bytes = SourceFixture.vectorTile(size)
@@ -40,7 +40,7 @@ struct SourceTransferTests {
         }
     }
 
-    @Test("What waits for its meter is not handed on before, and can be taken back")
+    @Test("A rate-limited tile is not delivered early and can be cancelled")
     func taken() async throws {
         try await fetch(5_000) { _, meter, task in
             try await eventually { meter.received > 5_000 }

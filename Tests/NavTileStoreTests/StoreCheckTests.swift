@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The check of a store")
 struct StoreCheckTests {
-    @Test("Each damage is found by its kind, and put right where that can be", arguments: StoreDamage.all)
+    @Test("Each damage is found by its kind and repaired where possible", arguments: StoreDamage.all)
     func damage(_ damage: StoreDamage) throws {
         var (bench, roads) = try StoreDamage.bench()
         try bench.expectSound()
@@ -28,7 +28,7 @@ struct StoreCheckTests {
         #expect(try bench.text(TileAddress("maps", tileID(0))) == "map 0")
     }
 
-    @Test("What the next owner sees to is no fault: files for mapping and a link that have yet to follow the index")
+    @Test("Mapping files and a link that lag behind the index are not faults")
     func unfinished() throws {
         var bench = try StoreBench()
         for version in ["v1", "v2"] {
@@ -56,7 +56,7 @@ struct StoreCheckTests {
         try bench.expectSound()
     }
 
-    @Test("It counts what it looks at")
+    @Test("The check counts what it examines")
     func counts() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -66,7 +66,7 @@ struct StoreCheckTests {
         #expect(try report.objectBytes == bench.store.reader.storedBytes())
     }
 
-    @Test("Without reading contents it finds what sizes and names show")
+    @Test("A shallow check finds what sizes and names reveal")
     func shallow() throws {
         let bench = try StoreBench()
         try bench.addMaps()

@@ -15,7 +15,7 @@ struct StoreClockTests {
         return tile
     }
 
-    @Test("What was needed last goes last, also while the clock is back after it had been ahead, and after a restart")
+    @Test("Eviction follows recency of use, also after the clock was set back and after a restart")
     func order() throws {
         var bench = try StoreBench(budget: 30)
         try bench.addMaps()
@@ -38,7 +38,7 @@ struct StoreClockTests {
         try bench.expectSound()
     }
 
-    @Test("Moments of use rise for ever, and a clock that is set back by a little is believed")
+    @Test("Moments of use never decrease, and a clock set back slightly is trusted")
     func moments() {
         var order = UseOrder(last: .min)
         #expect(order.moment(at(100)) == at(100))
@@ -52,7 +52,7 @@ struct StoreClockTests {
     }
 
     @Test(
-        "A tile fetched while the clock was ahead does not hold for years: it is there, as expired, and is asked for again"
+        "A tile fetched with the clock ahead counts as expired and is revalidated"
     )
     func ahead() throws {
         let bench = try StoreBench()
@@ -86,7 +86,7 @@ struct StoreClockTests {
         #expect(try missing(Self.today - 1_000, Self.today) == 0)
     }
 
-    @Test("By a clock in 2099 all has expired, and one in 1970 was never set: it is served and stays all the same")
+    @Test("With a clock in 2099 or 1970, tiles are still served and kept")
     func wrong() throws {
         let bench = try StoreBench()
         try bench.addMaps()

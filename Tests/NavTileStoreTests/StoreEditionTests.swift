@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Editions of tilesets, and their folders for mapping")
 struct StoreEditionTests {
-    @Test("An edition comes back as it was added, with its list")
+    @Test("An edition is read back as it was added, with its list")
     func comesBack() throws {
         var bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
@@ -27,7 +27,7 @@ struct StoreEditionTests {
         #expect(records.map(\.viewPath) == [nil, bench.path + "/tilesets/roads/v1"])
     }
 
-    @Test("The folder of an edition has its tileset.json, and of each tile on board both files, linked")
+    @Test("An edition's folder has its tileset.json and links to both files of each stored tile")
     func view() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
@@ -48,7 +48,7 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
-    @Test("A mapping of an evicted tile stays what it was")
+    @Test("A mapping of an evicted tile stays valid")
     func mapping() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 1)
@@ -63,7 +63,7 @@ struct StoreEditionTests {
         #expect([UInt8](UnsafeRawBufferPointer(start: mapping, count: bytes.count)) == bytes)
     }
 
-    @Test("Editions lie side by side, sharing what is equal, and one is in use")
+    @Test("Editions coexist, share equal files, and one is in use")
     func sideBySide() throws {
         let bench = try StoreBench()
         let old = try RoadEdition("v1", count: 2)
@@ -94,7 +94,7 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
-    @Test("A version that would leave its folder gets another name there")
+    @Test("A version that would escape its folder gets another folder name")
     func hostileVersion() throws {
         var bench = try StoreBench()
         for version in ["../../../escape", "", ".", "current", "a/b", "v-1", String(repeating: "x", count: 200)] {
@@ -126,7 +126,7 @@ struct StoreEditionTests {
         #expect(try bench.store.reader.editions().count == 1)
     }
 
-    @Test("An edition that is added again gets the new list and document and keeps its tiles")
+    @Test("Adding an edition again replaces its list and document and keeps its tiles")
     func again() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 2)
@@ -144,7 +144,7 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
-    @Test("A tile whose ranks cannot be linked is not in the folder; once they can be, it is")
+    @Test("A tile appears in the folder only once its ranks can be linked")
     func ranksFirst() throws {
         var bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 1)
@@ -163,7 +163,7 @@ struct StoreEditionTests {
     }
 
     @Test(
-        "Where a file can have no second name it is copied",
+        "Without hard links a file is copied",
         .enabled(if: canFreeze, "only root on a file system with attributes can forbid links"))
     func copied() throws {
         let bench = try StoreBench()

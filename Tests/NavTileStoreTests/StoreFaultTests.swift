@@ -26,7 +26,7 @@ struct StoreFaultTests {
         return (bench, roads)
     }
 
-    @Test("A file that was changed is never served: it is put aside, counted, and its tile fetched again")
+    @Test("A changed file is never served: it is quarantined, counted, and its tile fetched again")
     func corrupted() throws {
         let (bench, roads) = try bench()
         let tile = try #require(try bench.find(roads.addresses[0]))
@@ -47,7 +47,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A file that is gone or cut short takes its tile with it", arguments: [true, false])
+    @Test("A missing or truncated file removes its tile", arguments: [true, false])
     func lost(isGone: Bool) throws {
         let (bench, roads) = try bench()
         let tile = try #require(try bench.find(roads.addresses[1]))
@@ -59,7 +59,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A tile that is fetched again because its file is damaged replaces the file, for all who have it")
+    @Test("Refetching a tile replaces its damaged file for every tile that shares it")
     func fetchedAgain() throws {
         let (bench, roads) = try bench()
         let second = try RoadEdition("v2", count: 1)
@@ -78,7 +78,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A record of a tile that was evicted since is no damage")
+    @Test("A stale record of an evicted tile is not damage")
     func evicted() throws {
         let (bench, _) = try bench()
         let tile = try #require(try bench.find(TileAddress("maps", tileID(1))))
@@ -87,7 +87,7 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0)
     }
 
-    @Test("A store that was closed needs no log of its index")
+    @Test("A closed store needs no write-ahead log")
     func closed() throws {
         var (bench, roads) = try bench()
         bench.store.close()
@@ -99,7 +99,7 @@ struct StoreFaultTests {
     }
 
     @Test(
-        "A damaged index is set aside and kept; road tiles come back from their folders, regions from their list",
+        "A damaged index is set aside; road tiles are recovered from folders, regions from their list",
         arguments: ["garbage", "cut", "marked", "gone", "empty"])
     func damagedIndex(how: String) throws {
         var (bench, roads) = try bench()
@@ -150,7 +150,7 @@ struct StoreFaultTests {
         #expect(bench.store.opening.damagedIndex == nil)
     }
 
-    @Test("An index that is damaged in the middle is noticed when it is read, and made anew at the next opening")
+    @Test("Damaged index pages are detected when read, and the index is rebuilt at the next opening")
     func damagedPages() throws {
         var (bench, roads) = try bench()
         bench.store.close()
@@ -180,7 +180,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("An index of a newer program is refused and left as it is")
+    @Test("An index of a newer version is rejected and left unchanged")
     func newer() throws {
         var (bench, roads) = try bench()
         bench.store.close()
@@ -199,7 +199,7 @@ struct StoreFaultTests {
         #expect(bench.store.opening == OpeningReport())
     }
 
-    @Test("Folders that are not there, or are none, are named")
+    @Test("Missing folders and files in their place fail as missing")
     func missing() throws {
         let folder = try ScratchFolder()
         #expect(code { _ = try TileStore(folder: folder.path + "/no/where") } == .missing)
@@ -208,7 +208,7 @@ struct StoreFaultTests {
         #expect(code { _ = try TileStore(folder: folder.path + "/file") } == .missing)
     }
 
-    @Test("Files of an index that is gone are not kept for nobody")
+    @Test("Map tile files without an index are removed")
     func lostMaps() throws {
         var bench = try StoreBench()
         try bench.addMaps()
@@ -220,7 +220,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("What was left in the folders of the store is swept when it is opened")
+    @Test("Leftover files are swept when the store is opened")
     func sweep() throws {
         var (bench, roads) = try bench()
         bench.store.close()
@@ -247,7 +247,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A library that makes no hashes is an error: nothing is taken for damaged, put aside or given another name")
+    @Test("A hash failure is an error: nothing is treated as damaged, quarantined or renamed")
     func unhashed() throws {
         var (bench, _) = try bench()
         let before = bench.folder.files(below: "store/tilesets")
@@ -282,7 +282,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A folder that cannot be listed is not taken for an empty one: nothing is removed")
+    @Test("An unlistable folder does not count as empty: nothing is removed")
     func unlistable() throws {
         var (bench, roads) = try bench()
         bench.store.close()

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("A store on a full disk")
 struct StoreFullDiskTests {
-    @Test("A file that may not grow: a typed error, nothing lost, and the store reads, evicts and stores on")
+    @Test("A file size limit gives a typed error, loses nothing, and the store goes on working")
     func greatestFile() throws {
         let folder = try ScratchFolder()
         let probe = try Probe("NavTileStoreProbe", ["fill", folder.path, "6000000"])
@@ -18,7 +18,7 @@ struct StoreFullDiskTests {
     }
 
     @Test(
-        "A disk that is full: a typed error, nothing lost, and the store reads, evicts and stores on",
+        "A full disk gives a typed error, loses nothing, and the store goes on working",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), arguments: [12, 17, 23])
     func smallDisk(megabytes: Int) throws {
         let disk = try #require(SmallDisk(megabytes: megabytes))
@@ -47,7 +47,7 @@ struct StoreFullDiskTests {
     }
 
     @Test(
-        "A disk that others fill to the last byte: opening, reading and evicting work, storing says why it does not",
+        "On a disk filled by others, opening, reading and evicting work, and storing gives the reason",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
     func filledByOthers() throws {
         let disk = try #require(SmallDisk(megabytes: 16))

@@ -11,7 +11,7 @@ struct StoreKillTests {
     /// How often it is killed: 20, or what `NAVBUS_STORE_KILLS` says.
     static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_STORE_KILLS"] ?? "") ?? 20
 
-    @Test("At whatever moment: the region is the old or the new, all that was stored is there, the check agrees")
+    @Test("A kill at any moment leaves the old or the new region, loses no stored tile, and the check passes")
     func kill() throws {
         let folder = try ScratchFolder()
         var generator = SystemRandomNumberGenerator()

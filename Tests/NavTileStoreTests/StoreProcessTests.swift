@@ -9,9 +9,9 @@ import NavTileStore
 import Synchronization
 import Testing
 
-@Suite("A store and several processes")
+@Suite("A store shared by several processes")
 struct StoreProcessTests {
-    @Test("A second owner is refused, told who the first is, and let in when that has gone")
+    @Test("A second owner is rejected with the name of the first, and admitted after it has exited")
     func owner() throws {
         let folder = try ScratchFolder()
         let probe = try Probe("NavTileStoreProbe", ["hold", folder.path])
@@ -33,7 +33,7 @@ struct StoreProcessTests {
         #expect(code { try TileStore(folder: folder.path).close() } == nil)
     }
 
-    @Test("Who looks whether a store is owned keeps no owner out")
+    @Test("Checking whether a store is owned does not block an owner")
     func lookers() throws {
         let scratch = try ScratchFolder()
         let folder = StoreFolder(scratch.path)
@@ -58,7 +58,7 @@ struct StoreProcessTests {
         #expect(!FolderLock.isHeld(folder))
     }
 
-    @Test("A reader sees whole regions only, and a sound store, while the owner updates, evicts and removes")
+    @Test("A reader sees only complete regions and a sound store while the owner changes it")
     func readerBesideWriter() throws {
         let folder = try ScratchFolder()
         let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "3"])
@@ -88,7 +88,7 @@ struct StoreProcessTests {
     }
 
     @Test(
-        "A store on a disk that became read-only is served and not changed",
+        "A store on a read-only disk is served and not changed",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
     func readOnlyFolder() throws {
         let disk = try #require(SmallDisk(megabytes: 8))

@@ -27,7 +27,7 @@ struct StoreRegionTests {
             home, tiles: Array(roads.addresses[..<count]), editions: ["roads": roads.edition.version], now: at(now))
     }
 
-    @Test("A region comes back as it was written, also after a restart")
+    @Test("A region is read back as written, also after a restart")
     func comesBack() throws {
         var bench = try loaded(try RoadEdition("v1", count: 3))
         for _ in 0..<2 {
@@ -45,7 +45,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.region("away") == nil)
     }
 
-    @Test("What a region lacks is named until it is there; only then is it complete")
+    @Test("A region lists its missing tiles and is complete only without any")
     func missing() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 3)
@@ -70,7 +70,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.region("home")?.state == .complete)
     }
 
-    @Test("Expired tiles of a region are missing only to who asks so")
+    @Test("Expired tiles of a region count as missing only on request")
     func expired() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -83,7 +83,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.expiry(ofRegion: "home") == at(5))
     }
 
-    @Test("Pinned tiles stay whatever room is needed; when their region is removed they go like any other")
+    @Test("Pinned tiles are never evicted; after their region is removed they are evictable")
     func pinned() throws {
         let bench = try loaded(try RoadEdition("v1", count: 4))
         _ = try bench.store.commit([try RoadEdition("v1", count: 4).tiles[3]], now: at(1))
@@ -101,7 +101,7 @@ struct StoreRegionTests {
         try bench.expectSound()
     }
 
-    @Test("Two regions share tiles: each is pinned until the last lets go")
+    @Test("A tile shared by two regions stays pinned until both are removed")
     func overlapping() throws {
         let roads = try RoadEdition("v1", count: 3)
         let bench = try loaded(roads)
@@ -115,7 +115,7 @@ struct StoreRegionTests {
         #expect(try bench.store.reader.missingTiles(ofRegion: "away").isEmpty)
     }
 
-    @Test("An update is the old region until all of the new one is there, then the new one, with its edition in use")
+    @Test("An update serves the old region until the new one is complete, then switches with its edition")
     func update() throws {
         let old = try RoadEdition("v1", count: 3)
         let new = try RoadEdition("v2", count: 4)
@@ -155,7 +155,7 @@ struct StoreRegionTests {
         try bench.expectSound()
     }
 
-    @Test("What is staged can be forgotten: the region is complete as before")
+    @Test("A discarded update leaves the region complete as before")
     func discard() throws {
         let old = try RoadEdition("v1", count: 3)
         let new = try RoadEdition("v2", count: 3)
@@ -175,7 +175,7 @@ struct StoreRegionTests {
         #expect(try bench.store.removeEdition(new.key).removedCount == 1)
     }
 
-    @Test("An update that is put again replaces what was staged; one of a region that never was complete is not staged")
+    @Test("A repeated update replaces the staged one; a region that was never complete is not staged")
     func putAgain() throws {
         let roads = try RoadEdition("v1", count: 3)
         let bench = try StoreBench()
@@ -193,7 +193,7 @@ struct StoreRegionTests {
         try bench.expectSound()
     }
 
-    @Test("Name and metadata change by themselves")
+    @Test("Name and metadata change independently")
     func describe() throws {
         let bench = try loaded(try RoadEdition("v1", count: 3))
         try bench.store.describeRegion("home", name: "There", now: at(9))
@@ -205,7 +205,7 @@ struct StoreRegionTests {
         #expect(region.updated == at(10))
     }
 
-    @Test("Regions, editions and states that cannot be are refused")
+    @Test("Invalid regions, editions and states are rejected")
     func refused() throws {
         let bench = try loaded(try RoadEdition("v1", count: 3))
         let roads = TileAddress("roads", tileID(0, zoom: 12, y: 7))

@@ -47,7 +47,7 @@ struct StoreRoomTests {
         return excess > 0 ? nil : victims
     }
 
-    @Test("What goes is what the slow rule says, for stores from seeds", arguments: 0..<24 as Range<UInt64>)
+    @Test("Eviction matches the reference rule for random stores", arguments: 0..<24 as Range<UInt64>)
     func oracle(seed: UInt64) throws {
         var chance = Chance(state: seed &* 31 &+ 5)
         let bench = try StoreBench()
@@ -95,7 +95,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("A commit stays within the budget: the least recently needed goes, a touched tile stays")
+    @Test("A commit stays within the budget: the least recently needed tile is evicted, a touched one stays")
     func commit() throws {
         let bench = try StoreBench(budget: 30)
         try bench.addMaps()
@@ -110,7 +110,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("Of a commit, what does not fit is refused by itself, and what it would have replaced stays")
+    @Test("Tiles of a commit that do not fit are rejected individually, and their predecessors stay")
     func refused() throws {
         let bench = try StoreBench(budget: 20)
         try bench.addMaps()
@@ -124,7 +124,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("A wanted tile takes the place of one that is wanted later, not of one that is wanted sooner")
+    @Test("A wanted tile displaces one wanted later, not one wanted sooner")
     func wanted() throws {
         let bench = try StoreBench(budget: 20)
         try bench.addMaps()
@@ -147,7 +147,7 @@ struct StoreRoomTests {
         #expect(try bench.find(third) != nil || bench.find(first) != nil)
     }
 
-    @Test("Hundreds of wanted tiles, the longest unneeded, stay, and what is unwanted still goes in its order")
+    @Test("Wanted tiles stay even if unused for longest, and unwanted ones are evicted in order")
     func wantedAhead() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -171,7 +171,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("Tiles that share their content free it only together")
+    @Test("Shared content is freed only with its last tile")
     func shared() throws {
         let bench = try StoreBench(budget: 20)
         try bench.addMaps()
@@ -184,7 +184,7 @@ struct StoreRoomTests {
         #expect(try bench.find(TileAddress("maps", tileID(9))) != nil)
     }
 
-    @Test("A purge takes a tileset, or what has expired, and nothing pinned")
+    @Test("A purge removes a tileset or expired tiles, and nothing pinned")
     func purge() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -207,7 +207,7 @@ struct StoreRoomTests {
         try bench.expectSound()
     }
 
-    @Test("Totals per tileset count tiles, bytes, pins and what has expired")
+    @Test("Totals per tileset count tiles, bytes, pins and expired tiles")
     func statistics() throws {
         let bench = try StoreBench()
         try bench.addMaps()

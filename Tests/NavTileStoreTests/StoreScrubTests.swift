@@ -19,7 +19,7 @@ struct StoreScrubTests {
     }
 
     @Test(
-        "A round looks at each tile once, a step at as many as its bytes allow, and finds nothing wrong with what is sound"
+        "A round checks each tile once within the byte limit per step, and finds no fault in a sound store"
     )
     func steps() throws {
         let (bench, _) = try StoreDamage.bench(mapCount: 600)
@@ -38,7 +38,7 @@ struct StoreScrubTests {
     }
 
     @Test(
-        "Each damage is found and put right, and what was lost by it is told",
+        "Each damage is found and repaired, and lost tiles are reported",
         arguments: StoreDamage.all.filter(\.isOnTheWay))
     func damage(_ damage: StoreDamage) throws {
         let (bench, roads) = try StoreDamage.bench()
@@ -61,7 +61,7 @@ struct StoreScrubTests {
         #expect(try bench.text(roads.addresses[place]) == "road \(place) of v1")
     }
 
-    @Test("The place of a walk is kept for the next start; one that cannot be read is the beginning")
+    @Test("The scrub position survives a restart; an unreadable one restarts at the beginning")
     func keptPlace() throws {
         var (bench, _) = try StoreDamage.bench()
         #expect(bench.store.savedScrubPosition() == ScrubPosition())
@@ -79,7 +79,7 @@ struct StoreScrubTests {
         #expect(bench.store.savedScrubPosition() == ScrubPosition())
     }
 
-    @Test("What is not there because its disk went is not taken for damaged, whoever looks")
+    @Test("Files missing with their unmounted disk do not count as damaged")
     func diskThatWent() throws {
         let (bench, roads) = try StoreDamage.bench()
         let folder = StoreFolder(bench.path)
@@ -95,7 +95,7 @@ struct StoreScrubTests {
         try bench.expectSound()
     }
 
-    @Test("A damaged file takes all tiles with it that have it, and they are told once")
+    @Test("A damaged file removes all its tiles, which are reported once")
     func shared() throws {
         let (bench, _) = try StoreDamage.bench()
         _ = try bench.store.commit((10..<13).map { mapTile($0, "the sea") }, now: at(1))
@@ -109,7 +109,7 @@ struct StoreScrubTests {
         try bench.expectSound()
     }
 
-    @Test("It goes on where it was, whatever comes and goes meanwhile")
+    @Test("The scrub continues at its position whatever changes meanwhile")
     func changing() throws {
         let (bench, roads) = try StoreDamage.bench(mapCount: 20)
         var place = ScrubPosition()

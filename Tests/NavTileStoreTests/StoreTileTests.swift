@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Tiles in the store")
 struct StoreTileTests {
-    @Test("A tile comes back with its bytes, size, hash, packing, type and validators, also after a restart")
+    @Test("A tile is read back with bytes, size, hash, encoding, type and validators, also after a restart")
     func comesBack() throws {
         var bench = try StoreBench()
         try bench.addMaps()
@@ -46,7 +46,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("Equal contents are one file, which goes with the last tile that has it")
+    @Test("Equal contents share one file, removed with its last tile")
     func shared() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -66,7 +66,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("Another content takes a tile's place, and the old file goes; the same content again changes nothing")
+    @Test("New content replaces a tile and its file; the same content changes nothing")
     func replaced() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -85,7 +85,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("An empty tile is a tile")
+    @Test("An empty tile can be stored")
     func empty() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -93,7 +93,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("A road tile without its ranks is refused, and nothing that came with it is stored")
+    @Test("A road tile without ranks is rejected together with its whole batch")
     func whole() throws {
         let bench = try StoreBench()
         let roads = try RoadEdition("v1", count: 2)
@@ -112,14 +112,14 @@ struct StoreTileTests {
         #expect(bench.folder.files(below: "store/incoming").isEmpty)
     }
 
-    @Test("A tile of an edition that was never added is refused")
+    @Test("A tile of an unknown edition is rejected")
     func unknownEdition() throws {
         let bench = try StoreBench()
         #expect(code { _ = try bench.store.commit([mapTile(1, "x")], now: at(1)) } == .invalid)
         #expect(bench.folder.files(below: "store/objects").isEmpty)
     }
 
-    @Test("A tile that still holds gets new validators and keeps its bytes")
+    @Test("A revalidated tile gets new validators and keeps its bytes")
     func revalidated() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -137,7 +137,7 @@ struct StoreTileTests {
                 TileAddress("maps", tileID(2)), version: "", validators: fresh, now: at(6)))
     }
 
-    @Test("An ETag of a megabyte and a thousand media types are not kept")
+    @Test("A huge ETag and a thousand media types are not stored")
     func bounded() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -155,7 +155,7 @@ struct StoreTileTests {
         #expect((size ?? .max) < 2_000_000)
     }
 
-    @Test("A thousand tiles in one commit, with repeated addresses: the last word counts")
+    @Test("In a commit with repeated addresses the last tile wins")
     func batch() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -169,7 +169,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("What is absent or expired of a list")
+    @Test("Absent and expired tiles of a list are found")
     func absent() throws {
         let bench = try StoreBench()
         try bench.addMaps()
@@ -183,7 +183,7 @@ struct StoreTileTests {
         #expect(try bench.store.reader.absent(all, in: EditionKey("maps", "2")) == all)
     }
 
-    @Test("Many threads commit, look up and evict at once")
+    @Test("Many threads can commit, look up and evict concurrently")
     func threads() async throws {
         let bench = try StoreBench(budget: 20_000)
         try bench.addMaps()
@@ -212,7 +212,7 @@ struct StoreTileTests {
         try bench.expectSound()
     }
 
-    @Test("After it was closed everything throws, and another owner may come")
+    @Test("After closing, every call throws and another owner can open the store")
     func closed() throws {
         var bench = try StoreBench()
         try bench.addMaps()
