@@ -7,7 +7,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Answers of real providers, and answers that no provider should give.
+/// Answers of real providers, and invalid answers.
 struct AnswerTests {
     @Test func osrmAlternativesHaveNodesAndTimes() throws {
         let routes = try Recorded.routes("osrm-alternatives", Recorded.direct)
@@ -35,7 +35,7 @@ struct AnswerTests {
         #expect(abs(two.legs.reduce(0) { $0 + Polyline($1.line).length } - two.length) < 5)
         #expect(two.legs.allSatisfy { $0.durations.count == $0.line.count - 1 })
         #expect(try Recorded.routes("\(provider)-silent-point", Recorded.silentPoint).first?.legs.count == 1)
-        // Legs for other stops than were asked for are none.
+        // Legs for other stops than requested are malformed.
         let error = #expect(throws: DirectionsError.self) {
             try Recorded.routes("\(provider)-two-legs", Recorded.direct)
         }

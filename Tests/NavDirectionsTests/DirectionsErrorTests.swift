@@ -1,7 +1,7 @@
 import NavDirections
 import Testing
 
-/// What the errors of a provider say.
+/// The properties of provider errors.
 struct DirectionsErrorTests {
     @Test(arguments: DirectionsError.Code.allCases)
     func onlyTransientFailuresAreRetriedAtOnce(code: DirectionsError.Code) {

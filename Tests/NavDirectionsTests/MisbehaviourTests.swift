@@ -9,9 +9,9 @@ import NavTestSupport
 import NavTestSystem
 import Testing
 
-/// Providers that break every promise, on loopback: each ends in a typed failure, and a good answer still is one.
+/// Misbehaving providers on loopback: each ends in a typed failure, and a valid answer still works.
 struct MisbehaviourTests {
-    /// The longest that there is, seconds.
+    /// The longest deadline, seconds.
     private static let longestDeadline = 60.0
 
     private func configuration(_ url: String) -> DirectionsConfiguration {
@@ -39,7 +39,7 @@ struct MisbehaviourTests {
         return result
     }
 
-    /// Asks anew where a busy machine lets the longest deadline pass.
+    /// Repeats a request when a busy machine lets the longest deadline pass.
     private func askPatiently(
         _ ask: () async throws -> Result<OnlineRoutes, DirectionsError>
     ) async throws -> Result<OnlineRoutes, DirectionsError> {
@@ -166,7 +166,7 @@ struct MisbehaviourTests {
         }
     }
 
-    // MARK: Asking again
+    // MARK: Retries
 
     @Test func transientFailureIsRetriedWithinTheDeadline() async throws {
         let body = try Recorded.bytes("osrm-alternatives")
@@ -235,7 +235,7 @@ struct MisbehaviourTests {
         await provider.shutdown()
     }
 
-    // MARK: Taking back
+    // MARK: Cancellation
 
     @Test func cancelledRequestCountsAsNoFailure() async throws {
         let server = try LoopbackServer(.silence)

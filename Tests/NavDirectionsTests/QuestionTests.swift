@@ -6,7 +6,7 @@ import NavRouting
 import NavTestKit
 import Testing
 
-/// What providers are asked, word for word.
+/// The exact requests sent to providers.
 struct QuestionTests {
     private let from = Coordinate(latitude: 41.15, longitude: -8.61)
     private let to = Coordinate(latitude: 41.16, longitude: -8.59)

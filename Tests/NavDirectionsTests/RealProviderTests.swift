@@ -17,7 +17,7 @@ import Testing
         if: Providers.areThere,
         "needs Python with osrm-bindings and pyvalhalla (NAVBUS_PYTHON_PEERS) and the shared data's extract"))
 struct RealProviderTests {
-    /// What became of some questions.
+    /// The outcome of some requests.
     struct Tally {
         var whole = 0
         var nearly = 0
@@ -122,7 +122,7 @@ struct RealProviderTests {
             #expect(alternatives > 0)
             await provider.shutdown()
         }
-        // Without the servers the same questions fail at once, and the vehicle routes on board.
+        // Without the servers the same requests fail at once, and the vehicle routes on board.
         providers = nil
         for (url, dialect) in zip(urls, [DirectionsConfiguration.Dialect.osrm, .valhalla]) {
             var configuration = DirectionsConfiguration()

@@ -34,7 +34,7 @@ struct HTTPClientTests {
         rules: (inout HTTPConfiguration) -> Void = { _ in }
     ) async throws -> HTTPError? {
         guard case .failure(let error) = try await ask(LoopbackServer(manner), change, rules: rules) else { return nil }
-        #expect(!error.message.contains("private"), "no message holds a query")
+        #expect(!error.message.contains("private"), "no message contains a query")
         return error
     }
 
@@ -160,7 +160,7 @@ struct HTTPClientTests {
         #expect(server.requests.map { $0.header("X-Key") } == ["hidden", "hidden"])
         let ring = try LoopbackServer(.answer(status: 301, headers: ["Location: /a"]))
         guard case .failure(let error) = try await ask(ring, rules: { $0.limits.redirects = 3 }) else {
-            Issue.record("a ring of redirects ended")
+            Issue.record("a redirect loop ended")
             return
         }
         #expect(error.code == .redirected && ring.requests.count == 4)

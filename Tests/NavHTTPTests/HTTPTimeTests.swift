@@ -2,7 +2,7 @@ import NavGeo
 import NavHTTP
 import Testing
 
-/// Times that servers say.
+/// Times in HTTP headers.
 struct HTTPTimeTests {
     @Test func retryAfterIsSecondsOrADateOfTheServerClock() {
         let moment = "Sun, 06 Nov 1994 08:49:47 GMT"

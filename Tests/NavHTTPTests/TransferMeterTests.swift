@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The rate limit")
 struct TransferMeterTests {
-    /// A clock that stands still until it is moved.
+    /// A clock that only advances when told to.
     private final class Clock: Sendable {
         private let time = Mutex(Duration.zero)
         var now: Duration { time.withLock { $0 } }

@@ -46,7 +46,7 @@ struct TransferPaceTests {
         #expect(pace.nextCheck(after: .seconds(100.5)) == .seconds(101))
         #expect(pace.fault(at: .seconds(101)) == .total)
         pace.hold(at: .seconds(90))
-        #expect(pace.nextCheck(after: .seconds(100.5)) > .seconds(101), "nothing is late while the meter holds it")
+        #expect(pace.nextCheck(after: .seconds(100.5)) > .seconds(101), "time in the rate limit is not late")
         pace.release(at: .seconds(110))
         #expect(pace.nextCheck(after: .seconds(120.5)) == .seconds(121))
     }

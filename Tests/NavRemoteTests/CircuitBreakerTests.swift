@@ -1,14 +1,14 @@
 import NavRemote
 import Testing
 
-/// When a server that fails is asked again, and when not.
+/// The circuit breaker: when a failing server is tried again.
 struct CircuitBreakerTests {
     private func breaker() -> CircuitBreaker {
         CircuitBreaker(
             failuresToRest: 3, firstRest: .seconds(5), longestRest: .seconds(18), longestRetryAfter: .seconds(60))
     }
 
-    /// Asks if it may be asked; whether it was.
+    /// Sends a request if the breaker admits it; returns whether it did.
     private func ask(_ breaker: inout CircuitBreaker, at now: Duration) -> Bool {
         guard breaker.admits(at: now) else { return false }
         breaker.noteQuestion(at: now)
@@ -27,9 +27,9 @@ struct CircuitBreakerTests {
         }
         #expect(!ask(&breaker, at: .seconds(3)) && breaker.failures == nil && breaker.reason == "down")
         #expect(breaker.rest(at: .seconds(3)) == .seconds(4) && breaker.opens == .seconds(7))
-        #expect(breaker.rest(at: .seconds(7)) == nil, "who asks only when it is not left alone asks again")
+        #expect(breaker.rest(at: .seconds(7)) == nil, "a caller that waited out the rest may send again")
         #expect(ask(&breaker, at: .seconds(7)))
-        #expect(!ask(&breaker, at: .seconds(7)), "one question, until it is answered")
+        #expect(!ask(&breaker, at: .seconds(7)), "one request until it is answered")
         #expect(breaker.rest(at: .seconds(7)) == .seconds(5) && breaker.opens == nil)
         breaker.noteAnswer()
         #expect(ask(&breaker, at: .seconds(8)) && ask(&breaker, at: .seconds(8)))

@@ -1,7 +1,7 @@
 import NavRemote
 import Testing
 
-/// Which attempts are repeated, and when.
+/// The retries of failed attempts.
 struct RetryPolicyTests {
     private let policy = RetryPolicy(
         retries: 5, backoff: Backoff(first: 0.2, longest: 1), longestRetryAfter: 10)

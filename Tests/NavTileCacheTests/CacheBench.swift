@@ -83,7 +83,7 @@ final class CacheBench {
         handle(.tick(NetworkReport(conditions: plan.conditions(at: .nanoseconds(nanoseconds)))))
     }
 
-    /// Answers what the cache has asked its sources for.
+    /// Answers the cache's requests to its sources.
     func answerQuestions() {
         let asked = questions
         questions = []
@@ -96,7 +96,7 @@ final class CacheBench {
         }
     }
 
-    /// Fetches what may be fetched now.
+    /// Performs the downloads that may begin now.
     func fetch() -> [DownloadResult] {
         var results: [DownloadResult] = []
         while true {
@@ -123,7 +123,7 @@ final class CacheBench {
         for result in results { plan.release(result) }
     }
 
-    /// Lets time pass, and everything happen that is due in it.
+    /// Advances the time and performs everything that becomes due.
     func run(seconds duration: Int) {
         for _ in 0..<duration {
             tick()
@@ -134,7 +134,7 @@ final class CacheBench {
         tick()
     }
 
-    /// Lets time pass in which nothing happens.
+    /// Advances the time without doing anything.
     func pass(to moment: Double) { seconds = max(seconds, moment) }
 
     /// Tells the cache of what a source has now, which it may not have asked for.
@@ -145,13 +145,13 @@ final class CacheBench {
 
     func publish(_ tileset: String) { servers[tileset]?.publish() }
 
-    /// Another budget holds.
+    /// Sets another budget.
     func setBudget(_ bytes: Int64) {
         settings.budgetBytes = bytes
         handle(.settings(settings))
     }
 
-    /// The vehicle is somewhere.
+    /// Moves the vehicle to a place.
     func drive(to place: Coordinate) {
         var update = VehicleUpdate()
         update.position = place
@@ -171,7 +171,7 @@ final class CacheBench {
         handle(.load(definition, token: tokens))
     }
 
-    // MARK: What there is
+    // MARK: State
 
     /// A region as it is on the disk.
     func region(_ id: String) -> StoredRegion? { store.disk.regions[id]?.stored }

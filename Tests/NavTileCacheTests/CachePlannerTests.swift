@@ -2,7 +2,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// What is kept ahead of a vehicle.
+/// The tiles that are kept ahead of a vehicle.
 @Suite struct CachePlannerTests {
     private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
 
@@ -73,7 +73,7 @@ import Testing
             #expect(planner.wants(TileID(containing: place, zoom: 12)))
             TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in #expect(planner.wants(tile)) }
         }
-        // The changes told add up to what is wanted.
+        // The reported changes add up to the wanted tiles.
         #expect(wanted == Set(planner.wanted.map(\.tile)))
         #expect(!planner.wants(TileID(containing: Self.start, zoom: 12)))
     }

@@ -81,7 +81,7 @@ struct DownloadPlanTests {
         for start in first where start.key.address.tileset == "map" {
             _ = plan.finish(start.key, start.want.need == 1 ? Self.failed(.server) : Self.fetched(start), at: .zero)
         }
-        // One of them failed: until it is tried again the network is there for the others.
+        // One of them failed: until its retry the others may use the network.
         let third = plan.starts(at: .zero)
         #expect(Self.indices(third) == [3])
         for start in third { _ = plan.finish(start.key, Self.fetched(start), at: .zero) }
@@ -192,11 +192,11 @@ struct DownloadPlanTests {
         let result = plan.finish(start.key, Self.failed(.server), at: now)
         #expect(result?.attempts == 4)
         guard case .failure? = result?.outcome else { throw TileSourceError(.system, "no failure") }
-        // Wanted again soon: the same failure at once, and no question.
+        // Wanted again soon: the same failure at once, without a request.
         plan.want([Self.want(1)], for: Self.predicted)
         #expect(plan.starts(at: now).isEmpty)
         #expect(plan.takeEarly().map(\.attempts) == [0])
-        // Asked for, or wanted after the rest: a new question.
+        // Requested, or wanted after the pause: a new request.
         plan.ask(Self.want(1))
         #expect(plan.starts(at: now).count == 1)
     }
@@ -227,7 +227,7 @@ struct DownloadPlanTests {
         for rest in [5.0, 10, 20, 40, 80, 120, 120] {
             now = try #require(plan.wake(at: now))
             let trials = plan.starts(at: now)
-            #expect(trials.count == 1, "one question tells whether it is back")
+            #expect(trials.count == 1, "one request tests whether it is back")
             #expect(plan.finish(trials[0].key, Self.failed(.unreachable), at: now) == nil)
             let next = try #require(plan.wake(at: now))
             #expect(next - now == .seconds(min(rest * 2, 120)))

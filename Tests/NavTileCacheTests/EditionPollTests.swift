@@ -1,7 +1,7 @@
 import NavTileCache
 import Testing
 
-/// When sources are asked what they have.
+/// The polls of sources for their edition.
 struct EditionPollTests {
     private static let second: Int64 = 1_000_000_000
 

@@ -35,7 +35,7 @@ struct EvictionShelf: EvictionSource {
     }
 }
 
-/// What goes when the store is full.
+/// The eviction order of a full store.
 struct EvictionTests {
     private static func hash(_ number: Int64) throws -> ContentHash {
         try #require(ContentHash(of: Array("\(number)".utf8)))

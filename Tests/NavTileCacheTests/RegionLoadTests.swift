@@ -2,7 +2,7 @@ import NavGeo
 import NavTileCache
 import Testing
 
-/// What a region that is being loaded makes of what comes.
+/// How a region that is being loaded handles arriving tiles.
 struct RegionLoadTests {
     private static let middle = address(7)
 
@@ -43,7 +43,7 @@ struct RegionLoadTests {
         var load = Self.load("two")
         #expect(load.drop(Self.middle, of: "two", at: 1) == RegionTile(Self.middle, edition: "two"))
         #expect(load.progress.requiredCount == 1 && load.window.isEmpty)
-        // What was there once stays.
+        // A tile counted once stays counted.
         load = Self.load("two", isOnBoard: true)
         #expect(load.drop(Self.middle, of: "two", at: 1) == nil && load.settled == [Self.middle])
         load = Self.load("two")
@@ -77,7 +77,7 @@ struct RegionLoadTests {
         #expect(last == Array(all.suffix(20)))
         #expect(load.takeToRevalidate().isEmpty)
 
-        // What was asked for and not answered is asked for again when the window is made anew.
+        // Unanswered requests are repeated when the window is rebuilt.
         for tile in last { load.window[tile.address] = RegionLoad.Asked(edition: "", isOnBoard: true) }
         load.settle(last[0].address, of: "", at: 2)
         load.clearWindow()

@@ -1,7 +1,7 @@
 import NavTileCache
 import Testing
 
-/// When regions are tried again that are not complete.
+/// The retries of incomplete regions.
 struct RegionRetriesTests {
     @Test(arguments: RegionObstacle.allCases)
     func endOfObstacleMakesOnlyItsRegionsDue(obstacle: RegionObstacle) {

@@ -1,7 +1,7 @@
 import NavTileCache
 import Testing
 
-/// How fast the files on board are looked at.
+/// The pace of the scrub.
 @Suite struct ScrubPaceTests {
     private static let second: Int64 = 1_000_000_000
 

@@ -3,7 +3,7 @@ import NavStorage
 import NavTileCache
 import Testing
 
-/// Decisions of the cache over time, each as one small story.
+/// Decisions of the cache over time.
 @Suite struct TileCacheTests {
     // MARK: Tiles ahead
 
@@ -37,7 +37,7 @@ import Testing
         bench.run(seconds: 10)
         let (all, present) = bench.wanted("map")
         #expect(!all.isEmpty && present == all)
-        // All of them have expired, and their source is asked whether they hold.
+        // All of them have expired and are revalidated.
         bench.run(seconds: 150)
         bench.settings.isPredictive = false
         bench.handle(.settings(bench.settings))
@@ -94,12 +94,12 @@ import Testing
         #expect(bench.region("home")?.staged?.editions == ["roads": "v2"])
         let status = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
         guard case .stored(let told, _) = status else {
-            Issue.record("a stored region is told as one that is not")
+            Issue.record("a stored region was reported as not stored")
             return
         }
         #expect(told.state == .complete && told.failure == nil)
         bench.deliver(Array(results.dropFirst(2)))
-        // Longer than editions stay that nobody uses.
+        // Longer than unused editions are kept.
         bench.run(seconds: 100)
         let after = try #require(bench.store.disk.regions["home"])
         #expect(after.pins == before.pins && after.staged == nil && after.stored.state == .complete)

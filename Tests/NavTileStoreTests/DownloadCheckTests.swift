@@ -144,7 +144,7 @@ struct DownloadCheckTests {
         #expect(plan.totals.runningCount == 2 && plan.totals.pendingCount == 1)
         let answer = DownloadTestSource.tile("map", first[0].key.address.tile)
         #expect(plan.finish(first[0].key, .success(answer), at: .zero) != nil)
-        #expect(plan.starts(at: .zero).isEmpty, "its place is the second's")
+        #expect(plan.starts(at: .zero).isEmpty, "the second has its place")
         #expect(plan.finish(second[0].key, .success(answer), at: .zero) != nil)
         #expect(plan.starts(at: .zero).count == 1)
     }
@@ -161,7 +161,7 @@ struct DownloadCheckTests {
         }
         #expect(step(0) == .zero)
         #expect(step(1) == .milliseconds(4))
-        #expect(step(2) == nil, "somebody sees to it")
+        #expect(step(2) == nil, "another worker handles it")
         #expect(step(3, isUrgent: true) == .zero)
         beat.wake()
         #expect(step(5) == .milliseconds(7))

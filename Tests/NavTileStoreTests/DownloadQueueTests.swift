@@ -159,7 +159,7 @@ struct DownloadQueueTests {
         #expect(source.asked.count == 4)
         let first = await queue.next()
         #expect(first?.count == 4)
-        #expect(source.asked.count == 4, "the reader still has them")
+        #expect(source.asked.count == 4, "the reader still holds them")
         let rest = await Self.results(queue, 16)
         #expect(rest.count == 16)
         await queue.stop()

@@ -5,7 +5,7 @@ import NavTileCache
 import NavTileStore
 import Synchronization
 
-/// A clock that stands still until it is moved.
+/// A clock that only advances when told to.
 final class DownloadTestClock: Sendable {
     private struct Sleeper {
         var until: Duration
@@ -65,7 +65,7 @@ final class DownloadTestClock: Sendable {
     }
 }
 
-/// A source whose answers are given by hand, or by a rule.
+/// A source whose answers a test gives one by one or by a rule.
 final class DownloadTestSource: TileSource {
     typealias Answer = Result<TileAnswer, TileSourceError>
 
@@ -96,7 +96,7 @@ final class DownloadTestSource: TileSource {
     }
 
     var asked: [TileID] { state.withLock { $0.asked } }
-    /// Most questions at a time.
+    /// The greatest number of simultaneous requests.
     var greatest: Int { state.withLock { $0.greatest } }
     var waitingTiles: [TileID] { state.withLock { $0.waiting.keys.sorted() } }
 
@@ -142,7 +142,7 @@ final class DownloadTestSource: TileSource {
     func close() async {}
 }
 
-/// Waits until something holds; a test that waits for what never comes is ended by its time limit.
+/// Waits until a condition is true; the test's time limit ends a wait in vain.
 func eventually(_ holds: () -> Bool) async throws {
     while !holds() { try await Task.sleep(for: .milliseconds(1)) }
 }

@@ -5,7 +5,7 @@ import NavHTTP
 import NavTestSystem
 import NavTileStore
 
-/// Writes PMTiles archives, sound ones and others.
+/// Writes valid and damaged PMTiles archives.
 struct SourceArchive {
     struct Entry {
         var id: UInt64
@@ -87,7 +87,7 @@ struct SourceArchive {
             count: UInt64(tiles.count))
     }
 
-    /// An archive of sections as they are.
+    /// An archive of the given sections.
     func archive(root: [UInt8], leaves: [UInt8], data: [UInt8], metadata: [UInt8] = [], count: UInt64 = 0) -> [UInt8] {
         var header = Array("PMTiles".utf8) + [3]
         var offset = UInt64(PMTilesHeader.size)
@@ -132,7 +132,7 @@ enum SourceMBTiles {
         try database.close()
     }
 
-    /// Writes a file whose tiles are made without end.
+    /// Writes a file whose query generates endless tiles.
     static func writeEndless(to path: String) throws {
         let database = try DatabaseQueue(path: path)
         try database.write { database in

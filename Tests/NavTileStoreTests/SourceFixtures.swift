@@ -7,7 +7,7 @@ import NavTileCache
 import NavSimulation
 import NavTileStore
 
-/// A folder of its own, gone with its last reference.
+/// A temporary folder, removed with its last reference.
 final class SourceFolder: Sendable {
     let path: String
 
@@ -104,7 +104,7 @@ enum SourceFixture {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]
         + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
 
-    /// What an asynchronous question failed with; nil when it did not.
+    /// The error of an asynchronous request; nil when it succeeded.
     static func failure(
         _ ask: () async throws(TileSourceError) -> some Any
     ) async -> TileSourceError? {

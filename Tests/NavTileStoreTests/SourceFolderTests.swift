@@ -157,7 +157,7 @@ struct SourceFolderTests {
             for domain in [TileDomain.navigation, .maps] {
                 do throws(TileSourceError) {
                     _ = try TileSourceConfiguration("a", domain, address: address).open()
-                    Issue.record("\(address) is taken for a source")
+                    Issue.record("\(address) was accepted as a source")
                 } catch {
                     #expect(
                         error.code == .configuration && error.message.contains("file:, http: or https:"), "\(error)")

@@ -15,7 +15,7 @@ struct SourceHostileServerTests {
 
     private static let tile = SourceFixture.tile(1, 0, 0)
 
-    /// What a tile of a map fails with when its server answers like this.
+    /// The error of a map tile whose server gives this answer.
     private func failure(
         of manner: LoopbackServer.Behaviour, format: String = "pbf",
         configure: (inout TileSourceConfiguration) -> Void = { _ in }

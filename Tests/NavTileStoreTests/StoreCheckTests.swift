@@ -24,7 +24,7 @@ struct StoreCheckTests {
         let after = try bench.store.reader.check()
         #expect(after.isSound == damage.isRepairable, "\(damage.name): \(after.findings)")
         try bench.reopen()
-        // The map tile was nobody's damage.
+        // The map tile was not damaged.
         #expect(try bench.text(TileAddress("maps", tileID(0))) == "map 0")
     }
 
@@ -38,7 +38,7 @@ struct StoreCheckTests {
         }
         try bench.store.completeRegions([:], using: [EditionKey("roads", "v2")], now: at(2))
         bench.store.close()
-        // As a process leaves it that is killed after the index was written.
+        // As left by a process that is killed after writing the index.
         let current = bench.path + "/tilesets/roads/current"
         try FileManager.default.removeItem(atPath: current)
         try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: "v1")

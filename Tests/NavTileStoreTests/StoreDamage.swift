@@ -6,14 +6,14 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-/// Something that goes wrong with a store in use.
+/// Damage to a store in use.
 struct StoreDamage: Sendable, CustomTestStringConvertible {
-    /// What is found of it.
+    /// The kind of its finding.
     var kind: CheckFinding.Kind
     var name: String
-    /// Which road tile the store loses by it.
+    /// The road tile that the store loses by it.
     var lost: Int?
-    /// Whether a walk through the tiles on board comes by it; else only who looks at everything finds it.
+    /// Whether the scrub finds it; else only the full check does.
     var isOnTheWay = false
     var isRepairable = true
     var inflict: @Sendable (StoreBench, RoadEdition) throws -> Void

@@ -227,7 +227,7 @@ struct StoreFaultTests {
         for name in ["object-7", "view-1"] {
             try Data([1, 2]).write(to: URL(fileURLWithPath: bench.path + "/incoming/" + name))
         }
-        // A batch that was killed between its files' names and the index.
+        // A batch that was killed between naming its files and writing the index.
         let orphan = part(.body, "an orphan")
         let known = roads.tiles[0].parts[0].hash
         let place = StoreFolder(bench.path).object(orphan.hash)
@@ -289,7 +289,7 @@ struct StoreFaultTests {
         let (folder, aside) = (bench.path + "/tilesets", bench.path + "/aside")
         let before = bench.folder.files(below: "store/objects")
         rename(folder, aside)
-        // A link to itself stands for a disk that does not answer.
+        // A link to itself simulates a disk that does not answer.
         symlink("tilesets", folder)
         unlink(bench.path + "/index.sqlite")
         #expect(code { _ = try TileStore(folder: bench.path, options: StoreBench.options()) } == .system)

@@ -30,7 +30,7 @@ struct StoreFullDiskTests {
         store.close()
     }
 
-    /// What the probe says when all is well.
+    /// The probe's output on success.
     private func expectRecovery(_ lines: [String]) {
         var said: [String: String] = [:]
         for line in lines {

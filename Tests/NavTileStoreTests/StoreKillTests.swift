@@ -21,7 +21,7 @@ struct StoreKillTests {
             let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "\(round)"])
             let first = probe.line()
             try #require(first == "ready", "\(first ?? "nothing") \(probe.rest())")
-            // One owner comes to a whole region, however busy the machine is.
+            // One owner completes a region, however busy the machine is.
             if round == Self.kills / 2, last == 0 {
                 let line = probe.line()
                 last = try #require(line.flatMap(Self.region), "\(line ?? "nothing") \(probe.rest())")
@@ -35,8 +35,8 @@ struct StoreKillTests {
             last = try expectWhole(folder, since: last, round, &unfinished)
         }
         #expect(last > 0)
-        print("of \(Self.kills) owners \(unfinished) were killed in the middle of something")
-        // One in 20 would do: about half are.
+        print("of \(Self.kills) owners \(unfinished) were killed amid a change")
+        // One in 20 would suffice; about half are.
         #expect(unfinished * 20 >= Self.kills)
     }
 
@@ -45,7 +45,7 @@ struct StoreKillTests {
         line.hasPrefix("region ") ? Int64(line.dropFirst("region ".count)) : nil
     }
 
-    /// Another process reads the region as it is, before any owner has put right what was left unfinished.
+    /// Another process reads the region before any owner has repaired what was left unfinished.
     private func expectReadable(_ folder: ScratchFolder, since last: Int64, _ round: Int) throws {
         guard last > 0 else { return }
         let reader = try TileStoreReader(folder: folder.path)

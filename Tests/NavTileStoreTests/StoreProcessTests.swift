@@ -101,7 +101,7 @@ struct StoreProcessTests {
         store.close()
         try #require(disk.remount("ro"))
         #expect(code { _ = try TileStore(folder: disk.path + "/other", options: options) } == .readOnly)
-        // Nobody can write, so nobody keeps the others out.
+        // No process can write, so none locks the others out.
         let first = try TileStore(folder: disk.path + "/store", options: options)
         let second = try TileStore(folder: disk.path + "/store", options: options)
         for reader in [first.reader, second.reader, try TileStoreReader(folder: disk.path + "/store")] {

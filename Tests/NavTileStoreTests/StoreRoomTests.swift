@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Room in the store")
 struct StoreRoomTests {
-    /// Numbers from a seed.
+    /// A seeded random number generator.
     private struct Chance {
         var state: UInt64
 
@@ -16,7 +16,7 @@ struct StoreRoomTests {
         }
     }
 
-    /// A tile as the slow rule sees it.
+    /// A tile in the reference rule.
     private struct Tile {
         var id: Int64
         var bytes: Int64
@@ -25,7 +25,7 @@ struct StoreRoomTests {
         var need: Double?
     }
 
-    /// What goes so that `bytes` more fit into a budget, found by sorting all tiles; nil when it does not fit.
+    /// The tiles to evict so that `bytes` more fit into a budget, found by sorting all; nil when they do not fit.
     private static func victims(
         among tiles: [Tile], budget: Int64, toFit bytes: Int64, needed need: Double?
     ) -> [Int64]? {
@@ -140,7 +140,7 @@ struct StoreRoomTests {
         #expect(try bench.find(second) == nil)
         #expect(try bench.find(first) != nil)
         #expect(try bench.store.commit([mapTile(4, "3123456789")], now: at(1)).refused.count == 1)
-        // A tile of a region does not take the place of a wanted one, nor does one that nobody wants.
+        // Neither a tile of a region nor an unwanted one displaces a wanted tile.
         #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(1)).refused.count == 1)
         try bench.store.setWanted([], in: key)
         #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(2)).evictedCount == 1)

@@ -6,7 +6,7 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-/// What a slow walk through a store in use finds and puts right, step by step.
+/// The scrub of a store in use: what it finds and repairs, step by step.
 @Suite("The scrub of a store")
 struct StoreScrubTests {
     /// All steps of a round.
@@ -31,7 +31,7 @@ struct StoreScrubTests {
         #expect(steps.reduce(0) { $0 + $1.tileCount } == 604)
         #expect(steps.allSatisfy { $0.bytes <= 21 * 4_096 && $0.findings.isEmpty })
         #expect(steps.last?.place == ScrubPosition())
-        // However much it may read, it goes through few rows at a time.
+        // However much it may read, a step covers few rows.
         #expect(try Self.round(bench.store, bytes: .max).map(\.tileCount).max() == 256)
         #expect(bench.store.takeLosses().isEmpty)
         #expect(try bench.totals().corruptCount == 0)

@@ -8,7 +8,7 @@ import NavTileCache
 import NavTileStore
 import Testing
 
-/// A folder of a test's own, removed with it.
+/// A temporary folder of a test, removed with it.
 final class ScratchFolder {
     let path: String
 
@@ -77,7 +77,7 @@ struct StoreBench {
         try store.reader.tile(address, version: version, now: at(now))
     }
 
-    /// The content of a tile on board as text; nil when it is not.
+    /// The content of a stored tile as text; nil when it is not stored.
     func text(_ address: TileAddress, version: String? = nil) throws -> String? {
         guard let tile = try find(address, version: version) else { return nil }
         return String(decoding: try store.data(of: tile), as: UTF8.self)
@@ -85,7 +85,7 @@ struct StoreBench {
 
     func totals(now: Int64 = 1) throws -> StoreStatistics { try store.reader.statistics(now: at(now)) }
 
-    /// Nothing is wrong with the store.
+    /// Expects the check to find no fault.
     func expectSound(_ location: SourceLocation = #_sourceLocation) throws {
         let findings = try store.reader.check().findings
         #expect(findings.isEmpty, "\(findings)", sourceLocation: location)

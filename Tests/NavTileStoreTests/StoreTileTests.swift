@@ -79,7 +79,7 @@ struct StoreTileTests {
         #expect(totals.objectBytes == 5)
         #expect(totals.tilesets.first?.tileCount == 1)
         #expect(totals.tilesets.first?.bytes == 5)
-        // What went comes back as if it had never been there.
+        // An evicted tile can be added again like a new one.
         try bench.put(1, "old", now: 4)
         #expect(try bench.text(address) == "old")
         try bench.expectSound()

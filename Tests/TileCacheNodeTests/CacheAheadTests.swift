@@ -7,7 +7,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// The predictive cache: what is on board without anybody asking for it.
+/// The predictive cache: tiles that are fetched without a request.
 struct CacheAheadTests {
     private static let roads = ["tilesets=name=roads,source=FOLDER/roads", "predictive.enabled=true"]
 

@@ -10,7 +10,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// What the tile cache is told, and the table that says where its behaviour is.
+/// The configuration of the tile cache, and the documented table of its behaviour.
 struct CacheConfigurationTests {
     private static func load(_ overrides: [String]) throws -> TileCacheConfiguration {
         try ConfigLoader.load(TileCacheConfiguration.self, file: nil, overrides: overrides)
@@ -154,7 +154,7 @@ struct CacheConfigurationTests {
     }
 }
 
-/// Runs a test with a folder of its own.
+/// Runs a test with a temporary folder.
 private func withCacheFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -13,7 +13,7 @@ import TileCacheNode
 
 /// Editions that follow each other faster than regions are loaded.
 struct CacheEditionTests {
-    /// Lets answers for one path go one by one.
+    /// A gate that releases the responses for one path one by one.
     private final class Gate: Sendable {
         private struct State {
             var path: String?
@@ -23,12 +23,12 @@ struct CacheEditionTests {
 
         private let state = Mutex(State())
 
-        /// How many wait, or have waited.
+        /// The number of responses that wait or have waited.
         var asked: Int { state.withLock { $0.asked } }
 
         func hold(_ path: String) { state.withLock { $0.path = path } }
 
-        /// Lets one more go, the first first.
+        /// Releases the response that has waited longest.
         func release() { state.withLock { $0.released += 1 } }
 
         func pass(_ path: String) {
@@ -106,7 +106,7 @@ struct CacheEditionTests {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try TileFolders.roads(in: folder, reach: 40_000)
-        // Once the newer list has been sent there is none any more.
+        // Once the newer list has been sent, it no longer exists.
         let lists = Mutex(Int.max)
         let server = try LoopbackServer { request, _ in
             guard let body = FileManager.default.contents(atPath: folder + request.path) else {
@@ -124,7 +124,7 @@ struct CacheEditionTests {
             "network.retries=0",
         ])
         try await table.settle()
-        // A list that has just been asked for is not doubted.
+        // A list that has just been fetched is trusted.
         try await table.pass(seconds: 6)
         try TileFolders.roads(in: folder, version: "two", reach: 40_000)
         lists.withLock { $0 = 1 }
@@ -144,7 +144,7 @@ struct CacheEditionTests {
         ) { _ in }
         try await table.pass(seconds: 3)
         #expect(try table.findings.contains { $0.code == "source_unreachable" })
-        // One that was answered, and then one after each pause: 2, 4 and 8 s.
+        // One answered poll, and then one after each pause: 2, 4 and 8 s.
         let asked = server.requests.count { $0.path.hasSuffix("tileset.json") } - before
         #expect((2...20).contains(asked), "\(asked)")
         await table.end()

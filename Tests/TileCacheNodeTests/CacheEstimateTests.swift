@@ -9,7 +9,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// What an offline region is said to take, and what it takes.
+/// The estimated and the actual size of offline regions.
 struct CacheEstimateTests {
     /// Some shapes of regions around Porto.
     private static func shapes() throws -> [(name: String, area: RegionArea)] {
@@ -93,7 +93,7 @@ struct CacheEstimateTests {
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 } }
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        // The store is told now and then what goes last.
+        // The store learns periodically which tiles to evict last.
         try await table.pass(seconds: 3)
         let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
         func estimate(_ definition: RegionDefinition) async throws -> EstimateRegionResponse {

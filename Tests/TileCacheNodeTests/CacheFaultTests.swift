@@ -11,7 +11,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// A disk that is full, a budget that does not do, clocks that jump.
+/// Full disks, insufficient budgets, jumping clocks, and network modes.
 struct CacheFaultTests {
     private static let roads = ["tilesets=name=roads,source=FOLDER/roads", "region.retry_s=86400"]
 
@@ -76,7 +76,7 @@ struct CacheFaultTests {
                 TileCacheService.getTile, GetTileRequest(key: Self.key(tile), cacheOnly: true))
             #expect(answer.data != nil && answer.error == nil)
         }
-        // What somebody asks for is passed on, stored or not.
+        // A requested tile is delivered, stored or not.
         let far = try #require(all.filter { $0.zoom == 12 }.subtracting(try table.onBoard("roads", of: all)).min())
         let passed = try await table.call(TileCacheService.getTile, GetTileRequest(key: Self.key(far)))
         #expect(passed.data != nil && passed.fromCache == false)
@@ -269,7 +269,7 @@ struct CacheFaultTests {
         #expect(try await table.load(try Self.definition("r", radius: 2_000)).last?.region?.state == .complete)
         try await table.settle()
         func lists() -> Int { server.requests.count { $0.path.hasSuffix(".json") } }
-        // Nobody asks for a newer one while it costs, and tiles ahead are of the one in use.
+        // No newer edition is polled on a metered network, and tiles ahead are of the one in use.
         try await table.set("network.mode", .stringValue("metered"))
         try await table.settle()
         let before = lists()
@@ -280,7 +280,7 @@ struct CacheFaultTests {
         try await table.pass(seconds: 3)
         #expect(lists() == before)
 
-        // A newer one is there, and its region cannot be loaded whole.
+        // A newer edition exists, but its region cannot be loaded completely.
         try TileFolders.roads(in: folder, version: "two", reach: 40_000)
         let lost = "\(folder)/12/\(there.x)/\(there.y).road"
         try FileManager.default.moveItem(atPath: lost, toPath: folder + "/lost")
@@ -301,7 +301,7 @@ struct CacheFaultTests {
         #expect(server.requests.count == asked)
         #expect(try table.states.last?.mapVersion == "one")
 
-        // Where nothing costs it comes into use, with what is ahead.
+        // On an unmetered network it comes into use, with tiles ahead.
         try FileManager.default.moveItem(atPath: folder + "/lost", toPath: lost)
         try FileManager.default.moveItem(atPath: folder + "/late", toPath: road)
         await table.stop()
@@ -336,7 +336,7 @@ struct CacheFaultTests {
         let metered = try #require(answers.last)
         #expect(metered.region?.state == .incomplete && metered.error?.retryable == true)
         #expect(metered.error?.message?.contains("metered") == true, "\(metered)")
-        // What the vehicle needs still comes, and what somebody asks for.
+        // Tiles that the vehicle needs or a caller requests are still fetched.
         let place = Geodesy.destination(from: TileFolders.porto, bearing: 2, distance: 35_000)
         var around: Set<TileID> = []
         TileCover.disc(around: place, radius: 2_000, zoom: 13) { tile, _ in around.insert(tile) }
@@ -349,10 +349,10 @@ struct CacheFaultTests {
         let found = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
         #expect(found.data != nil && found.fromCache == false)
 
-        // Without a network nothing is sent, and all that is there is served.
+        // Offline nothing is sent, and stored tiles are served.
         try await table.until("it is stored") { try !table.onBoard("map", of: [far]).isEmpty }
         try await table.set("network.mode", .stringValue("offline"))
-        // What was under way was broken off; its server may still answer.
+        // Running downloads were cancelled; their server may still answer.
         for _ in 0..<50 {
             try table.turn()
             try await Task.sleep(for: .milliseconds(2))
@@ -369,7 +369,7 @@ struct CacheFaultTests {
         for _ in 0..<50 { try table.turn() }
         #expect(asked() == sent)
 
-        // It is back: what waited goes on by itself, from where it was.
+        // Back online, the waiting load resumes where it was.
         try await table.set("network.bandwidth_kbps", .stringValue("0"))
         try await table.set("network.mode", .stringValue("unmetered"))
         try await table.until("the region is complete") {

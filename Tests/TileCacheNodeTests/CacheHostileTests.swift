@@ -10,8 +10,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Tilesets that are wrong or mean, through the whole node: what they lie about is not believed, and what is on board
-/// stays.
+/// Invalid and hostile tilesets, through the whole node: nothing invalid is stored, and stored tiles stay.
 struct CacheHostileTests {
     private static func region(_ tileset: String, radius: Double = 4_000) throws -> RegionDefinition {
         RegionDefinition(
@@ -96,7 +95,7 @@ struct CacheHostileTests {
         #expect(failed.progress?.completedCount == (failed.progress?.requiredCount ?? 0) - 1)
         #expect(try !table.onBoard("roads", of: all).contains(middle))
         #expect(try table.check() == [])
-        // It is put right at its source, and comes.
+        // Once repaired at its source, it is fetched.
         try FileManager.default.removeItem(atPath: file)
         try sound.write(to: URL(fileURLWithPath: file))
         await table.stop()

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 import TileCacheNode
 
-/// Offline regions that are not whole become so by themselves when what hindered them is over.
+/// Incomplete offline regions complete automatically when their obstacle ends.
 struct CacheRecoveryTests {
     private static func definition(
         _ radius: Double, around place: NavGeo.Coordinate = TileFolders.porto, zooms: ClosedRange<UInt32>
@@ -30,7 +30,7 @@ struct CacheRecoveryTests {
     private static func fill(_ table: CacheTable) async throws {
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        // The store is told now and then what goes last.
+        // The store learns periodically which tiles to evict last.
         try await table.pass(seconds: 3)
     }
 
@@ -202,7 +202,7 @@ struct CacheRecoveryTests {
         try await table.set("network.mode", .stringValue("metered"))
         let stopped = try #require(try await table.load(try Self.definition(1_000, zooms: 12...12)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.message?.contains("metered") == true)
-        // However often it is tried, nobody is told again what is as it was.
+        // However often it is retried, an unchanged state is not reported again.
         let told = try table.events.count
         try await table.pass(seconds: 3)
         #expect(try table.events.count == told)
@@ -212,7 +212,7 @@ struct CacheRecoveryTests {
             return region?.error?.message?.contains("offline") == true
         }
         try await table.set("network.mode", .stringValue("metered"))
-        // Who asks for its tiles gets them, and brings them on board.
+        // Requests for its tiles store them.
         let area = try RegionArea.circle(around: TileFolders.porto, radius: 1_000)
         for tile in try area.tiles(zoom: 12, limit: 100).tiles {
             let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
@@ -226,7 +226,7 @@ struct CacheRecoveryTests {
     }
 
     @Test func regionIsCompleteAgainAfterDamagedTileIsRefetched() async throws {
-        // Whoever asks finds the damage, and nobody before.
+        // The damage is only found by a request.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "store.patrol_bytes_per_s=0",
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }

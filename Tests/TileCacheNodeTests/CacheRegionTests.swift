@@ -10,7 +10,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Offline regions through the service, and what observers hear of them.
+/// Offline regions through the service, and their events.
 struct CacheRegionTests {
     private static let settings = [
         "tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=9-13"
@@ -129,7 +129,7 @@ struct CacheRegionTests {
         #expect(try table.events.last?.kind == .removed && table.events.last?.region == nil)
         let again = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(again.error?.code == .notFound)
-        // Its tiles stay until somebody wants the room.
+        // Its tiles stay until the room is needed.
         #expect(try table.onBoard("roads", of: roads) == large)
         let purged = try await table.call(TileCacheService.purge, PurgeRequest(tileset: "roads"))
         #expect(purged.removedCount == UInt64(large.count) && purged.freedBytes ?? 0 > 0)
@@ -251,7 +251,7 @@ struct CacheRegionTests {
         #expect(named.error == nil && named.region?.definition?.name == "Porto")
         let listed = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
         #expect(listed.regions.map(\.definition?.name) == ["Porto"])
-        // Asked for once more while it is: both hear the same.
+        // Requested again meanwhile: both callers get the same result.
         try load("porto")
         let removed = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(removed.error == nil)

@@ -10,7 +10,7 @@ import NavWire
 import Testing
 import TileCacheNode
 
-/// Files that are damaged under a running node, which nobody asks for: it comes upon them by itself.
+/// Damaged files that no request touches: the running node finds them itself.
 struct CacheScrubTests {
     private static let roads = [
         "tilesets=name=roads,source=FOLDER/roads", "region.retry_s=86400", "store.patrol_bytes_per_s=50000000",

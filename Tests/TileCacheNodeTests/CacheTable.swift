@@ -60,7 +60,7 @@ final class CacheTable {
             try? FileManager.default.removeItem(atPath: folder)
             return
         }
-        // A test that threw: whoever waits here would keep a thread that the node's own tasks need.
+        // After a test threw, waiting here would block a thread that the node's own tasks need.
         let (runner, folder) = (Handed(node), folder)
         Thread.detachNewThread {
             runner.node.finish()
@@ -136,17 +136,17 @@ final class CacheTable {
         network.now.monotonicNanoseconds = last == 0 ? now : last + min(max(now - last, 0), 50_000_000)
     }
 
-    /// Goes on until something holds; a test that waits in vain fails.
+    /// Runs the node until a condition is true; a test that waits in vain fails.
     func until(_ what: String, _ condition: () throws -> Bool) async throws {
         for _ in 0..<20_000 {
             try turn()
             if try condition() { return }
             try await Task.sleep(for: .milliseconds(2))
         }
-        throw NodeError(.system, "waited in vain until \(what)")
+        throw NodeError(.system, "timed out waiting until \(what)")
     }
 
-    /// Goes on until the cache has nothing to do or to say any more.
+    /// Runs the node until the cache has nothing left to do or to report.
     func settle() async throws {
         var quiet = 0
         try await until("nothing is to be done") {
@@ -158,7 +158,7 @@ final class CacheTable {
         }
     }
 
-    // MARK: What the vehicle does
+    // MARK: Vehicle
 
     private func publish<Content>(_ message: Content, on topic: Topic<Content>) {
         stamp += 1_000_000
@@ -198,12 +198,12 @@ final class CacheTable {
 
     func state(_ phase: NavigationPhase) { publish(NavigationState(phase: phase), on: Topics.state) }
 
-    // MARK: What it says
+    // MARK: Output
 
     var states: [TilesState] { get throws { try messages("/tiles/state") } }
     var events: [RegionEvent] { get throws { try messages("/tiles/region_event") } }
 
-    /// Why it is not well, by its last health.
+    /// The findings of its last health.
     var findings: [HealthReason] {
         get throws { try (messages("/health/tile-cache-node") as [NodeHealth]).last?.reasons ?? [] }
     }
@@ -211,7 +211,7 @@ final class CacheTable {
     /// The warnings of its log.
     var log: [String] { get throws { try (messages("/log") as [LogEntry]).compactMap(\.text) } }
 
-    /// How often it told of its health, about once a second.
+    /// The number of health messages, about one per second.
     var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }
 
     /// Goes on for some seconds of the node's own: it looks at what is due, and tells the store what is ahead, about as often as it tells of its
@@ -258,9 +258,9 @@ final class CacheTable {
         #expect(answer.error == nil, "\(String(describing: answer.error))")
     }
 
-    // MARK: What is on board
+    // MARK: Store
 
-    /// The tiles of a tileset on board, looked up from outside.
+    /// The stored tiles of a tileset, read from outside.
     func onBoard(_ tileset: String, of tiles: some Sequence<TileID>) throws -> Set<TileID> {
         let reader = try TileStoreReader(folder: folder + "/store")
         guard let current = try reader.currentEdition(of: tileset) else { return [] }
@@ -268,13 +268,13 @@ final class CacheTable {
         return Set(all).subtracting(try reader.absent(all, in: current))
     }
 
-    /// What the check of the store finds.
+    /// The findings of the store check.
     func check() throws -> [String] {
         try TileStoreReader(folder: folder + "/store").check().findings.map(\.description)
     }
 }
 
-/// A wall clock that is set as a test wants it; right until then.
+/// A wall clock that a test can set; correct until then.
 final class WallClock: Sendable {
     private let offset = Mutex<Int64>(0)
 
@@ -283,6 +283,6 @@ final class WallClock: Sendable {
         return NavGeo.Timestamp(nanoseconds: now.nanoseconds + offset.withLock { $0 })
     }
 
-    /// Sets it so many seconds ahead of what is right, or behind.
+    /// Sets it some seconds ahead of the true time, or behind.
     func set(ahead seconds: Int64) { offset.withLock { $0 = seconds * 1_000_000_000 } }
 }

@@ -20,7 +20,7 @@ struct CacheTileTests {
     private static let middle = TileID(containing: TileFolders.porto, zoom: 12)
 
     @Test func tileIsFetchedOnceAndThenServedFromCache() async throws {
-        // Whoever asks finds the damage, and nobody before.
+        // The damage is only found by a request.
         let table = try CacheTable([Self.maps, "store.patrol_bytes_per_s=0"]) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)
         }
@@ -40,7 +40,7 @@ struct CacheTileTests {
         let statistics = try await table.call(TileCacheService.statistics, StatisticsRequest())
         #expect(statistics.hitCount == 2 && statistics.missCount == 1)
 
-        // What is damaged on the disk is not served, but fetched again.
+        // A tile damaged on the disk is not served but fetched again.
         let file = try #require(path.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         try Data("rubbish".utf8).write(to: URL(fileURLWithPath: file))
@@ -120,7 +120,7 @@ struct CacheTileTests {
         #expect(json["tiles"] as? [String] == ["http://\(address)/map/{z}/{x}/{y}"])
         #expect(json["minzoom"] as? Int == 9 && json["maxzoom"] as? Int == 13)
         #expect(await TestWeb.get("/", at: address).status == 200)
-        // Nothing is there: an empty tile. Nothing can be there: no address.
+        // A missing tile is empty; an impossible tile is not found.
         #expect(await TestWeb.get("/map/12/0/0", at: address).status == 204)
         for path in [
             "/sea.json", "/sea/1/0/0", "/map/12/4096/0", "/map/23/0/0", "/map/-1/0/0", "/map/+1/0/0", "/map/1/0",
@@ -160,7 +160,7 @@ struct CacheTileTests {
             Self.maps, "http.listen=127.0.0.1:0", "http.idle_s=0.3", "http.max_connections=2",
         ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 2_000) }
         let address = try #require(table.node?.node.serverAddress)
-        // One says nothing, one never ends its request: both are ended, and a third in between is not taken.
+        // A silent client and one that never ends its request are disconnected; a third is not accepted meanwhile.
         let isRefused = await TestWeb.beside {
             let (silent, slow) = (TestWeb.connect(address), TestWeb.connect(address))
             TestWeb.send("GET /map.json HTTP/1.1\r\nHost: x\r\n", to: slow)
@@ -211,7 +211,7 @@ struct CacheTileTests {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000)
         }
         let asked = { server.node?.node.webRequests ?? 0 }
-        // This source says that its tiles hold for no time at all.
+        // This source says that its tiles expire at once.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
         ])

@@ -5,7 +5,7 @@ import NavMap
 import NavTileCache
 import NavTileStore
 
-/// A folder with tiles made up for a test: nothing reads what is in them.
+/// A folder with made-up tiles, whose content is never read.
 enum TileFolders {
     /// The middle of the made-up land.
     static let porto = NavGeo.Coordinate(latitude: 41.15, longitude: -8.61)
@@ -56,7 +56,7 @@ enum TileFolders {
         return tiles
     }
 
-    /// Something that passes for a picture.
+    /// Bytes that pass for an image.
     static func png(_ tile: TileID, count: Int = 400) -> [UInt8] {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: count)
             + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]

@@ -6,7 +6,7 @@ import TileCacheNode
 
 /// A web map in a test: one connection over a plain socket, on a thread of its own.
 enum TestWeb {
-    /// What came back.
+    /// The response.
     struct Answer: Sendable {
         var status = 0
         var headers: [String: String] = [:]
@@ -35,7 +35,7 @@ enum TestWeb {
         _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// Everything until the other side ends.
+    /// Reads until the other side closes.
     static func drain(_ descriptor: Int32) -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -46,7 +46,7 @@ enum TestWeb {
         }
     }
 
-    /// Does something that waits, beside the test.
+    /// Runs a blocking call on another thread.
     static func beside<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }
@@ -61,7 +61,7 @@ enum TestWeb {
         return await exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", at: address)
     }
 
-    /// Sends a text and takes what comes until the end.
+    /// Sends a text and reads until the connection ends.
     static func exchange(_ text: String, at address: String) async -> Answer {
         let bytes = await beside { () -> [UInt8] in
             let descriptor = connect(address)
@@ -83,7 +83,7 @@ enum TestWeb {
         return answer
     }
 
-    /// A port of this machine that is listened to and never answered.
+    /// A listening port that never answers.
     final class Silence {
         let port: Int
         private let descriptor: Int32

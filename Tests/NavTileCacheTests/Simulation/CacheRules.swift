@@ -2,13 +2,13 @@ import NavGeo
 import NavStorage
 import NavTileCache
 
-/// What always holds of a tile cache, whatever happens.
+/// The invariants of a tile cache.
 struct CacheRules {
     /// How a tile failed last.
     private struct Failure {
         var time: Double
         var attempt: Int
-        /// Whether the plan waits before it is asked for again: neither an outage nor a closed network says anything of it.
+        /// Whether the plan waits before its retry; not for an outage or a forbidden network.
         var waits: Bool
     }
 
@@ -33,10 +33,10 @@ struct CacheRules {
         (attempts, failures, blamed) = ([:], [:], [:])
     }
 
-    /// Somebody waits for a tile: a pause that a failure left is cut short.
+    /// Notes a caller that waits for a tile, which cuts its backoff short.
     mutating func asked(_ key: DownloadKey) { failures[key] = nil }
 
-    /// The load of a region was cancelled, or ends that.
+    /// Notes that the load of a region was cancelled or resumed.
     mutating func note(cancelled id: String, _ isCancelled: Bool) {
         if isCancelled { cancelled.insert(id) } else { cancelled.remove(id) }
     }
@@ -70,7 +70,7 @@ struct CacheRules {
             for (tileset, version) in region.stored.editions
             where disk.current[tileset]?.version != version && (region.staged == nil || serving.contains(id)) {
                 throw breach(
-                    "what is on board is of one edition",
+                    "stored tiles are of one edition",
                     "region '\(id)' serves '\(version)' of '\(tileset)', "
                         + "'\(disk.current[tileset]?.version ?? "")' is in use")
             }
@@ -104,13 +104,13 @@ struct CacheRules {
             }
         }
         if isRemote, let blamed = blamed[address.tileset], blamed.count >= downloads.failuresToRest {
-            // One trial after each rest; what was under way when it opened is not counted.
+            // One trial after each rest; requests under way when it opened are not counted.
             let most =
                 Double(downloads.failuresToRest + downloads.concurrency) + 2
                 + (time - blamed.since) / downloads.firstRest
             guard Double(blamed.count) <= most else {
                 throw breach(
-                    "a source that fails is left alone",
+                    "a failing source is paused",
                     "\(blamed.count) requests of '\(address.tileset)' failed within \(time - blamed.since) s")
             }
         }
@@ -147,17 +147,17 @@ struct CacheRules {
         editionsAsked[tileset] = times
         if times.count > 30 {
             throw CacheBreach(
-                rule: "sources are asked for editions ever more seldom", what: "\(times.count) times a minute",
+                rule: "edition polls back off", what: "\(times.count) times a minute",
                 time: time)
         }
     }
 
     // MARK: End
 
-    /// What has not come yet, of all that is wanted; nil when all has.
+    /// Describes something wanted that has not arrived; nil when everything has.
     func pending(_ world: CacheWorld) -> String? {
         let (cache, disk) = (world.cache, world.store.disk)
-        if let id = cache.requests.keys.first { return "region '\(id)' is not begun" }
+        if let id = cache.requests.keys.first { return "region '\(id)' has not begun to load" }
         for server in world.servers {
             let name = server.settings.name
             let isHeld = disk.regions.contains { cancelled.contains($0) && $1.stored.editions[name] != nil }
@@ -172,8 +172,8 @@ struct CacheRules {
             for wanted in cache.wanted(of: tileset) where current.has(wanted.tile) && SimServer.has(wanted.tile) {
                 guard disk.tiles[TileNumber.of(wanted.tile, edition: edition.number)] != nil else {
                     let isDemanded = tileset.open[wanted.tile] != nil
-                    return "tile \(wanted.tile) of '\(name)' is wanted and not on board, "
-                        + "\(isDemanded ? "demanded" : "forgotten"), \(world.plan.totals.pendingCount) requests wait"
+                    return "tile \(wanted.tile) of '\(name)' is wanted and not stored, "
+                        + "\(isDemanded ? "demanded" : "forgotten"), \(world.plan.totals.pendingCount) requests pending"
                 }
             }
         }
@@ -196,7 +196,7 @@ struct CacheRules {
     func checkEnd(_ world: CacheWorld) throws {
         if let what = pending(world) {
             throw CacheBreach(
-                rule: "everything that is wanted comes when nothing goes wrong any more", what: what,
+                rule: "every wanted tile arrives once the faults end", what: what,
                 time: world.seconds)
         }
         for (_, tile) in world.store.disk.tiles where !tile.edition.isEmpty {

@@ -15,7 +15,7 @@ import Testing
     private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
 
     private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("seed \(seed): \(breach)\nto see it: NAVBUS_SIM_SEED=\(seed) swift test --filter CacheSimTests")
+        Issue.record("seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter CacheSimTests")
     }
 
     @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func invariantsHoldInEveryWorld(job: UInt64) {
@@ -45,7 +45,7 @@ import Testing
                 try world.run()
                 return world.digest
             }
-            #expect(digests[0] == digests[1], "seed \(seed) is another world the second time")
+            #expect(digests[0] == digests[1], "seed \(seed) gives different effects the second time")
         }
     }
 

@@ -3,7 +3,7 @@ import NavSimulation
 import NavStorage
 import NavTileCache
 
-/// A rule that was broken.
+/// A violated invariant.
 struct CacheBreach: Error, CustomStringConvertible {
     var rule: String
     var what: String
@@ -16,11 +16,11 @@ struct CacheBreach: Error, CustomStringConvertible {
 /// that costs or is closed, a disk that is full or fails, damaged files, and a process that is killed at any write; between
 /// them the cache's decisions and the download plan alone, in simulated time.
 ///
-/// After ``duration`` the world is well: whatever happened before, everything that is wanted has to come then.
+/// After ``duration`` the faults end, and every wanted tile must arrive.
 struct CacheWorld {
-    /// How long things go wrong, seconds.
+    /// How long faults occur, seconds.
     static let duration = 900.0
-    /// How long everything may take that is still to come, seconds.
+    /// How long the remaining tiles may take to arrive, seconds.
     static let patience = 3_000.0
     private static let second = 1_000_000_000.0
     private static let start: Int64 = 1_767_258_000_000_000_000
@@ -32,7 +32,7 @@ struct CacheWorld {
         case edition(String, known: Validators?, question: Int)
         case sampled(String, number: UInt64)
 
-        /// Whether it does not happen any more when the world is calm.
+        /// Whether it stops when the faults end.
         var isTrouble: Bool {
             switch self {
             case .user, .network, .weather, .disk, .damage, .publish, .kill: true
@@ -69,10 +69,10 @@ struct CacheWorld {
     private var nextPump = Int64.max
     private var nextTick = Int64.max
     private var rules: CacheRules
-    /// What came out, as one number.
+    /// A digest of all effects.
     private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     private let digests: Bool
-    /// How often what happened.
+    /// The number of events by kind.
     private(set) var tally: [String: Int] = [:]
     private var trace: ((String) -> Void)?
 
@@ -111,7 +111,7 @@ struct CacheWorld {
         for (input, period) in periods { push(input, after: random.uniform() * period) }
     }
 
-    /// What happens again and again, and how long it takes until then on average, seconds.
+    /// Recurring events and their mean interval, seconds.
     private var periods: [(Input, Double)] {
         let rare = 1 / max(wildness, 0.02)
         return [
@@ -331,7 +331,7 @@ struct CacheWorld {
         try pump()
     }
 
-    /// The process is gone.
+    /// Ends the process.
     private mutating func end() {
         isDown = true
         store.kill = nil
@@ -444,7 +444,7 @@ struct CacheWorld {
         try turn()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private mutating func place() -> Coordinate {
         Coordinate(latitude: 40.9 + 0.5 * random.uniform(), longitude: -8.8 + 0.8 * random.uniform())
@@ -610,7 +610,7 @@ struct CacheWorld {
 
     // MARK: The end
 
-    /// Nothing goes wrong any more.
+    /// Ends all faults.
     private mutating func becomeCalm() throws {
         isCalm = true
         for index in servers.indices { (servers[index].outageUntil, servers[index].failureRate) = (.min, 0) }
@@ -625,14 +625,14 @@ struct CacheWorld {
         }
     }
 
-    /// Whether all has come; looked at every ten seconds.
+    /// Whether everything has arrived; checked every ten seconds.
     private mutating func isSettled() -> Bool {
         guard now >= nextLook, !isDown, !pendingStart, flights.isEmpty, results.isEmpty else { return false }
         nextLook = now + Int64(10 * Self.second)
         return rules.pending(self) == nil
     }
 
-    // MARK: What came out
+    // MARK: Results
 
     private mutating func mix(_ value: UInt64) {
         guard digests else { return }

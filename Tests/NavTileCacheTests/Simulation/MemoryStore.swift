@@ -3,7 +3,7 @@ import NavGeo
 import NavStorage
 import NavTileCache
 
-/// What survives the end of a process.
+/// The state that survives a process.
 struct MemoryDisk {
     struct Tile {
         var address: TileAddress
@@ -64,9 +64,9 @@ final class MemoryStore: TileCacheStore {
     private var wanted = WantedTiles()
     private var losses: [RegionTile] = []
     private var nextNumber: Int64 = 1
-    /// What must never happen and did.
+    /// The violations of invariants.
     private(set) var breaches: [String] = []
-    /// What was removed by eviction.
+    /// The evicted tiles.
     private(set) var evictedCount = 0
     let readOnlyProblem: StoreError? = nil
 
@@ -100,12 +100,12 @@ final class MemoryStore: TileCacheStore {
         return try body()
     }
 
-    /// Damages a tile on board; nobody knows yet.
+    /// Damages a stored tile without notice.
     func damage(_ number: Int64) { disk.tiles[number]?.isDamaged = true }
 
     func setBudget(_ bytes: Int64) { budgetBytes = bytes }
 
-    /// The tiles in the order in which eviction looks at them.
+    /// The tiles in eviction order.
     private struct Shelf: EvictionSource {
         let disk: MemoryDisk
         var idle: [Int64]

@@ -11,9 +11,9 @@ struct SimServer {
     /// How often its tiles change one by one; nil for a source with editions.
     let expiry: Double?
     private(set) var version: Int
-    /// Until when it cannot be reached, ns.
+    /// The end of its outage, ns.
     var outageUntil: Int64 = .min
-    /// How often a request fails otherwise.
+    /// The probability of any other failure.
     var failureRate = 0.0
 
     init(_ settings: TilesetSettings, isListed: Bool, expiry: Double?) {
@@ -75,7 +75,7 @@ struct SimServer {
         return ContentHash(bytes: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
     }
 
-    /// How a request ends that is not for a tile's sake alone.
+    /// The failure of a request that does not depend on its tile.
     func failure(at now: Int64, _ random: inout SeededRandom) -> TileSourceError? {
         if now < outageUntil {
             let codes: [TileSourceError.Code] = [.unreachable, .timedOut, .server]
