@@ -93,7 +93,7 @@ struct VehicleOptions: ParsableArguments {
         get throws {
             guard let avoidance = Avoidance(names: avoid) else {
                 let names = Avoidance.names.map(\.name).joined(separator: ",")
-                throw ValidationError("--avoid \(avoid): give names out of \(names), separated by commas")
+                throw ValidationError("--avoid \(avoid): give one or more of \(names), separated by commas")
             }
             return VehicleProfile(
                 kind: profile, avoid: avoidance, height: height, width: width, length: length, weight: weight,

@@ -7,14 +7,14 @@ import NavMessages
 /// `navbus bag check`.
 struct BagCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Say what is wrong with bags.",
+        commandName: "check", abstract: "Check bags for damage.",
         discussion: """
-            Reads each bag through: records, checksums, index, schemas, and gaps in the publishers' sequences. Exit status 1 \
-            when something is wrong.
+            Reads every record and checks the checksums, the index, the schemas and the publishers' sequence numbers. The exit \
+            status is 1 when a problem is found.
             """)
 
     @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
-    @Flag(help: "Print JSON, a line a bag.") var json = false
+    @Flag(help: "Print JSON, one line per bag.") var json = false
 
     private struct Document: Encodable {
         var file: String
@@ -49,7 +49,7 @@ struct BagCheckCommand: ParsableCommand {
         guard damaged == 0 else {
             throw NodeError(
                 .invalid,
-                "\(damaged) of \(bags.count) bags \(damaged == 1 ? "is" : "are") not as they should be: "
+                "\(damaged) of \(bags.count) bags \(damaged == 1 ? "has" : "have") problems: "
                     + "'navbus bag recover' saves what can be read")
         }
     }
@@ -73,9 +73,9 @@ struct BagCheckCommand: ParsableCommand {
     private func show(_ document: Document) {
         print("\(document.file): \(document.ok ? "sound" : "not sound"), \(document.messages) messages")
         for problem in document.problems { print("  ! \(Console.printable(problem))") }
-        if document.problem_count > document.problems.count { print("  ! \(document.problem_count) problems in all") }
+        if document.problem_count > document.problems.count { print("  ! \(document.problem_count) problems in total") }
         if document.longest_gap_s > 3_600 {
-            print("  note: nothing for \(Int(document.longest_gap_s / 3_600)) h between two messages")
+            print("  note: a gap of \(Int(document.longest_gap_s / 3_600)) h without messages")
         }
         if document.backward > 0 { print("  note: \(document.backward) messages are older than the one before them") }
         let width = document.topics.map(\.topic.count).max() ?? 0
@@ -101,16 +101,16 @@ struct BagCheckCommand: ParsableCommand {
 /// `navbus bag recover`.
 struct BagRecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recover", abstract: "Save what can be read of a bag into a new one with an index.")
+        commandName: "recover", abstract: "Recover the readable part of a bag into a new bag with an index.")
 
-    @Argument(help: "The bag, broken off, damaged or without an index.") var bag: String
+    @Argument(help: "The bag: truncated, damaged or without an index.") var bag: String
     @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
     var out: String
-    @Flag(help: "Replace a bag that is there.") var overwrite = false
+    @Flag(help: "Replace an existing bag.") var overwrite = false
 
     func run() throws {
         guard !isSameFile(bag, out) else {
-            throw NodeError(.usage, "--out is the bag itself: give another file")
+            throw NodeError(.usage, "--out is the input bag: give another file")
         }
         do throws(BagError) {
             let source = try BagFile(path: bag)
@@ -119,12 +119,12 @@ struct BagRecoverCommand: ParsableCommand {
             var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)
             let recovery = try recoverBag(from: source, to: &writer)
             print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")
-            for error in recovery.damage.errors { print("  ! passed over: \(error)") }
+            for error in recovery.damage.errors { print("  ! skipped: \(error)") }
             if recovery.damage.count > recovery.damage.errors.count {
-                print("  ! \(recovery.damage.count) damaged parts in all")
+                print("  ! \(recovery.damage.count) damaged parts in total")
             }
             if recovery.damage.orphanMessages > 0 {
-                print("  ! \(recovery.damage.orphanMessages) messages of channels that are not defined")
+                print("  ! \(recovery.damage.orphanMessages) messages of undefined channels")
             }
             if recovery.ending != .complete { print("  ! the end: \(recovery.ending)") }
         } catch {

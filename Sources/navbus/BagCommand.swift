@@ -20,35 +20,35 @@ struct BagRecord: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Record topics into a bag until Ctrl-C.",
         discussion: """
-            The bag can be read at any moment, also after the recorder was killed: what is older than a second is in it. \
-            Where FILE.mcap is a bag already, FILE_1.mcap is recorded into, then FILE_2.mcap, and so on. Exit status 1 when \
-            anything that was published is not recorded.
+            The bag can be read at any time, even after the recorder was killed: at most the last second is missing. If \
+            FILE.mcap is already a bag, the recording goes into FILE_1.mcap, then FILE_2.mcap, and so on. The exit status is \
+            1 when a published message was not recorded.
             """)
 
-    @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
+    @Argument(help: "Topics; * matches any text. Default: all.") var topics: [String] = []
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
-    @Flag(help: "Order the bag by /clock, for a bag that is being played.") var simTime = false
-    @Flag(help: "Take part in lockstep playback and record that alone: equal playbacks give equal bytes.")
+    @Flag(help: "Record in the time of /clock, for example during a playback.") var simTime = false
+    @Flag(help: "Take part in a lockstep playback and record only that: equal playbacks give identical bags.")
     var lockstep = false
-    @Flag(help: "Replace a bag that is there.") var overwrite = false
+    @Flag(help: "Replace an existing bag.") var overwrite = false
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Go on in another file after so many megabytes, 1 to 1000000.", valueName: "MB"))
+        help: ArgumentHelp("Start a new file after this many megabytes, 1 to 1000000.", valueName: "MB"))
     var splitMb: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Go on in another file after so many seconds of recorded time.", valueName: "SECONDS"))
+        help: ArgumentHelp("Start a new file after this many seconds of recorded time.", valueName: "SECONDS"))
     var splitS: Double?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Delete the oldest files of the recording when all take more than so many megabytes, 2 to 100000000.",
+            "Delete the oldest files of the recording when all together exceed this many megabytes, 2 to 100000000.",
             valueName: "MB"))
     var quotaMb: Int?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Keep the last seconds in memory, and write them into a bag at each 'navbus bag snapshot'.",
+            "Keep the last seconds in memory, and write them to a bag on each 'navbus bag snapshot'.",
             valueName: "SECONDS"))
     var snapshot: Double?
     @Option(
@@ -105,10 +105,10 @@ struct BagRecord: ParsableCommand {
             bus, path: out, options: options, directory: directory, log: NodeLog(node: bus.name))
         defer { bus.close() }
         let losses = try recorder.run(until: stop)
-        let files = recorder.paths.isEmpty ? "no snapshot was asked for" : recorder.paths.joined(separator: ", ")
+        let files = recorder.paths.isEmpty ? "no snapshot was requested" : recorder.paths.joined(separator: ", ")
         print("\(files): \(recorder.messageCount) messages")
         guard losses.total == 0 else {
-            throw NodeError(.system, "the recording is not complete: \(losses.text); see 'navbus bag check'")
+            throw NodeError(.system, "the recording is incomplete: \(losses.text); see 'navbus bag check'")
         }
     }
 }
@@ -116,64 +116,67 @@ struct BagRecord: ParsableCommand {
 /// `navbus bag play`.
 struct BagPlay: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "play", abstract: "Play a bag onto the bus at its pace, or in lockstep with its nodes.",
+        commandName: "play", abstract: "Play a bag onto the bus at its recorded pace, or in lockstep with the nodes.",
         discussion: """
-            On a terminal: space pauses and goes on, s plays one moment, b goes back one, left and right go 10 s back and on, \
-            up and down double and halve the rate, q quits.
+            On a terminal: space pauses and resumes, s plays one moment, b steps back one, left and right seek 10 s back and \
+            forward, up and down double and halve the rate, q quits.
             """)
 
     @Argument(help: "The bag.") var bag: String
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Times as fast as it was recorded, 0.001 to 1000000; 1 unless given, and no limit in lockstep.",
+            "Playback rate relative to the recording, 0.001 to 1000000. Default: 1, or unlimited in lockstep.",
             valueName: "FACTOR")) var rate: Double?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+        help: ArgumentHelp("Start this many seconds into the bag.", valueName: "SECONDS")) var start = 0.0
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
-    @Flag(help: "Start over at the end, in another epoch of /clock.") var loop = false
-    @Flag(help: "Begin paused.") var paused = false
+        help: ArgumentHelp("End this many seconds into the bag.", valueName: "SECONDS")) var end: Double?
+    @Flag(help: "Restart at the end, in a new epoch of /clock.") var loop = false
+    @Flag(help: "Start paused.") var paused = false
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Play so many moments, everything up to the next stamp, then pause.", valueName: "COUNT"))
+        help: ArgumentHelp(
+            "Play this many moments (all messages up to the next stamp), then pause.", valueName: "COUNT"))
     var step: Int?
-    @Flag(help: "Wait after each moment until every node that lives by /clock has handled it.") var lockstep = false
+    @Flag(help: "Wait after each moment until every node that runs on /clock has handled it.") var lockstep = false
     @Option(
         name: .customLong("wait-for"),
         help: ArgumentHelp(
-            "Who takes part in lockstep; every node with sim_time: true at the start unless given.",
+            "Nodes that take part in lockstep. Default: every node with sim_time: true at the start.",
             valueName: "NODE,NODE")) var waitFor: String?
     @Option(
         name: .customLong("barrier-timeout"), parsing: .unconditional,
-        help: ArgumentHelp("How long a node may take for a moment in lockstep.", valueName: "SECONDS")) var patience =
+        help: ArgumentHelp("Time limit for a node to handle one moment in lockstep.", valueName: "SECONDS"))
+    var patience =
         30.0
     @Flag(
-        name: .customLong("skip-failed"), help: "Go on without a node that dies or does not answer in lockstep.")
+        name: .customLong("skip-failed"), help: "Continue without a node that dies or does not answer in lockstep.")
     var skipFailed = false
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Topics to play, * stands for any text; all if none is given.", valueName: "TOPIC"))
+        help: ArgumentHelp("Topics to play; * matches any text. Default: all.", valueName: "TOPIC"))
     var topics: [String] = []
     @Option(
         name: .customLong("as-input"),
         help: ArgumentHelp(
-            "Leave out what this node published when the bag was recorded, to feed it again.", valueName: "NODE"))
+            "Skip what this node published in the recording, so that the bag can be its input.", valueName: "NODE"))
     var inputOf: String?
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The longest stretch of the bag without a message that is waited for; a longer one is jumped.",
+            "Skip gaps in the bag that are longer than this.",
             valueName: "SECONDS")) var maxGap = 3_600.0
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How many subscribers each topic should have before the first message; playing starts without them after --wait.",
+            "Subscribers that each topic needs before playback starts; after --wait it starts anyway.",
             valueName: "COUNT")) var subscribers = 1
-    @Option(parsing: .unconditional, help: ArgumentHelp("How long to wait for them, seconds.", valueName: "SECONDS"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("How long to wait for subscribers, seconds.", valueName: "SECONDS"))
     var wait = 10.0
     @OptionGroup var node: BusOptions
 
@@ -237,7 +240,7 @@ struct BagPlay: ParsableCommand {
 
 /// `navbus bag info`.
 struct BagInfoCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "info", abstract: "Say what a bag holds.")
+    static let configuration = CommandConfiguration(commandName: "info", abstract: "Show the contents of a bag.")
 
     @Argument(help: "The bag.") var bag: String
     @Flag(help: "Print JSON.") var json = false
@@ -302,8 +305,8 @@ struct BagInfoCommand: ParsableCommand {
             print("\(packing.chunkCount) chunks, \(name), ratio " + String(format: "%.1f", packing.ratio))
         }
         if case .scan(let ending, _) = origin {
-            print("note: the bag has no usable index (\(ending)); it was read through")
-            print("      'navbus bag recover' makes a bag with an index of it")
+            print("note: the bag has no usable index (\(ending)); every record was read")
+            print("      'navbus bag recover' writes a copy with an index")
         }
         let width = topics.map(\.topic.count).max() ?? 0
         for topic in topics {

@@ -15,29 +15,30 @@ struct BagConvert: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert", abstract: "Convert recordings of other tools into bags, and bags into their formats.",
         discussion: """
-            Reads bags of navbus, ROS 2 (MCAP, SQLite, or their folder) and ROS 1, and traces: NMEA 0183, UBX, gpsd JSON, GPX, CSV. Of ROS, \
-            NavSatFix, TwistStamped, Odometry and Imu are understood. The format to write is that of the name's end unless \
-            --to says it: .mcap a bag of navbus, .csv, .gpx and .geojson the drive, a name without an end a bag of ROS 2, \
-            which is a folder.
+            Reads bags of navbus, ROS 2 (MCAP, SQLite, or their folder) and ROS 1, and traces: NMEA 0183, UBX, gpsd JSON, GPX, CSV. From ROS, \
+            NavSatFix, TwistStamped, Odometry and Imu are converted. The file extension selects the output format unless --to \
+            is given: .mcap is a navbus bag, .csv, .gpx and .geojson are the drive, and no extension is a ROS 2 bag, which \
+            is a folder.
             """)
 
     @Argument(help: "The recording.") var input: String
-    @Option(name: [.short, .long], help: ArgumentHelp("What to write.", valueName: "FILE")) var out: String
+    @Option(name: [.short, .long], help: ArgumentHelp("The file or folder to write.", valueName: "FILE")) var out:
+        String
     @Option(help: ArgumentHelp("mcap, rosbag2, csv, gpx or geojson.", valueName: "FORMAT")) var to: BagTarget?
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Topics of the recording to convert, * stands for any text.", valueName: "TOPIC"))
+        help: ArgumentHelp("Topics of the recording to convert; * matches any text.", valueName: "TOPIC"))
     var topics: [String] = []
     @Flag(help: "Add foxglove.LocationFix and foxglove.GeoJSON channels, which map panels draw; .mcap only.")
     var foxglove = false
-    @Flag(help: "Replace a file that is there.") var overwrite = false
+    @Flag(help: "Replace an existing file.") var overwrite = false
 
     private var target: BagTarget {
         get throws {
             if let to { return to }
             let end = (out as NSString).pathExtension.lowercased()
             guard let target = end.isEmpty ? .rosbag2 : BagTarget(rawValue: end == "json" ? "geojson" : end) else {
-                throw ValidationError("--out \(out): '.\(end)' is no format; give --to")
+                throw ValidationError("--out \(out): unknown format '.\(end)'; give --to")
             }
             return target
         }
@@ -45,12 +46,12 @@ struct BagConvert: ParsableCommand {
 
     func validate() throws {
         let target = try target
-        if foxglove, target != .mcap { throw ValidationError("--foxglove is for bags of navbus (.mcap)") }
+        if foxglove, target != .mcap { throw ValidationError("--foxglove needs a navbus bag (.mcap) as output") }
     }
 
     func run() throws {
         guard !isSameFile(input, out) else {
-            throw NodeError(.usage, "--out is the recording itself: give another file")
+            throw NodeError(.usage, "--out is the input recording: give another file")
         }
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
         var importing = ROSImport(try open(filter))
@@ -85,7 +86,7 @@ struct BagConvert: ParsableCommand {
         for (name, count) in leftOut.sorted(by: { $0.key < $1.key }) {
             Console.note("left out: \(count) messages of \(name)")
         }
-        guard count > 0 else { throw NodeError(.invalid, "'\(input)' holds no message that can be converted") }
+        guard count > 0 else { throw NodeError(.invalid, "'\(input)' has no message that can be converted") }
         print("\(out): \(count) messages")
     }
 

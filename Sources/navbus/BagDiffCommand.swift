@@ -8,12 +8,12 @@ struct BagDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "List the events in which two drives differ.",
         discussion: """
-            Each line is an event that only the first bag has (-), only the second (+), or both at another time (~), with the \
+            Each line is an event that only the first bag has (-), only the second (+), or both at different times (~), with the \
             seconds since the first event. The exit status is 0 when nothing differs and 1 otherwise.
             """)
 
-    @Argument(help: "The bag of the drive before, for example.") var first: String
-    @Argument(help: "The bag of the drive after.") var second: String
+    @Argument(help: "The first bag, such as the drive before a change.") var first: String
+    @Argument(help: "The second bag, such as the drive after it.") var second: String
     @Flag(help: "Print JSON.") var json = false
 
     private struct Document: Encodable {
@@ -48,7 +48,7 @@ struct BagDiffCommand: ParsableCommand {
             }
             func count(_ sign: String) -> Int { lines.count { $0.change == sign } }
             print(
-                "\(diff.commonCount) events in both, \(count("~")) of them at another time; \(count("-")) only in the first, "
+                "\(diff.commonCount) events in both, \(count("~")) of them at different times; \(count("-")) only in the first, "
                     + "\(count("+")) only in the second")
         }
         if !lines.isEmpty { throw ExitCode(1) }

@@ -30,7 +30,7 @@ struct LenientRecords: RecordSource {
 
     /// Says on standard error what was passed over.
     func tellDamage() {
-        if let first { Console.note("\(count) damaged parts were passed over, the first: \(first)") }
+        if let first { Console.note("\(count) damaged parts were skipped, the first: \(first)") }
     }
 }
 
@@ -45,7 +45,7 @@ struct BagInputs {
             do throws(BagError) {
                 let reader = try BagReader(path: path)
                 if let loss = reader.index.origin.loss {
-                    Console.note("'\(path)' is not whole: \(loss); what can be read of it is used")
+                    Console.note("'\(path)' is damaged: \(loss); using the readable part")
                 }
                 readers.append(reader)
             } catch {
@@ -70,7 +70,7 @@ struct BagInputs {
 struct BagOutput: ParsableArguments {
     @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
     var out: String
-    @Flag(help: "Replace a file that is there.") var overwrite = false
+    @Flag(help: "Replace an existing file.") var overwrite = false
 
     /// Writes records to a bag with the metadata and attachments of its sources; it takes its name when it is whole.
     ///
@@ -79,7 +79,7 @@ struct BagOutput: ParsableArguments {
         throws(NodeError)
     {
         guard !paths.contains(where: { isSameFile($0, out) }) else {
-            throw NodeError(.usage, "--out is the bag itself: give another file")
+            throw NodeError(.usage, "--out is the input bag: give another file")
         }
         let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
         let bar = ProgressBar()
@@ -123,10 +123,10 @@ struct BagOutput: ParsableArguments {
 struct BagRange: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+        help: ArgumentHelp("Start this many seconds into the bag.", valueName: "SECONDS")) var start = 0.0
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
+        help: ArgumentHelp("End this many seconds into the bag.", valueName: "SECONDS")) var end: Double?
 
     func validate() throws {
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
@@ -151,8 +151,8 @@ struct BagRange: ParsableArguments {
 /// `navbus bag cut`.
 struct BagCut: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cut", abstract: "Copy a part of a bag's time into a new bag.",
-        discussion: "The new bag begins with the values that the latched topics had at its start.")
+        commandName: "cut", abstract: "Copy a time range of a bag into a new bag.",
+        discussion: "The new bag begins with the values of the latched topics at that time.")
 
     @Argument(help: "The bag.") var bag: String
     @OptionGroup var range: BagRange
@@ -194,7 +194,7 @@ struct BagFilter: ParsableCommand {
     @Argument(help: "The bag.") var bag: String
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Topics to keep, * stands for any text; all if none is given.", valueName: "TOPIC"))
+        help: ArgumentHelp("Topics to keep; * matches any text. Default: all.", valueName: "TOPIC"))
     var topics: [String] = []
     @Option(parsing: .upToNextOption, help: ArgumentHelp("Topics to leave out.", valueName: "TOPIC"))
     var exclude: [String] = []
@@ -209,7 +209,7 @@ struct BagFilter: ParsableCommand {
         let kept = inputs.topics(TopicFilter(include: topics.isEmpty ? ["*"] : topics, exclude: exclude))
         guard !kept.isEmpty else {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
-            throw NodeError(.usage, "no topic of '\(bag)' is left; it holds: \(all)")
+            throw NodeError(.usage, "no topic of '\(bag)' is selected; it has: \(all)")
         }
         try output.write(inputs.records(BagQuery(topics: kept)), of: inputs, [bag])
     }
@@ -218,7 +218,7 @@ struct BagFilter: ParsableCommand {
 /// `navbus bag merge`.
 struct BagMerge: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "merge", abstract: "Put the messages of several bags into one, by their times.")
+        commandName: "merge", abstract: "Merge several bags into one, in the order of time.")
 
     @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
     @OptionGroup var output: BagOutput
@@ -232,27 +232,27 @@ struct BagMerge: ParsableCommand {
 /// `navbus bag cat`.
 struct BagCat: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Print the messages of a bag, one a line.",
+        commandName: "cat", abstract: "Print the messages of a bag, one per line.",
         discussion: """
-            A line is the log time in seconds, the topic, and the message as JSON by the schema in the bag. Messages of other \
-            encodings than protobuf and JSON are printed as their size.
+            Each line has the log time in seconds, the topic, and the message as JSON by the schema in the bag. Of messages in \
+            encodings other than protobuf and JSON only the size is printed.
             """)
 
     @Argument(help: "The bag.") var bag: String
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Topics to print, * stands for any text; all if none is given.", valueName: "TOPIC"))
+        help: ArgumentHelp("Topics to print; * matches any text. Default: all.", valueName: "TOPIC"))
     var topics: [String] = []
     @OptionGroup var range: BagRange
     @Option(
         help: ArgumentHelp("Print only this field of each message, such as legs[0].distance_m.", valueName: "PATH"))
     var field: String?
     @Option(
-        help: ArgumentHelp("Print only messages where a field compares, such as 'speed>10'.", valueName: "CONDITION"))
+        help: ArgumentHelp("Print only messages that match a condition, such as 'speed>10'.", valueName: "CONDITION"))
     var filter: String?
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
-        Int?
-    @Flag(help: "Print topic, type, sequence, times and message as one object a line.") var json = false
+    @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many messages.", valueName: "COUNT"))
+    var count: Int?
+    @Flag(help: "Print topic, type, sequence, times and message as one object per line.") var json = false
 
     func validate() throws {
         if let field, FieldPath(field) == nil {
@@ -269,7 +269,7 @@ struct BagCat: ParsableCommand {
         let wanted = topics.isEmpty ? nil : inputs.topics(TopicFilter(include: topics))
         if let wanted, wanted.isEmpty {
             let all = inputs.topics(TopicFilter(include: ["*"])).joined(separator: ", ")
-            throw NodeError(.usage, "no topic of '\(bag)' matches; it holds: \(all)")
+            throw NodeError(.usage, "no topic of '\(bag)' matches; it has: \(all)")
         }
         var records = inputs.records(try range.query(inputs, topics: wanted))
         let path = field.flatMap { FieldPath($0) }
@@ -354,16 +354,15 @@ struct RecordText {
 /// `navbus bag snapshot`.
 struct BagSnapshot: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "snapshot", abstract: "Make a recorder write the last seconds into a bag.",
-        discussion: "The recorder is one that was started with 'navbus bag record --snapshot SECONDS'.")
+        commandName: "snapshot", abstract: "Have a recorder write the last seconds to a bag.",
+        discussion: "Needs a recorder that was started with 'navbus bag record --snapshot SECONDS'.")
 
-    @Option(help: ArgumentHelp("The recorder; the first by name unless given.", valueName: "NODE")) var recorder:
-        String?
+    @Option(help: ArgumentHelp("The recorder. Default: the first by name.", valueName: "NODE")) var recorder: String?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Go on recording into the bag for so long, 0 to 3600.", valueName: "SECONDS"))
+        help: ArgumentHelp("Keep recording into the bag for this long, 0 to 3600.", valueName: "SECONDS"))
     var after = 0.0
-    @Option(help: ArgumentHelp("Why, written into the bag.", valueName: "TEXT")) var reason: String?
+    @Option(help: ArgumentHelp("The reason, stored in the bag.", valueName: "TEXT")) var reason: String?
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -378,7 +377,9 @@ struct BagSnapshot: ParsableCommand {
     func run() throws {
         let servers = try ToolBus.registry().servers(of: RecorderService.name).map(\.node)
         guard let node = recorder ?? servers.first, servers.contains(node) else {
-            let what = recorder.map { "'\($0)' keeps no seconds in memory" } ?? "no recorder keeps seconds in memory"
+            let what =
+                recorder.map { "'\($0)' is not a recorder with snapshots" }
+                ?? "no recorder with snapshots is on the bus"
             throw NodeError(.missing, "\(what): start one with 'navbus bag record --snapshot SECONDS'")
         }
         let tool = try ToolBus("snapshot")

@@ -10,26 +10,26 @@ import NavMessages
 /// `navbus bridge`.
 struct BridgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bridge", abstract: "Offer the bus to other tools.", subcommands: [BridgeFoxglove.self])
+        commandName: "bridge", abstract: "Serve the bus to other tools.", subcommands: [BridgeFoxglove.self])
 }
 
 /// `navbus bridge foxglove`.
 struct BridgeFoxglove: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "foxglove", abstract: "Offer the topics of the bus to Foxglove, live, until Ctrl-C.",
+        commandName: "foxglove", abstract: "Serve the topics of the bus to Foxglove, live, until Ctrl-C.",
         discussion: """
             In Foxglove: open a connection to ws://localhost:8765. All topics come with their protobuf schemas; for map panels the \
             fixes and matched positions are also offered as foxglove.LocationFix and the route as foxglove.GeoJSON. The bridge \
             reads the bus and changes nothing on it. A client that is too slow misses messages, and is told how many.
             """)
 
-    @Option(help: ArgumentHelp("The address to listen on; port 0 takes any that is free.", valueName: "HOST:PORT"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 picks a free one.", valueName: "HOST:PORT"))
     var listen = "127.0.0.1:8765"
-    @Flag(help: "Allow an address that other machines can reach: there is no password, and all can be read.")
+    @Flag(help: "Allow an address that other machines can reach: there is no password, they can read everything.")
     var allowRemote = false
     @Option(
         help: ArgumentHelp(
-            "Answer web pages of this origin, besides Foxglove's own and those of this machine. May be given again.",
+            "Also accept web pages of this origin, besides Foxglove's and this machine's; may be given several times.",
             valueName: "ORIGIN"))
     var allowOrigin: [String] = []
 
@@ -121,7 +121,7 @@ private struct BridgedTopics {
                     schemaData: set)
             case .failure(let error):
                 refused[topic.name] = type
-                Console.note("\(topic.name) is not offered: \(error)")
+                Console.note("\(topic.name) is not served: \(error)")
             }
         }
         guard let channel else { return }

@@ -17,7 +17,7 @@ enum RegistryChecks {
             let isMissing = errno == ENOENT
             findings.append(
                 isMissing
-                    ? Finding("registry", .ok, "\(directory.path) is not there yet; the first node makes it")
+                    ? Finding("registry", .ok, "\(directory.path) does not exist yet; the first node creates it")
                     : Finding(
                         "registry", .fail,
                         "\(directory.path): \(String(cString: strerror(errno))): set NAVBUS_DIR to another place"))
@@ -26,7 +26,7 @@ enum RegistryChecks {
         let mode = String(status.st_mode & 0o777, radix: 8)
         if status.st_mode & S_IFMT != S_IFDIR {
             findings.append(
-                Finding("registry", .fail, "\(directory.path) is no directory: remove it or set NAVBUS_DIR"))
+                Finding("registry", .fail, "\(directory.path) is not a directory: remove it or set NAVBUS_DIR"))
         } else if status.st_uid != geteuid() {
             findings.append(
                 Finding(
@@ -34,7 +34,7 @@ enum RegistryChecks {
                     "\(directory.path) belongs to user \(status.st_uid), you are \(geteuid()): set NAVBUS_DIR"))
         } else if status.st_mode & 0o022 != 0 {
             findings.append(
-                Finding("registry", .fail, "\(directory.path) has mode \(mode), others may write: chmod 700 it"))
+                Finding("registry", .fail, "\(directory.path) has mode \(mode), others may write: run chmod 700 on it"))
         } else {
             findings.append(Finding("registry", .ok, "\(directory.path), yours, mode \(mode)"))
         }
@@ -68,7 +68,7 @@ enum RegistryChecks {
         // Some file systems have no fixed number of inodes and report 0 of 0.
         let text = "\(Format.bytes(bytes)) and \(file.f_files == 0 ? "any number of" : "\(file.f_favail)") inodes free"
         if bytes < 1e6 || file.f_files > 0 && file.f_favail < 100 {
-            return Finding("space", .fail, "\(text) at \(path): nodes cannot announce themselves; free some")
+            return Finding("space", .fail, "\(text) at \(path): nodes cannot announce themselves; free some space")
         }
         return Finding("space", .ok, text)
     }
@@ -80,11 +80,11 @@ enum RegistryChecks {
             FileManager.default.fileExists(atPath: directory.lockPath(name))
                 && !NodeLock.isHeld(name, in: directory)
         }
-        guard !dead.isEmpty else { return Finding("leftovers", .ok, "none of dead nodes") }
+        guard !dead.isEmpty else { return Finding("leftovers", .ok, "none") }
         return Finding(
             "leftovers", .warn,
-            "of dead nodes: \(dead.prefix(10).joined(separator: ", ")); they crashed or were killed, the next node that "
-                + "starts clears them away")
+            "left by nodes that crashed or were killed: \(dead.prefix(10).joined(separator: ", ")); the next node that "
+                + "starts removes them")
     }
 }
 
@@ -120,7 +120,7 @@ enum BusChecks {
             findings.append(
                 Finding(
                     "node service", .warn,
-                    "not served by \(without.joined(separator: ", ")): nobody knows what they subscribe to"))
+                    "not served by \(without.joined(separator: ", ")): their subscriptions are unknown"))
         }
         if findings.isEmpty { findings.append(Finding("node service", .ok, "every node answers")) }
         return findings
@@ -131,16 +131,18 @@ enum BusChecks {
         for node in snapshot.nodes {
             guard let health = survey.health[node.node] else {
                 if node.topics.contains(where: { $0.name == Topics.health(of: node.node).name }) {
-                    findings.append(Finding("node \(node.node)", .warn, "announces its health and does not tell it"))
+                    findings.append(Finding("node \(node.node)", .warn, "announces its health but does not publish it"))
                 }
                 continue
             }
             guard health.state != .some(.ok) else { continue }
-            let why = health.reasonText.isEmpty ? "no reason told" : health.reasonText
+            let why = health.reasonText.isEmpty ? "no reason given" : health.reasonText
             findings.append(
                 Finding("node \(node.node)", health.state == .some(.lost) ? .fail : .warn, "\(health.word): \(why)"))
         }
-        if findings.isEmpty { findings.append(Finding("health", .ok, "\(survey.health.count) nodes tell it, all OK")) }
+        if findings.isEmpty {
+            findings.append(Finding("health", .ok, "\(survey.health.count) nodes report it, all OK"))
+        }
         return findings
     }
 
@@ -154,7 +156,7 @@ enum BusChecks {
                 "topic \(topic)", .warn,
                 "published by \(publishers.map(\.publisher).joined(separator: " and ")): stop one, or remap its topic")
         }
-        return findings.isEmpty ? [Finding("publishers", .ok, "no topic has two")] : findings
+        return findings.isEmpty ? [Finding("publishers", .ok, "no topic has two publishers")] : findings
     }
 
     private static func schemas(_ snapshot: RegistrySnapshot, _ survey: SubscriberSurvey) -> [Finding] {
@@ -198,7 +200,7 @@ enum BusChecks {
             findings.append(
                 Finding(
                     "topic \(topic)", isKnown && near.isEmpty ? .ok : .warn,
-                    "wanted by \(nodes.joined(separator: ", ")), published by nobody\(near)"))
+                    "subscribed to by \(nodes.joined(separator: ", ")), but not published\(near)"))
         }
         return findings
     }

@@ -64,7 +64,7 @@ enum SystemChecks {
         return limit - used >= wanted
             ? Finding(check, .ok, said)
             : Finding(
-                check, .warn, "\(said): little is left for many nodes; sysctl fs.inotify.\(name)=\(used + wanted)")
+                check, .warn, "\(said): too few are left for many nodes; sysctl fs.inotify.\(name)=\(used + wanted)")
     }
 
     /// Returns the inotify instances and watches of this user's processes.
@@ -94,7 +94,7 @@ enum SystemChecks {
         let drift = ((WallClock.now() - wall) - (MonotonicClock.now() - monotonic)).inSeconds
         // 2025: no bus data is older than the bus.
         if WallClock.now() < Timestamp(nanoseconds: 1_735_689_600_000_000_000) {
-            findings.append(Finding("wall clock", .fail, "it is before 2025: set it, stamps are wrong"))
+            findings.append(Finding("wall clock", .fail, "it is before 2025, so all stamps are wrong: set it"))
         } else if abs(drift) > 1e-3 {
             findings.append(
                 Finding(
@@ -111,12 +111,14 @@ enum SystemChecks {
     private static func synchronisation() -> Finding {
         // Glibc's module omits sys/timex.h. On 64-bit Linux `maxerror` is at byte 24, `status` at 40.
         typealias Adjust = @convention(c) (UnsafeMutableRawPointer) -> Int32
-        guard let symbol = dlsym(nil, "adjtimex") else { return Finding("time sync", .warn, "cannot be told here") }
+        guard let symbol = dlsym(nil, "adjtimex") else {
+            return Finding("time sync", .warn, "cannot be determined here")
+        }
         let adjust = unsafeBitCast(symbol, to: Adjust.self)
         return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 8) { buffer in
             buffer.initializeMemory(as: UInt8.self, repeating: 0)
             guard let base = buffer.baseAddress, adjust(base) >= 0 else {
-                return Finding("time sync", .warn, "the kernel does not tell")
+                return Finding("time sync", .warn, "the kernel does not report it")
             }
             let isUnsynchronised = buffer.load(fromByteOffset: 40, as: Int32.self) & 0x40 != 0
             let error = Double(buffer.load(fromByteOffset: 24, as: Int.self)) * 1e-6
@@ -143,7 +145,7 @@ enum HostReach {
     static func hosts() -> [Finding] {
         do throws(NodeError) {
             guard let hosts = try HostOptions.check() else {
-                return [Finding("hosts", .ok, "\(HostOptions.variable) is not set: the bus is this host's alone")]
+                return [Finding("hosts", .ok, "\(HostOptions.variable) is not set: the bus is local to this host")]
             }
             let listening = hosts.listen.sorted { $0.key < $1.key }.map { "\($0.key) at \($0.value)" }
             let text =
@@ -188,7 +190,8 @@ enum HostReach {
             }
             var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
             guard poll(&entry, 1, 1000) == 1 else {
-                return Finding("peer", .fail, "\(text): no answer within 1 s: is the host up, and no firewall between?")
+                return Finding(
+                    "peer", .fail, "\(text): no answer within 1 s: is the host up, with no firewall in between?")
             }
             var size = socklen_t(MemoryLayout<Int32>.size)
             getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size)

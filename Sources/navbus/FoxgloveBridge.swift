@@ -165,7 +165,7 @@ final class FoxgloveBridge: WebService {
                 for id in request.subscriptionIds ?? [] { state.clients[client]?.subscriptions[id] = nil }
             }
         default:
-            let message = "'\(request.op.prefix(40))' is not possible: this bridge only publishes"
+            let message = "'\(request.op.prefix(40))' is not supported: this bridge only publishes"
             client.send(Self.text(Status(level: .warning, message: message)))
         }
     }

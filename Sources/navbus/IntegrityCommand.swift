@@ -16,24 +16,24 @@ import NavigationNode
 struct IntegrityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "integrity",
-        abstract: "Compare the position filter with a reference: its errors, and whether its uncertainty is true.",
+        abstract: "Compare the position filter with a reference: its errors and the calibration of its uncertainty.",
         discussion: """
-            A row per trace: how many fixes count, the median and 95 % error of the fixes and of the filter, and the shares of the filter's \
-            errors within 1, 2 and 3 of its own standard deviations, along and across the direction of travel (0.683, 0.954 and 0.997 if it \
-            is calibrated; more is cautious). It is the filter of the navigation node on the same recording: the odometry of a bag is used, and of \
-            several receivers the one that is chosen.
+            Prints a row per trace: the number of accepted fixes, the median and 95 % error of the fixes and of the filter, and the shares of the \
+            filter's errors within 1, 2 and 3 of its standard deviations, along and across the direction of travel (0.683, 0.954 and 0.997 if it \
+            is calibrated; more is cautious). The filter is that of the navigation node: it uses the odometry of a bag and, of several receivers, \
+            the selected one.
             """)
 
     @Argument(help: "Traces: CSV, GPX, NMEA 0183, UBX, gpsd JSON or MCAP.") var traces: [String]
     @Option(
         help: ArgumentHelp(
-            "The reference, with times, positions and courses; in the folder of each trace when it is a bare name.",
+            "The reference, with times, positions and courses; a bare name is looked up in the folder of each trace.",
             valueName: "FILE")) var truth = "truth_pos.csv"
     @Option(
         help: ArgumentHelp(
-            "Directory of road tiles, by which outages are bridged along the roads as in the node; without it straight on.",
+            "Directory of road tiles, to bridge outages along the roads as the node does; without it, straight ahead.",
             valueName: "DIR")) var tiles: String?
-    @Flag(help: "Print a JSON object a trace.") var json = false
+    @Flag(help: "Print one JSON object per trace.") var json = false
 
     /// The row of one trace.
     struct Row: Codable {
@@ -83,7 +83,7 @@ struct IntegrityCommand: ParsableCommand {
         let path = truth.contains("/") ? truth : "\(folder)/\(truth)"
         let reference = try TraceInput(path: path).fixes.compactMap { Fix($0, sequence: nil) }
         guard reference.count > 1 else {
-            throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: a reference needs more")
+            throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: it cannot be the reference")
         }
         var positioning = Positioning(metric: metric, isTracing: true)
         var table = CalibrationTable()
@@ -118,7 +118,7 @@ struct IntegrityCommand: ParsableCommand {
             throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: the error cannot be computed")
         }
         for (signal, name) in Self.names where contradicting.contains(signal) {
-            Console.note("'\(trace)': \(name) contradicts the positions and was left out: look at units and signs")
+            Console.note("'\(trace)': \(name) contradicts the positions and was ignored: check units and signs")
         }
         let shares = { (side: CalibrationTable.Shares) in (1...3).map { side.share(within: $0) } }
         return Row(

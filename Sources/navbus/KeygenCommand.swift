@@ -6,11 +6,11 @@ import NavKit
 /// `navbus keygen`.
 struct KeygenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keygen", abstract: "Make the key pair by which other hosts know this one.")
+        commandName: "keygen", abstract: "Create the key pair that identifies this host to others.")
 
     @Option(help: ArgumentHelp("Where to write: PREFIX.key, the secret, and PREFIX.pub.", valueName: "PREFIX"))
     var out = "navbus"
-    @Flag(help: "Replace a pair that is there.") var force = false
+    @Flag(help: "Replace an existing key pair.") var force = false
     @Flag(help: "Print JSON.") var json = false
 
     private struct Report: Encodable {
@@ -38,7 +38,7 @@ struct KeygenCommand: ParsableCommand {
         }
         print(
             """
-            \(secret)  the secret key: it stays on this host, readable by its user alone
+            \(secret)  the secret key: keep it on this host, readable only by its user
             \(open)  the public key: \(key)
 
             On this host, in its hosts file (NAVBUS_HOSTS):

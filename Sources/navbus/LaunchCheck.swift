@@ -55,7 +55,7 @@ enum LaunchCheck {
         let missing = inputs.filter { needsTiles || $0.key != "tiles" }.filter {
             !FileManager.default.fileExists(atPath: $0.path)
         }
-        return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): there is no '\($0.path)'" }
+        return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): '\($0.path)' does not exist" }
     }
 
     /// Returns why a program rejects its command line; nil when it accepts it.

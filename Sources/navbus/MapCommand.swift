@@ -19,16 +19,16 @@ struct MapBuild: ParsableCommand {
         commandName: "build", abstract: "Build road tiles from an OpenStreetMap extract.")
 
     @Argument(help: "The extract (.osm.pbf, or .osm XML).") var input: String
-    @Option(help: ArgumentHelp("The directory to write; a tileset that is there is replaced.", valueName: "DIR"))
+    @Option(help: ArgumentHelp("The directory to write; an existing tileset is replaced.", valueName: "DIR"))
     var out: String
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
+        help: ArgumentHelp("Number of threads. Default: one per processor.", valueName: "COUNT")
     ) var jobs: Int?
-    @Flag(help: "Traffic keeps to the left where tags do not say.") var leftHandTraffic = false
+    @Flag(help: "Assume left-hand traffic where tags do not say.") var leftHandTraffic = false
     @Option(
         help: ArgumentHelp(
-            "The country, such as PT (ISO 3166-1): its general speed limits and side of the road hold where tags do not say. Unless given, the borders in the extract decide, without any the addresses and zone tags where they agree.",
+            "The country, such as PT (ISO 3166-1): its default speed limits and driving side apply where tags do not say. Default: by the borders in the extract, or without any by addresses and zone tags where they agree.",
             valueName: "CODE")) var country: String?
     @Flag(help: "Print the report as JSON.") var json = false
 
@@ -77,12 +77,12 @@ struct MapCheck: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Verify a directory of road tiles: hashes, the content of every tile, and how the tiles join.",
-        discussion: "Exits with 1 where something is wrong, and says what and in which file.")
+        discussion: "The exit status is 1 when a problem is found; each is printed with its file.")
 
     @Argument(help: "The directory.") var tiles: String
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
+        help: ArgumentHelp("Number of threads. Default: one per processor.", valueName: "COUNT")
     ) var jobs: Int?
     @Flag(help: "Print the report as JSON.") var json = false
 
@@ -126,7 +126,7 @@ struct MapCheck: ParsableCommand {
 /// `navbus map info`.
 struct MapInfo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Say what a directory of road tiles holds; every tile is checked.")
+        commandName: "info", abstract: "Show the contents of a directory of road tiles; every tile is checked.")
 
     @Argument(help: "The directory.") var tiles: String
     @Flag(help: "Print JSON.") var json = false
@@ -178,7 +178,7 @@ struct MapInfo: ParsableCommand {
             print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")
         }
         print(
-            "in all: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
+            "total: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
         )
     }
 }

@@ -13,8 +13,8 @@ struct MapJunction: ParsableCommand {
         commandName: "junction",
         abstract: "Draw the junction nearest to a place as guidance sees it: roads in order, turns, lanes, signals.",
         discussion: """
-            The roads are named A, B, C … clockwise from north. For each road that leads to the junction follow the ways on, from right to left: \
-            the turn in degrees, what a driver is told, the lanes that lead there, and why a way that is there may not be driven.
+            The roads are named A, B, C … clockwise from north. Below each road that leads to the junction are its exits, from right to left: \
+            the turn in degrees, the instruction to the driver, the lanes that lead there, and why an exit may not be driven.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, geojson }
@@ -26,9 +26,9 @@ struct MapJunction: ParsableCommand {
     @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Greatest distance of the junction, metres, 1 to 10000.", valueName: "METRES")) var radius =
+        help: ArgumentHelp("Maximum distance of the junction, metres, 1 to 10000.", valueName: "METRES")) var radius =
         150.0
-    @Option(help: ArgumentHelp("How the junction is written.", valueName: "FORMAT")) var format = Format.text
+    @Option(help: ArgumentHelp("Output format.", valueName: "FORMAT")) var format = Format.text
 
     func validate() throws {
         guard places.count == 1, Coordinate(text: places[0])?.isValid == true else {
@@ -44,8 +44,8 @@ struct MapJunction: ParsableCommand {
         else {
             throw NodeError(
                 .missing,
-                "no three roads for a \(profile.rawValue) meet within \(Int(radius)) m of \(place.text): name a place nearer to a "
-                    + "junction, or a greater --radius")
+                "no three roads for a \(profile.rawValue) meet within \(Int(radius)) m of \(place.text): give a place nearer to a "
+                    + "junction, or a larger --radius")
         }
         print(try format == .text ? JunctionDrawing(view).text : JunctionDrawing(view).geojson)
     }
@@ -83,7 +83,7 @@ struct JunctionDrawing {
     private func traits(_ arm: JunctionView.Arm) -> [String] {
         var traits = ["\(arm.roadClass)" + (arm.isLink ? " link" : "")]
         if arm.isRoundabout { traits.append("roundabout") }
-        if arm.isHalf { traits.append("half of a parted road") }
+        if arm.isHalf { traits.append("half of a dual carriageway") }
         if !arm.canLeave { traits.append("arrives only") }
         if !arm.canArrive { traits.append("leaves only") }
         return traits

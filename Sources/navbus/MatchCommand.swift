@@ -17,16 +17,16 @@ struct MatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "match", abstract: "Match traces to the roads as a vehicle would, without looking ahead.",
         discussion: """
-            Without --smooth the position of each fix is decided when the fix comes, by the fixes up to it. The driven path \
-            (--format edges) also holds the roads between fixes: a segment is written once it is certain, at the latest \
-            --lag fixes that moved after it was driven, and is never taken back. With --smooth each position and the path \
-            are those that the whole drive makes most probable.
+            Without --smooth the position of each fix is decided when the fix arrives, from the fixes up to it. The driven path \
+            (--format edges) also has the roads between fixes: a segment is written once it is certain, at the latest \
+            --lag moving fixes after it was driven, and is never revised. With --smooth the positions and the path are the \
+            most probable ones given the whole drive.
 
             The positions are those of the navigation node on the same recording, with the odometry of a bag and without a route: fixes \
-            are qualified, filtered and matched, and led over to after an outage. Those that do not count (out of order, twice, frozen, \
-            jumped, too inaccurate, without a position) are rows without a position whose state says rejected and why; one that comes \
-            when a later position was predicted is outdated. --predictions adds the positions that are predicted where fixes fail. \
-            --raw matches every fix as it is, which is best for positions without a speed that are seconds apart.
+            are qualified, filtered and matched, and blended in after an outage. Rejected fixes (out of order, duplicate, frozen, jumped, \
+            too inaccurate, without a position) are rows without a position, with 'rejected' and the reason as state; a fix that arrives \
+            after a later position was predicted is 'outdated'. --predictions adds the positions predicted where fixes are missing. \
+            --raw matches every fix unchanged, which is best for positions without a speed that are seconds apart.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, edges, geojson }
@@ -46,21 +46,23 @@ struct MatchCommand: ParsableCommand {
         help: ArgumentHelp(
             "An existing directory for one output file per trace, FOLDER-NAME.FORMAT.csv.", valueName: "DIR"))
     var outDir: String?
-    @Flag(help: "Judge each fix by the whole drive, also by what comes after it.") var smooth = false
+    @Flag(help: "Match each fix by the whole drive, including later fixes.") var smooth = false
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Fixes by which the driven path may lag behind the position, 0 to 1000; 0 decides at once.",
             valueName: "FIXES")) var lag: Int?
-    @Flag(help: "Match every fix as it is: none is rejected, none is filtered.") var raw = false
-    @Flag(help: "Also a row for each position that is predicted where fixes fail, in csv and geojson.")
+    @Flag(help: "Match every fix unchanged: none is rejected or filtered.") var raw = false
+    @Flag(help: "Add a row for each position predicted where fixes are missing, in csv and geojson.")
     var predictions = false
     @OptionGroup var vehicle: VehicleOptions
 
     func validate() throws {
         if let lag, !(0...1000).contains(lag) { throw ValidationError("--lag takes 0 to 1000, not \(lag)") }
         if smooth, lag != nil { throw ValidationError("--smooth waits for the whole drive: leave out --lag") }
-        if predictions, smooth || raw { throw ValidationError("--predictions goes with neither --smooth nor --raw") }
+        if predictions, smooth || raw {
+            throw ValidationError("--predictions cannot be combined with --smooth or --raw")
+        }
         if traces.isEmpty { throw ValidationError("give a trace") }
         if traces.count > 1, outDir == nil { throw ValidationError("several traces need --out-dir DIRECTORY") }
     }
@@ -119,12 +121,12 @@ struct MatchCommand: ParsableCommand {
                 }
             }
             let unread = trace.rejected.filter { Self.defects.contains($0.reason) }.reduce(0) { $0 + $1.count }
-            if unread > 0 { Console.note("'\(path)': \(unread) rows or sentences cannot be read and are left out") }
+            if unread > 0 { Console.note("'\(path)': \(unread) rows or sentences cannot be read and are skipped") }
             guard timeless > 0 else { return }
             guard timeless < trace.fixes.count else {
-                throw NodeError(.invalid, "'\(path)': no position has a time, without which a drive cannot be followed")
+                throw NodeError(.invalid, "'\(path)': no position has a time, which matching needs")
             }
-            Console.note("'\(path)': \(timeless) positions without a time are left out")
+            Console.note("'\(path)': \(timeless) positions without a time are skipped")
         }
     }
 

@@ -53,7 +53,7 @@ final class MessageReader {
             do throws(MessageError) {
                 let text = try pool.json(decoding: delivery.payload.bytes, as: type, indent: indent)
                 if text.unknownFieldCount > 0 {
-                    note("\(delivery.topic): the messages have fields that the schema of \(type) here does not know")
+                    note("\(delivery.topic): the messages have fields that the local schema of \(type) does not have")
                 }
                 return .success(text.json)
             } catch {
@@ -87,7 +87,7 @@ final class MessageReader {
         guard
             let type = type ?? announced?.typeName
                 ?? TopicCatalogue.topic(named: delivery.topic)?.type.fullName
-        else { return .none("the publisher of \(delivery.topic) has gone, and its type is not known: give --type") }
+        else { return .none("the publisher of \(delivery.topic) has left, and the type is unknown: give --type") }
         if let descriptors {
             return descriptors.message(named: type) != nil
                 ? .pool(descriptors, type: type) : .none("the file of descriptors has no type '\(type)'")
@@ -97,20 +97,21 @@ final class MessageReader {
         if let builtIn, fingerprint == 0 || fingerprint == builtIn.schemaFingerprint {
             return .pool(.builtIn, type: type)
         }
-        var reason = "its publisher has gone"
+        var reason = "its publisher has left"
         if let node {
             switch try tool.schema(of: type, from: node) {
             case .success(let pool) where pool.message(named: type) != nil: return .pool(pool, type: type)
-            case .success: reason = "node '\(node.node)' gave a schema without it"
+            case .success: reason = "the schema of node '\(node.node)' lacks it"
             case .failure(let error): reason = error.description
             }
         }
         if builtIn != nil {
-            note("\(delivery.topic): the publisher's \(type) is of another version, and \(reason); some may be missing")
+            note(
+                "\(delivery.topic): the publisher has another version of \(type), and \(reason); fields may be missing")
             return .pool(.builtIn, type: type)
         }
         return .none(
-            "the type '\(type)' of \(delivery.topic) is not known here, and \(reason): "
+            "the type '\(type)' of \(delivery.topic) is unknown here, and \(reason): "
                 + "give --descriptors FILE, or --raw for the bytes")
     }
 }

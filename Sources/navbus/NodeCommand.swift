@@ -9,7 +9,7 @@ import NavMessages
 /// `navbus node`.
 struct NodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "node", abstract: "Look at the nodes of the bus and change their live parameters.",
+        commandName: "node", abstract: "Inspect the nodes of the bus and change their live parameters.",
         subcommands: [NodeList.self, NodeInfo.self, NodeParams.self])
 }
 
@@ -106,7 +106,7 @@ struct NodeList: ParsableCommand {
             return
         }
         if rows.isEmpty {
-            Console.note("no node is on the bus now in this domain")
+            Console.note("no node is on the bus in this domain")
             return
         }
         var table = Table(["NODE", "PID", "STATE", "LIFE", "UP", "TOPICS", "SERVICES", "WHY"])
@@ -127,7 +127,7 @@ struct NodeList: ParsableCommand {
 /// `navbus node info`.
 struct NodeInfo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Say what a node is, publishes, subscribes to and serves, and how it is.")
+        commandName: "info", abstract: "Show a node: its process, health, topics and services.")
 
     @Argument(help: "The node.") var node: String
     @Flag(help: "Print JSON.") var json = false
@@ -167,7 +167,7 @@ struct NodeInfo: ParsableCommand {
             if let memory = health.residentBytes { row("memory", Format.bytes(Double(memory))) }
             if let load = health.cpuLoad { row("processor", "\(Format.decimal(load * 100)) % of a core") }
         } else {
-            row("state", "tells no health", .yellow)
+            row("state", "no health reported", .yellow)
         }
         table.show()
         topics(found, survey.infos[node], health)

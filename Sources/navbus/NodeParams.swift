@@ -11,8 +11,8 @@ struct NodeParams: ParsableCommand {
         usage: "navbus node params <node> [get <key> … | set <key>=<value> …] [--json]")
 
     @Argument(help: "The node.") var node: String
-    @Argument(help: ArgumentHelp("get or set; lists all without it.", valueName: "action")) var action: String?
-    @Argument(help: ArgumentHelp("Keys to get, or KEY=VALUE to set, all of them or none.", valueName: "key[=value]"))
+    @Argument(help: ArgumentHelp("get or set; without it all are listed.", valueName: "action")) var action: String?
+    @Argument(help: ArgumentHelp("Keys to get, or KEY=VALUE to set: all are set or none.", valueName: "key[=value]"))
     var words: [String] = []
     @Flag(help: "Print JSON.") var json = false
 
@@ -21,7 +21,7 @@ struct NodeParams: ParsableCommand {
         guard ["get", "set"].contains(action) else {
             throw ValidationError("'\(action)': give get KEY or set KEY=VALUE after the node's name")
         }
-        guard !words.isEmpty else { throw ValidationError("\(action) what? give keys") }
+        guard !words.isEmpty else { throw ValidationError("\(action): give one or more keys") }
         for word in words where action == "set" && (!word.contains("=") || word.hasPrefix("=")) {
             throw ValidationError("'\(word)': give KEY=VALUE")
         }
@@ -68,7 +68,7 @@ struct NodeParams: ParsableCommand {
         let answer = try ask(tool, "SetParameters", SetParametersRequest(parameters: changed).encoded())
         let response = try decode(SetParametersResponse.self, answer)
         if let error = response.error {
-            throw NodeError.told(.invalid, "node '\(node)' has changed nothing: \(error.message ?? "refused")")
+            throw NodeError.told(.invalid, "node '\(node)' changed nothing: \(error.message ?? "refused")")
         }
         let keys = changed.map(\.key)
         return response.parameters.filter { keys.contains($0.key) }
@@ -111,7 +111,7 @@ struct NodeParams: ParsableCommand {
         do throws(MessageError) {
             return try M(decoding: bytes)
         } catch {
-            throw NodeError(.invalid, "the answer of node '\(node)' cannot be read: \(error)")
+            throw NodeError(.invalid, "the response of node '\(node)' cannot be read: \(error)")
         }
     }
 

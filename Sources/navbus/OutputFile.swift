@@ -35,7 +35,7 @@ final class OutputFile {
         partial = path + ".partial-\(getpid())"
         guard overwrite || status.st_size == 0 || OutputFile.isMarked(path, mark) else {
             throw NodeError(
-                .system, "'\(path)' is there and was not made by this command; --overwrite replaces it")
+                .system, "'\(path)' exists and was not written by this command; --overwrite replaces it")
         }
     }
 

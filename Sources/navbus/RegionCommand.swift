@@ -21,8 +21,8 @@ struct RegionCommand: ParsableCommand {
 
 /// The options that choose a cache.
 struct RegionBusOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The tile cache to ask; else the first by name.", valueName: "NAME")) var node: String?
-    @Option(parsing: .unconditional, help: ArgumentHelp("How long the cache may take, seconds.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("The tile cache. Default: the first by name.", valueName: "NAME")) var node: String?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Time limit for the cache, seconds.", valueName: "SECONDS"))
     var timeout: Double?
     @Flag(help: "Print JSON.") var json = false
 
@@ -46,8 +46,8 @@ struct RegionBusOptions: ParsableArguments {
         guard servers.contains(where: { node == nil || $0.node == node }) else {
             throw NodeError(
                 .missing,
-                node.map { "node '\($0)' is no tile cache on the bus now (navbus node list)" }
-                    ?? "no tile cache is on the bus now: start tile-cache-node")
+                node.map { "node '\($0)' is not a tile cache on the bus (navbus node list)" }
+                    ?? "no tile cache is on the bus: start tile-cache-node")
         }
         return try ToolBus("region")
     }
@@ -81,7 +81,7 @@ struct RegionBusOptions: ParsableArguments {
 extension ErrorInfo {
     /// The error for this answer of the cache.
     var failure: NodeError {
-        .told(code == .notFound ? .missing : .invalid, message ?? "the tile cache failed and did not say why")
+        .told(code == .notFound ? .missing : .invalid, message ?? "the tile cache failed without a reason")
     }
 }
 
@@ -93,18 +93,19 @@ struct RegionAreaOptions: ParsableArguments {
     var geojson: String?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The area: what is so near to a place.", valueName: "LAT,LON,METRES"))
+        help: ArgumentHelp("The area: a circle around a place.", valueName: "LAT,LON,METRES"))
     var circle: String?
     @Option(
         help: ArgumentHelp(
-            "The area: what is beside a line, a GeoJSON LineString as 'navbus route --format geojson' writes it.",
+            "The area: a corridor along a GeoJSON LineString, such as 'navbus route --format geojson' writes.",
             valueName: "FILE")) var along: String?
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("How far to each side of the line, metres.", valueName: "METRES"))
+        parsing: .unconditional,
+        help: ArgumentHelp("Reach of the corridor to each side of the line, metres.", valueName: "METRES"))
     var buffer = 500.0
     @Option(
         help: ArgumentHelp(
-            "A tileset, with its zoom levels where not all are wanted; may be given several times; all unless given.",
+            "A tileset, or some of its zoom levels; may be given several times. Default: all.",
             valueName: "NAME[:MIN-MAX]")) var tileset: [String] = []
 
     func validate() throws {
@@ -146,7 +147,7 @@ struct RegionAreaOptions: ParsableArguments {
         let statistics = try bus.ask(TileCacheService.statistics, StatisticsRequest())
         let names = (statistics.state?.tilesets ?? []).filter { $0.cacheable != false }.compactMap(\.tileset)
         guard !names.isEmpty else {
-            throw NodeError(.missing, "the tile cache has no tileset that it may keep on board: configure 'tilesets'")
+            throw NodeError(.missing, "the tile cache has no tileset that can be stored: configure 'tilesets'")
         }
         return names.map { TilesetDescriptor(tileset: $0) }
     }
@@ -192,17 +193,17 @@ struct RegionLoad: ParsableCommand {
         commandName: "load",
         abstract: "Create or update an offline region and wait until it is loaded.",
         discussion: """
-            The cache loads it, not this program: when it ends early the cache goes on (navbus region cancel stops it).
-            With --json each part of the answer is a line, the last one with the region.
+            The cache loads the region: when this command ends early, the cache continues (navbus region cancel stops it).
+            With --json each progress report is a line, the last one with the region.
             """)
 
     @Argument(help: "The region's id.") var id: String
     @OptionGroup var area: RegionAreaOptions
-    @Option(help: ArgumentHelp("A name for people.", valueName: "TEXT")) var name: String?
+    @Option(help: ArgumentHelp("A display name.", valueName: "TEXT")) var name: String?
     @Option(
-        help: ArgumentHelp("Kept with the region; may be given several times.", valueName: "KEY=VALUE"))
+        help: ArgumentHelp("Metadata stored with the region; may be given several times.", valueName: "KEY=VALUE"))
     var metadata: [String] = []
-    @Flag(help: "Tiles on board that have expired count as loaded.") var acceptExpired = false
+    @Flag(help: "Count stored tiles that have expired as loaded.") var acceptExpired = false
     @OptionGroup var bus: RegionBusOptions
 
     func validate() throws {
@@ -253,13 +254,13 @@ struct RegionLoad: ParsableCommand {
         }
         bar.finish()
         if isStopped {
-            throw NodeError(.system, "stopped waiting; the cache goes on: 'navbus region cancel \(id)' stops it")
+            throw NodeError(.system, "stopped waiting; the cache continues: 'navbus region cancel \(id)' stops it")
         }
         if let end, end.code != .ok {
             throw NodeError(.system, "the tile cache did not answer: \(Console.printable(end.text))")
         }
         if let error = last?.error { throw error.failure }
-        guard let region = last?.region else { throw NodeError(.system, "the tile cache gave no region") }
+        guard let region = last?.region else { throw NodeError(.system, "the tile cache returned no region") }
         if !bus.json { print("\(Console.printable(id)): \(region.progress?.text ?? "loaded")") }
     }
 }

@@ -7,7 +7,7 @@ import NavMessages
 /// `navbus region estimate`.
 struct RegionEstimate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "estimate", abstract: "Say how many tiles and bytes an offline region would take.")
+        commandName: "estimate", abstract: "Estimate how many tiles and bytes an offline region takes.")
 
     @OptionGroup var area: RegionAreaOptions
     @OptionGroup var bus: RegionBusOptions
@@ -27,7 +27,7 @@ struct RegionEstimate: ParsableCommand {
                     + "\(Format.bytes(free)) are free for it")
             if toLoad > free {
                 Console.note(
-                    "it does not fit: raise store.budget_mb, remove regions, or keep less ahead of the vehicle (predictive.*)"
+                    "it does not fit: raise store.budget_mb, remove regions, or load less ahead of the vehicle (predictive.*)"
                 )
             }
         }
@@ -37,7 +37,7 @@ struct RegionEstimate: ParsableCommand {
 /// `navbus region list`.
 struct RegionList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the offline regions, or tell all of one.")
+        commandName: "list", abstract: "List the offline regions, or show one in full.")
 
     @Argument(help: "A region's id.") var id: String?
     @OptionGroup var bus: RegionBusOptions
@@ -127,18 +127,18 @@ extension Region {
 struct RegionUpdate: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update",
-        abstract: "Change name and metadata of an offline region, or ask for its tiles again.",
+        abstract: "Change name and metadata of an offline region, or update its tiles.",
         discussion: """
-            --revalidate asks the sources whether they have something newer. What is newer is loaded beside the old and \
-            takes its place when all of it is there; navbus region list shows how far it is.
+            --revalidate asks the sources for newer tiles. They are loaded beside the old ones and replace them once all are \
+            there; navbus region list shows the progress.
             """)
 
     @Argument(help: "The region's id.") var id: String
-    @Option(help: ArgumentHelp("A new name for people.", valueName: "TEXT")) var name: String?
+    @Option(help: ArgumentHelp("A new display name.", valueName: "TEXT")) var name: String?
     @Option(
-        help: ArgumentHelp("Kept instead of what was; may be given several times.", valueName: "KEY=VALUE"))
+        help: ArgumentHelp("Metadata that replaces the old; may be given several times.", valueName: "KEY=VALUE"))
     var metadata: [String] = []
-    @Flag(help: "Ask the sources whether they have something newer.") var revalidate = false
+    @Flag(help: "Ask the sources for newer tiles.") var revalidate = false
     @OptionGroup var bus: RegionBusOptions
 
     func validate() throws {
@@ -165,7 +165,7 @@ struct RegionUpdate: ParsableCommand {
 /// `navbus region cancel`.
 struct RegionCancel: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Stop loading an offline region; what was loaded stays.")
+        commandName: "cancel", abstract: "Stop loading an offline region; loaded tiles stay.")
 
     @Argument(help: "The region's id.") var id: String
     @OptionGroup var bus: RegionBusOptions
@@ -183,7 +183,7 @@ struct RegionCancel: ParsableCommand {
 /// `navbus region remove`.
 struct RegionRemove: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove an offline region; its tiles go when room is needed.")
+        commandName: "remove", abstract: "Remove an offline region; its tiles are evicted when space is needed.")
 
     @Argument(help: "The region's id.") var id: String
     @OptionGroup var bus: RegionBusOptions

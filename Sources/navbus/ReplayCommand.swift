@@ -17,13 +17,13 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
         discussion: """
-            Of a bag its /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core, in the order in which they were recorded, \
-            and the commands and policy decisions of its /nav/journal. Equal input, configuration and tiles give byte-identical \
-            output; 'navbus bag diff' says what another configuration changed. The exit status is 1 when a destination was given and \
-            no route to it was found.
+            From a bag, /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core in the recorded order, with the commands \
+            and policy decisions of /nav/journal. Equal input, configuration and tiles give byte-identical output; 'navbus bag diff' \
+            shows what another configuration changes. The exit status is 1 when a destination was given and no route to it was \
+            found.
 
-            With --journal the events of the bag's /nav/journal are executed again in their order: what the node said while it \
-            was recorded must come out bit for bit, and the first difference is named (and the exit status 1).
+            With --journal the events of the bag's /nav/journal are executed again in order, and the output must be that of the \
+            recorded node bit for bit: otherwise the first difference is printed and the exit status is 1.
             """)
 
     @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183, UBX or gpsd JSON.") var input: String
@@ -33,24 +33,24 @@ struct ReplayCommand: ParsableCommand {
         [String] = []
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Where to guide to, degrees; wins over the configured destination.", valueName: "LAT,LON"))
+        help: ArgumentHelp("Destination, degrees; overrides the configured one.", valueName: "LAT,LON"))
     var to: NavGeo.Coordinate?
-    @Option(help: ArgumentHelp("The bag to write (.mcap); need not be with --journal.", valueName: "FILE.mcap"))
+    @Option(help: ArgumentHelp("The bag to write (.mcap); optional with --journal.", valueName: "FILE.mcap"))
     var out: String?
-    @Flag(help: "Replace whatever is there; a bag that this command has made is always replaced.") var overwrite = false
-    @Flag(help: "Execute the recorded journal again and compare what is said.") var journal = false
+    @Flag(help: "Replace any existing file; a bag written by this command is always replaced.") var overwrite = false
+    @Flag(help: "Execute the recorded journal again and compare the output.") var journal = false
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func validate() throws {
         if journal, config != nil || !set.isEmpty || to != nil {
-            throw ValidationError("the journal has the configuration: leave out --config, --set and --to")
+            throw ValidationError("--journal uses the recorded configuration: leave out --config, --set and --to")
         }
-        if !journal, out == nil { throw ValidationError("where to? give a bag to write with --out FILE.mcap") }
+        if !journal, out == nil { throw ValidationError("give the bag to write with --out FILE.mcap") }
     }
 
     func run() throws {
         if let out, isSameFile(input, out) {
-            throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")
+            throw NodeError(.usage, "'\(out)' is the input: give another file with --out")
         }
         if journal { try runJournal() } else if let out { try runFixes(to: out) }
     }
@@ -107,7 +107,7 @@ struct ReplayCommand: ParsableCommand {
         if json {
             print(try navbus.json(summary))
         } else {
-            let motion = summary.odometry > 0 ? "\(summary.odometry) reports of odometry, " : ""
+            let motion = summary.odometry > 0 ? "\(summary.odometry) odometry reports, " : ""
             let told = summary.commands > 0 ? "\(summary.commands) commands, " : ""
             print(
                 "\(out): \(summary.fixes) fixes, \(motion)\(told)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "

@@ -12,9 +12,9 @@ struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report", abstract: "Write a page about a recorded drive: map, routes, trace, events and plots.",
         discussion: """
-            The page is one HTML file that needs no network: send it, attach it, open it in any browser. With --against two runs of a \
-            drive stand on one page, and what differs is marked. The same recording and tiles give the same bytes. A recording of \
-            another tool (ROS, NMEA 0183, UBX, gpsd JSON, GPX, CSV) is read as by 'navbus bag convert'.
+            The page is one HTML file that needs no network: send it, attach it, open it in any browser. --against shows two runs of \
+            a drive on one page and marks the differences. The same recording and tiles give the same bytes. Recordings of \
+            other tools (ROS, NMEA 0183, UBX, gpsd JSON, GPX, CSV) are read as by 'navbus bag convert'.
             """)
 
     @Argument(help: "The recording.") var bag: String
@@ -27,7 +27,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         for input in [bag, against].compactMap({ $0 }) where isSameFile(input, out) {
-            throw NodeError(.usage, "'\(out)' is a recording, which would be lost: name another file with --out")
+            throw NodeError(.usage, "'\(out)' is an input recording: give another file with --out")
         }
         let directory = try tiles.map { try TilesetDirectory(path: $0) }
         let bar = ProgressBar()

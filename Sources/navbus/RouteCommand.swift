@@ -34,7 +34,7 @@ struct RouteCommand: ParsableCommand {
     @OptionGroup var vehicle: VehicleOptions
     @Option(
         help: ArgumentHelp(
-            "When the vehicle departs, on the clocks of the place: restrictions that hold at times are heeded.",
+            "Departure in local time: time-dependent restrictions then apply.",
             valueName: "YYYY-MM-DDTHH:MM"))
     var depart: LocalTime?
     @Option(
@@ -44,18 +44,18 @@ struct RouteCommand: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Greatest distance that a place is moved to a road, metres, 0 to 10000; farther is an error that says how far the next road is.",
+            "Maximum distance from a place to a road, metres, 0 to 10000; beyond it the error gives the distance to the nearest road.",
             valueName: "METRES")) var snapMaxM = RouteRequest.defaultSnapRadius
-    @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
+    @Option(help: ArgumentHelp("Output format.", valueName: "FORMAT")) var format = Format.json
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How many other routes to show, 0 to 2; some places have none.", valueName: "N"))
+        help: ArgumentHelp("Number of alternatives, 0 to 2; there may be fewer.", valueName: "N"))
     var alternatives = 0
     @Option(help: ArgumentHelp("Language of the instructions, such as de or en-US.", valueName: "TAG"))
     var language = "en"
     @Option(help: ArgumentHelp("Units of distances in instructions.", valueName: "UNITS"))
     var units = DistanceUnits.ofCountry
-    @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
+    @Option(help: ArgumentHelp("A CSV file of pairs to route, one per line.", valueName: "FILE.csv")) var batch: String?
 
     func validate() throws {
         if batch == nil, from == nil || to == nil { throw ValidationError("give --from and --to, or --batch FILE") }
@@ -66,7 +66,7 @@ struct RouteCommand: ParsableCommand {
         guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
         guard (0...10_000).contains(snapMaxM) else { throw ValidationError("--snap-max-m must be 0 to 10000") }
         guard PhraseTable.named(language) != nil else {
-            throw ValidationError("--language: '\(language)' is not spoken; there are \(PhraseTable.tags)")
+            throw ValidationError("--language: '\(language)' is not supported; available: \(PhraseTable.tags)")
         }
         if let heading, !heading.isFinite { throw ValidationError("--heading must be a number of degrees") }
     }
@@ -99,7 +99,7 @@ struct RouteCommand: ParsableCommand {
     private func routes(_ router: Router, _ request: RouteRequest) throws -> AlternativeRoutes {
         guard alternatives == 0 || router.isHierarchical else {
             throw NodeError(
-                .invalid, "'\(tiles)' was built without an order of its roads, which alternatives need: build it again")
+                .invalid, "'\(tiles)' has no road order, which alternatives need: build it again")
         }
         let workspace = SearchWorkspace()
         do throws(RouteFailure) {

@@ -8,23 +8,23 @@ import NavMessages
 struct ServiceCall: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
-        abstract: "Call a method with a request as JSON and print the answer, or each of a stream, as a line of JSON.")
+        abstract: "Call a method with a request as JSON and print each response as a line of JSON.")
 
     @Argument(help: ArgumentHelp("The method.", valueName: "service/method")) var target: String
     @Argument(help: ArgumentHelp("The request; - reads it from standard input.", valueName: "json")) var request = "{}"
-    @Option(help: ArgumentHelp("The node to call; else the first by name that serves it.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("The node to call. Default: the first by name that serves it.", valueName: "NAME"))
     var node: String?
-    @Option(parsing: .unconditional, help: ArgumentHelp("How long the call may take, seconds.", valueName: "SECONDS"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Time limit of the call, seconds.", valueName: "SECONDS"))
     var timeout = 10.0
     @Option(
-        help: ArgumentHelp("Sent beside the request; may be given several times.", valueName: "KEY=VALUE"))
+        help: ArgumentHelp("Metadata sent with the request; may be given several times.", valueName: "KEY=VALUE"))
     var metadata: [String] = []
     @Option(
         help: ArgumentHelp("Descriptors of services that are not compiled in (protoc's output).", valueName: "FILE"))
     var descriptors: String?
-    @Flag(help: "Wait for a server that is not there yet.") var wait = false
+    @Flag(help: "Wait until a server is there.") var wait = false
     @Flag(help: "Put each member on its own line.") var pretty = false
-    @Flag(help: "Print JSON, which is what is printed anyway.") var json = false
+    @Flag(help: "Print JSON (the only format).") var json = false
 
     func validate() throws {
         guard target.split(separator: "/").count == 2 else {
@@ -54,12 +54,12 @@ struct ServiceCall: ParsableCommand {
         let found = try ServiceLookup.find(target.service, descriptors: pool, server: servers.first) { tool }
         let method = try found.method(target.method ?? "")
         guard !method.isClientStreaming else {
-            throw NodeError(.usage, "\(method.name) takes a stream of requests, which the bus does not carry")
+            throw NodeError(.usage, "\(method.name) takes a stream of requests, which the bus does not support")
         }
         let bytes = try encode(found.pool, method)
         if servers.isEmpty, !wait {
             throw NodeError(
-                .missing, "call failed: UNAVAILABLE: nobody serves '\(target.service)' now; --wait waits for a server")
+                .missing, "call failed: UNAVAILABLE: no node serves '\(target.service)'; --wait waits for a server")
         }
         try call(tool, target.service, method, found.pool, bytes)
     }
@@ -121,8 +121,8 @@ struct ServiceCall: ParsableCommand {
             }
         }
         if let end, end.code != .ok { throw NodeError(.system, "call failed: \(Console.printable(end.text))") }
-        if let unread { throw NodeError(.invalid, "the answer cannot be read: \(unread)") }
-        if let refusal { throw NodeError(.system, "the answer is an error: \(Console.printable(refusal))") }
+        if let unread { throw NodeError(.invalid, "the response cannot be read: \(unread)") }
+        if let refusal { throw NodeError(.system, "the response is an error: \(Console.printable(refusal))") }
     }
 
     /// Returns the reason in an answer for a refused request, from its member `error`; nil when the request was accepted.

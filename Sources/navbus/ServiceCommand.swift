@@ -7,17 +7,17 @@ import NavMessages
 /// `navbus service`.
 struct ServiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "service", abstract: "Look at the services of the bus and call them.",
+        commandName: "service", abstract: "Inspect and call the services of the bus.",
         subcommands: [ServiceList.self, ServiceInfo.self, ServiceCall.self])
 }
 
 /// `navbus service list`.
 struct ServiceList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the services that are served now, without joining the bus.")
+        commandName: "list", abstract: "List the services that are served, without joining the bus.")
 
     @Flag(help: "Print JSON.") var json = false
-    @Flag(help: "List what the schema knows instead, as a table in Markdown.") var catalogue = false
+    @Flag(help: "List the services of the schema instead, as a Markdown table.") var catalogue = false
 
     private struct Row: Encodable {
         var service: String
@@ -37,7 +37,7 @@ struct ServiceList: ParsableCommand {
             print(try navbus.json(rows))
             return
         }
-        if rows.isEmpty { Console.note("nobody serves anything now in this domain") }
+        if rows.isEmpty { Console.note("no node serves anything in this domain") }
         var table = Table()
         for row in rows {
             table.row([
@@ -65,12 +65,13 @@ struct ServiceTarget {
         let ending = known.filter { $0 == written || $0.hasSuffix(".\(written)") }
         guard let found = ending.contains(written) ? written : ending.count == 1 ? ending[0] : nil else {
             if ending.count > 1 {
-                throw NodeError(.usage, "'\(written)' is any of \(ending.joined(separator: ", ")): give the full name")
+                throw NodeError(
+                    .usage, "'\(written)' is ambiguous (\(ending.joined(separator: ", "))): give the full name")
             }
             let short = known.map { String($0.split(separator: ".").last ?? "") }
             let near = nearestName(to: written, among: known + short).map { "; did you mean '\($0)'?" } ?? ""
             throw NodeError(
-                .missing, "no service '\(written)' is served now or known to the schema (navbus service list)\(near)")
+                .missing, "no service '\(written)' is served or in the schema (navbus service list)\(near)")
         }
         service = found
         method = parts.count == 2 ? String(parts[1]) : nil
@@ -90,19 +91,19 @@ struct ServiceLookup {
             if let service = pool.service(named: name) { return ServiceLookup(pool: pool, service: service) }
         }
         guard let server else {
-            throw NodeError(.missing, "no node serves '\(name)' now (navbus service list)")
+            throw NodeError(.missing, "no node serves '\(name)' (navbus service list)")
         }
         let pool: SchemaPool
         do {
             pool = try tool().schema(of: name, from: server).get()
         } catch let error as NodeError {
             throw NodeError(
-                error.code, "the service '\(name)' is not known here, and \(error): give --descriptors FILE")
+                error.code, "the service '\(name)' is unknown here, and \(error): give --descriptors FILE")
         }
         guard let service = pool.service(named: name) else {
             throw NodeError(
                 .missing,
-                "the service '\(name)' is not known here, and node '\(server.node)' gave a schema without it: "
+                "the service '\(name)' is unknown here, and the schema of node '\(server.node)' lacks it: "
                     + "give --descriptors FILE")
         }
         return ServiceLookup(pool: pool, service: service)
@@ -122,7 +123,7 @@ struct ServiceLookup {
 /// `navbus service info`.
 struct ServiceInfo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "Say who serves a service, and what its methods take and give.")
+        commandName: "info", abstract: "Show the servers of a service and the fields of its methods.")
 
     @Argument(help: ArgumentHelp("The service, or one method of it.", valueName: "service[/method]")) var target: String
     @Option(
@@ -179,7 +180,7 @@ struct ServiceInfo: ParsableCommand {
     }
 
     private func write(_ document: Document) {
-        let servers = document.nodes.isEmpty ? "nobody now" : document.nodes.joined(separator: ", ")
+        let servers = document.nodes.isEmpty ? "no node" : document.nodes.joined(separator: ", ")
         print("\(Console.styled(document.service, .bold))  served by \(servers)")
         for method in document.methods {
             let answer = (method.server_streaming ? "stream of " : "") + method.response

@@ -22,7 +22,7 @@ enum Silence {
         }.first
         return NodeError(
             .missing,
-            "nothing on \(what) for \(time) s: nobody publishes it now (navbus topic list)"
+            "nothing on \(what) for \(time) s: no node publishes it (navbus topic list)"
                 + (near.map { "; did you mean \($0)?" } ?? ""))
     }
 }

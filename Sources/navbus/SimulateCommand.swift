@@ -21,11 +21,11 @@ struct Span: ExpressibleByArgument {
 /// `navbus simulate`.
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.",
+        commandName: "simulate", abstract: "Simulate a drive along a route with receiver errors, into a bag.",
         discussion: """
-            The bag has the fixes as /gnss/fix and, with --odometry, what the wheels and the gyroscope say as /vehicle/odometry: the \
-            speed is wrong by a share and the rate of turn by an offset that the seed chooses for the car, with noise on top. \
-            Where the receiver errs at all (--noise open or urban) it gets nothing in mapped tunnels of 30 m and more.
+            The bag has the fixes as /gnss/fix and, with --odometry, the wheel speed and turn rate as /vehicle/odometry. The seed \
+            chooses a scale error of the speed and an offset of the turn rate for the car; both are noisy as well. With receiver \
+            errors (--noise open or urban) there are no fixes in mapped tunnels of 30 m and more.
             """)
 
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
@@ -39,30 +39,30 @@ struct SimulateCommand: ParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Metres after which the first possible wrong turn is taken; none unless given.", valueName: "METRES"))
+            "Take the first possible wrong turn after this many metres. Default: none.", valueName: "METRES"))
     var deviateAt: Double?
     @Option(help: ArgumentHelp("The receiver's surroundings; none is a receiver without errors.", valueName: "KIND"))
     var noise = ReceiverModel.Environment
         .open
     @Option(
-        help: ArgumentHelp("No fixes between two moments, seconds; may be given several times.", valueName: "START-END")
+        help: ArgumentHelp("No fixes between two times, seconds; may be given several times.", valueName: "START-END")
     ) var outage: [Span] = []
     @Flag(
         inversion: .prefixedNo,
         help: ArgumentHelp("Whether mapped tunnels are outages; by default they are unless --noise is none."))
     var tunnelOutages: Bool?
-    @Option(parsing: .unconditional, help: ArgumentHelp("Fixes a second, at most 1000.", valueName: "HZ")) var rate =
+    @Option(parsing: .unconditional, help: ArgumentHelp("Fixes per second, at most 1000.", valueName: "HZ")) var rate =
         1.0
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Time from a fix's stamp to its arrival, at most 10; the bag has the fixes when they arrive.",
+            "Time from a fix's stamp to its arrival, at most 10; the bag has the fixes at their arrival.",
             valueName: "SECONDS"))
     var latency = 0.0
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Reports of the vehicle's own motion a second, at most 1000; none unless given.", valueName: "HZ"))
+            "Odometry reports per second, at most 1000. Default: none.", valueName: "HZ"))
     var odometry: Double?
     @Option(
         parsing: .unconditional,
@@ -70,16 +70,16 @@ struct SimulateCommand: ParsableCommand {
     var backUp = 0.0
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Chooses the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
+        help: ArgumentHelp("Seed of the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
         UInt64 = 1
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "When the drive starts, seconds since 1970; 2026-01-01 09:00 UTC unless given.", valueName: "SECONDS"))
+            "Start of the drive, seconds since 1970. Default: 2026-01-01 09:00 UTC.", valueName: "SECONDS"))
     var start = 1_767_258_000.0
     @OptionGroup var vehicle: VehicleOptions
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
-    @Flag(help: "Replace whatever is there; a bag that this command has made is always replaced.") var overwrite = false
+    @Flag(help: "Replace any existing file; a bag written by this command is always replaced.") var overwrite = false
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
@@ -118,7 +118,7 @@ struct SimulateCommand: ParsableCommand {
             print(try navbus.json(report))
         } else {
             let wrong = report.deviation.map { ", wrong turn after \(Int($0)) m" } ?? ""
-            let motion = report.odometry > 0 ? ", \(report.odometry) reports of odometry" : ""
+            let motion = report.odometry > 0 ? ", \(report.odometry) odometry reports" : ""
             let dark = report.outage > 0 ? ", \(Int(report.outage.rounded())) s of them without a fix" : ""
             print(
                 "\(out): \(report.fixes) fixes\(motion), \(Int(report.distance)) m in \(Int(report.duration)) s\(dark)\(wrong)"

@@ -131,7 +131,8 @@ final class ToolBus {
             do {
                 return .success(try SchemaPool(fileDescriptorSet: set))
             } catch {
-                return .failure(NodeError(.invalid, "node '\(node.node)' gave a schema that cannot be read: \(error)"))
+                return .failure(
+                    NodeError(.invalid, "node '\(node.node)' returned a schema that cannot be read: \(error)"))
             }
         }
     }
@@ -145,12 +146,13 @@ final class ToolBus {
             [(node.node, "GetSchema", GetSchemaRequest(type: name).encoded())], timeout: .seconds(3))[0]
         switch answer {
         case .failure(let status):
-            return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(status.text)"))
+            return .failure(.told(.missing, "node '\(node.node)' returned no schema: \(status.text)"))
         case .success(let bytes):
             let response = try? GetSchemaResponse(decoding: bytes)
             guard let set = response?.fileDescriptorSet, !set.isEmpty else {
-                let reason = response.map { $0.error?.message ?? "the answer is empty" } ?? "the answer cannot be read"
-                return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(reason)"))
+                let reason =
+                    response.map { $0.error?.message ?? "the response is empty" } ?? "the response cannot be read"
+                return .failure(.told(.missing, "node '\(node.node)' returned no schema: \(reason)"))
             }
             return .success(set)
         }
@@ -204,7 +206,7 @@ extension RegistrySnapshot {
     func node(named name: String) throws(NodeError) -> Announcement {
         if let node = nodes.first(where: { $0.node == name }) { return node }
         let near = nearestName(to: name, among: nodes.map(\.node)).map { "; did you mean '\($0)'?" } ?? ""
-        throw NodeError(.missing, "no node '\(name)' is on the bus now (navbus node list)\(near)")
+        throw NodeError(.missing, "no node '\(name)' is on the bus (navbus node list)\(near)")
     }
 }
 

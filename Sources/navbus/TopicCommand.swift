@@ -7,7 +7,7 @@ import NavMessages
 /// `navbus topic`.
 struct TopicCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topic", abstract: "Look at the topics of the bus, measure them, publish on them.",
+        commandName: "topic", abstract: "Inspect and measure the topics of the bus, and publish on them.",
         subcommands: [
             TopicList.self, TopicInfo.self, TopicEcho.self, TopicHz.self, TopicBandwidth.self, TopicDelay.self,
             TopicPub.self,
@@ -17,12 +17,12 @@ struct TopicCommand: ParsableCommand {
 /// `navbus topic list`.
 struct TopicList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the topics that are published now, without joining the bus.")
+        commandName: "list", abstract: "List the topics that are published, without joining the bus.")
 
-    @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
+    @Argument(help: "Topics; * matches any text. Default: all.") var topics: [String] = []
     @Flag(help: "Print JSON.") var json = false
-    @Flag(help: "Ask the nodes what they subscribe to, and count it.") var subscribers = false
-    @Flag(help: "List the catalogue instead, as a table in Markdown.") var catalogue = false
+    @Flag(help: "Ask the nodes for their subscriptions, and count them.") var subscribers = false
+    @Flag(help: "List the catalogue instead, as a Markdown table.") var catalogue = false
 
     private struct Row: Encodable {
         var topic: String
@@ -52,7 +52,9 @@ struct TopicList: ParsableCommand {
             print(try navbus.json(rows))
             return
         }
-        if rows.isEmpty { Console.note("nobody publishes \(topics.isEmpty ? "anything" : "that") now in this domain") }
+        if rows.isEmpty {
+            Console.note("no node publishes \(topics.isEmpty ? "anything" : "such a topic") in this domain")
+        }
         var table = Table()
         for row in rows {
             var cells = [

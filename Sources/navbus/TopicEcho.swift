@@ -8,15 +8,15 @@ import NavMessages
 
 /// The limits by which a tool that listens ends by itself.
 struct ListenLimits: ParsableArguments {
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
-        Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many messages.", valueName: "COUNT"))
+    var count: Int?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("End after so many seconds; exit 1 when nothing has come.", valueName: "SECONDS"))
+        help: ArgumentHelp("Stop after this many seconds; exit 1 when no message came.", valueName: "SECONDS"))
     var duration: Double?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
+        help: ArgumentHelp("Stop with exit 1 when no message came for this many seconds.", valueName: "SECONDS"))
     var timeout: Double?
 
     func validate() throws {
@@ -66,22 +66,22 @@ struct TopicEcho: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "echo",
         abstract:
-            "Print the messages of topics as JSON, one a line, until Ctrl-C; of any type, also one not known here.")
+            "Print the messages of topics as JSON, one per line, until Ctrl-C; any type works, also an unknown one.")
 
-    @Argument(help: "Topics, * stands for any text.") var topics: [String]
+    @Argument(help: "Topics; * matches any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
     @Option(
         help: ArgumentHelp("Print only this field of each message, such as legs[0].distance_m.", valueName: "PATH"))
     var field: String?
     @Option(
         help: ArgumentHelp(
-            "Print only messages where a field compares, such as 'deviation=OFF_ROUTE' or 'speed_mps>10' (=, !=, <, <=, >, >=).",
+            "Print only messages that match a condition, such as 'deviation=OFF_ROUTE' or 'speed_mps>10' (=, !=, <, <=, >, >=).",
             valueName: "CONDITION"))
     var filter: String?
     @Flag(help: "Put each member on its own line.") var pretty = false
-    @Flag(help: "Print topic, publisher, sequence, stamps and message as one object a line.") var json = false
-    @Flag(help: "Print the bytes in hexadecimal, unread.") var raw = false
-    @Option(help: ArgumentHelp("What the messages are, whatever their publisher says.", valueName: "TYPE"))
+    @Flag(help: "Print topic, publisher, sequence, stamps and message as one object per line.") var json = false
+    @Flag(help: "Print the bytes in hexadecimal, not decoded.") var raw = false
+    @Option(help: ArgumentHelp("The message type, overriding the publisher's.", valueName: "TYPE"))
     var type: String?
     @Option(
         help: ArgumentHelp("Descriptors of types that are not compiled in (protoc's output).", valueName: "FILE"))

@@ -10,10 +10,10 @@ struct TopicInfo: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract:
-            "Say who publishes and subscribes to a topic, and what its messages hold; without one, list all types.")
+            "Show the publishers, subscribers and fields of a topic; without a topic, list all types.")
 
     @Argument(help: "The topic.") var topic: String?
-    @Option(help: ArgumentHelp("A message type to show the fields of instead, or one to look for.", valueName: "TYPE"))
+    @Option(help: ArgumentHelp("Show the fields of a message type instead, or search for one.", valueName: "TYPE"))
     var type: String?
     @Option(
         help: ArgumentHelp("Descriptors of types that are not compiled in (protoc's output).", valueName: "FILE"))
@@ -84,7 +84,7 @@ struct TopicInfo: ParsableCommand {
             let near = nearestName(to: topic, among: known).map { "; did you mean \($0)?" } ?? ""
             throw NodeError(
                 .missing,
-                "\(topic): nobody publishes it now and the catalogue does not have it (navbus topic list)\(near)")
+                "\(topic): no node publishes it, and it is not in the catalogue (navbus topic list)\(near)")
         }
         let type = publishers.first?.topic.typeName ?? entry?.type.fullName
         var schema = pool
@@ -114,7 +114,7 @@ struct TopicInfo: ParsableCommand {
     static func verdict(_ topic: TopicDescription, _ entry: TopicEntry?) -> String {
         if let entry, entry.type.fullName != topic.typeName { return "not the catalogue's \(entry.type.fullName)" }
         guard let known = Schema.type(named: topic.typeName) else { return "not compiled in here" }
-        if topic.schemaFingerprint == 0 { return "not told" }
+        if topic.schemaFingerprint == 0 { return "unknown" }
         return topic.schemaFingerprint == known.schemaFingerprint ? "same" : "another version"
     }
 
@@ -127,13 +127,13 @@ struct TopicInfo: ParsableCommand {
             let text = "\(qos), messages of at most \(Format.bytes(Double(size)))"
             table.row([Table.Cell("catalogue", .dim), Table.Cell(text)])
         } else {
-            table.row([Table.Cell("catalogue", .dim), Table.Cell("does not have it")])
+            table.row([Table.Cell("catalogue", .dim), Table.Cell("not in it")])
         }
-        let listeners = document.subscribers.isEmpty ? "none told" : document.subscribers.joined(separator: ", ")
+        let listeners = document.subscribers.isEmpty ? "none known" : document.subscribers.joined(separator: ", ")
         table.row([Table.Cell("subscribers", .dim), Table.Cell(listeners)])
         table.show()
         if document.publishers.isEmpty {
-            print("nobody publishes it now")
+            print("no node publishes it")
         } else {
             var rows = Table(["PUBLISHER", "PID", "QOS", "LIMIT", "SCHEMA", "TYPE"])
             for publisher in document.publishers {
@@ -151,7 +151,7 @@ struct TopicInfo: ParsableCommand {
             Console.paragraphs(document.fields, indentation: 2)
         }
         if !document.unknown_subscriptions.isEmpty {
-            Console.note("not told what they subscribe to: \(document.unknown_subscriptions.joined(separator: ", "))")
+            Console.note("subscriptions unknown: \(document.unknown_subscriptions.joined(separator: ", "))")
         }
     }
 }

@@ -5,14 +5,14 @@ import NavMessages
 
 /// The options shared by the measuring commands.
 struct MeasureOptions: ParsableArguments {
-    @Argument(help: "Topics, * stands for any text.") var topics: [String]
+    @Argument(help: "Topics; * matches any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How many of the latest messages of each publisher count, 2 to 1000000.", valueName: "COUNT")
+        help: ArgumentHelp("Latest messages of each publisher to measure over, 2 to 1000000.", valueName: "COUNT")
     )
     var window = 10_000
-    @Flag(help: "Print JSON, an object for each publisher and second.") var json = false
+    @Flag(help: "Print JSON, one object per publisher and second.") var json = false
 
     func validate() throws {
         if topics.isEmpty { throw ValidationError("give a topic") }
@@ -137,7 +137,7 @@ struct Measurement {
             var table = Table()
             for source in sources {
                 guard let meter = meters[source] else { continue }
-                let name = names[source.bootID] ?? "a node that has gone"
+                let name = names[source.bootID] ?? "a node that has left"
                 let dropped = tool.bus.statistics[topic: source.topic]?.dropped ?? 0
                 if options.json {
                     lines.append(try document(source, name, meter, dropped))
@@ -250,7 +250,7 @@ struct TopicBandwidth: ParsableCommand {
 struct TopicDelay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delay",
-        abstract: "Print the time from a message's stamp to its arrival here every second; both clocks must agree.")
+        abstract: "Print the latency from a message's stamp to its arrival every second; both clocks must agree.")
 
     @OptionGroup var options: MeasureOptions
 
@@ -267,7 +267,7 @@ struct TopicDelay: ParsableCommand {
             if delays.min < 0 {
                 cells.append("clocks disagree: \(Format.seconds(-delays.min)) from the future")
             } else if delays.min > Self.plausible {
-                cells.append("stamps of another time: a bag's, or simulated")
+                cells.append("stamps of another time: from a bag or simulated")
             }
             return cells
         } figures: { meter in

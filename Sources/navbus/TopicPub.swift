@@ -14,7 +14,8 @@ struct TopicPub: ParsableCommand {
     @Argument(help: "The topic.") var topic: String
     @Argument(help: ArgumentHelp("The message.", valueName: "json")) var message: String?
     @Option(
-        help: ArgumentHelp("Messages to publish one after another, one a line; - is standard input.", valueName: "FILE")
+        help: ArgumentHelp(
+            "Messages to publish one after another, one per line; - is standard input.", valueName: "FILE")
     )
     var file: String?
     @Option(
@@ -23,8 +24,8 @@ struct TopicPub: ParsableCommand {
             "Messages per second, 0.001 to 100000; with it a single message is repeated until Ctrl-C (a file: 10).",
             valueName: "HZ"))
     var rate: Double?
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count:
-        Int?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many messages.", valueName: "COUNT"))
+    var count: Int?
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -32,7 +33,7 @@ struct TopicPub: ParsableCommand {
     var wait = 2.0
     @Option(
         help: ArgumentHelp(
-            "The message's type; else the catalogue's, or what another node publishes there.", valueName: "TYPE"))
+            "The message type. Default: that of the catalogue, or of another publisher.", valueName: "TYPE"))
     var type: String?
     @Option(
         help: ArgumentHelp("Descriptors of types that are not compiled in (protoc's output).", valueName: "FILE"))
@@ -74,7 +75,7 @@ struct TopicPub: ParsableCommand {
         }
         // Reports an error in the first message before waiting.
         guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
-            throw NodeError(.invalid, "\(file ?? "-"): no message in it")
+            throw NodeError(.invalid, "\(file ?? "-"): it has no message")
         }
         var bytes = try encode(next, kind)
         let publication = try ToolBus.attempt { () throws(BusError) in try bus.advertise(kind.description) }
@@ -130,7 +131,7 @@ struct TopicPub: ParsableCommand {
         }
         guard let type = type ?? entry?.type.fullName ?? other?.topic.typeName else {
             throw NodeError(
-                .usage, "\(topic) is not in the catalogue and nobody publishes it now: give --type (navbus topic info)")
+                .usage, "\(topic) is not in the catalogue and no node publishes it: give --type (navbus topic info)")
         }
         let compiled = Schema.type(named: type)
         var description = TopicDescription(
@@ -144,14 +145,14 @@ struct TopicPub: ParsableCommand {
         }
         if let set {
             guard set.pool.message(named: type) != nil else {
-                throw NodeError(.usage, "\(descriptors ?? ""): no type '\(type)' in it")
+                throw NodeError(.usage, "\(descriptors ?? ""): it has no type '\(type)'")
             }
             return Kind(description: description, pool: set.pool)
         }
         if compiled != nil { return Kind(description: description, pool: .builtIn) }
         guard let other, other.topic.typeName == type else {
             throw NodeError.told(
-                .usage, "the type '\(type)' is not known here: give --descriptors FILE (navbus topic info lists types)")
+                .usage, "the type '\(type)' is unknown here: give --descriptors FILE (navbus topic info lists types)")
         }
         let tool = try ToolBus("schema")
         defer { tool.close() }
@@ -194,7 +195,7 @@ struct TopicPub: ParsableCommand {
             _ = try ToolBus.attempt { () throws(BusError) in try bus.poll(timeout: .milliseconds(20)) }
         }
         if !stop.isStopped, wait > 0 {
-            Console.note("nobody has subscribed to \(topic) within \(Format.seconds(wait)): published all the same")
+            Console.note("no subscriber of \(topic) within \(Format.seconds(wait)): published anyway")
         }
     }
 }

@@ -11,15 +11,15 @@ import Synchronization
 /// `navbus view`.
 struct ViewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "view", abstract: "Show the drive on the bus in a browser, as it happens, until Ctrl-C.",
+        commandName: "view", abstract: "Show the drive on the bus live in a browser, until Ctrl-C.",
         discussion: """
             The page of 'navbus report', live: map, routes, positions, events and plots, and the nodes with their health, topics and \
             rates. It reads the bus and changes nothing on it.
             """)
 
-    @Option(help: ArgumentHelp("The address to listen on; port 0 takes any that is free.", valueName: "HOST:PORT"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 picks a free one.", valueName: "HOST:PORT"))
     var listen = "127.0.0.1:8800"
-    @Flag(help: "Allow an address that other machines can reach: there is no password, and all can be read.")
+    @Flag(help: "Allow an address that other machines can reach: there is no password, they can read everything.")
     var allowRemote = false
     @Option(help: ArgumentHelp("Directory of road tiles, for the roads of the map.", valueName: "DIR")) var tiles:
         String?
@@ -96,7 +96,7 @@ private struct RoadsAround {
         do throws(NodeError) {
             return try MapExtract(directory, around: places)
         } catch {
-            Console.note("no roads here: \(error)")
+            Console.note("the map has no roads: \(error)")
             return nil
         }
     }

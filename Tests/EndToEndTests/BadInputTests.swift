@@ -276,7 +276,7 @@ struct BadInputTests {
                 "navbus", ["replay", bag, "--tiles", tiles, "--out", "o.mcap", "--json"])
             #expect((try json(replay.output) as? [String: Any])?["fixes"] as? Int == fixes)
             let match = try await box.succeed("navbus", ["match", bag, "--tiles", tiles])
-            for told in [replay, match] { #expect(told.errors.contains("'\(bag)' is not whole")) }
+            for told in [replay, match] { #expect(told.errors.contains("'\(bag)' is damaged")) }
             try await box.succeed(
                 "navbus", ["bag", "play", bag, "--rate", "1000", "--wait", "0", "--topics", "/gnss/fix"])
         }
@@ -378,7 +378,7 @@ struct BadInputTests {
         Mistake(call: "topic echo /no --raw --pretty", status: 2, says: ["--raw"]),
         Mistake(call: "topic echo /no --descriptors missing", status: 1, says: ["missing", "protoc"]),
         Mistake(call: "topic echo /no --descriptors key.yaml", status: 1, says: ["key.yaml", "protobuf", "protoc"]),
-        Mistake(call: "topic hz /no --duration 0.2", status: 1, says: ["/no", "nobody publishes", "topic list"]),
+        Mistake(call: "topic hz /no --duration 0.2", status: 1, says: ["/no", "no node publishes", "topic list"]),
         Mistake(call: "topic bw /gnss/fx --duration 0.2", status: 1, says: ["did you mean /gnss/fix?"]),
         Mistake(call: "topic delay /no --window 1", status: 2, says: ["--window"]),
         Mistake(call: "topic hz", status: 2, says: ["topics"]),

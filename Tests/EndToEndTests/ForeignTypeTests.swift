@@ -35,7 +35,7 @@ struct ForeignTypeTests {
                 #expect(envelope["publisher"] as? String == "weather" && envelope["topic"] as? String == "/weather")
             }
             let info = try await box.succeed("navbus", ["topic", "info", "/weather"])
-            for text in ["not compiled in here", "4: map<string, double> gauges", "SKY_CLEAR", "does not have it"] {
+            for text in ["not compiled in here", "4: map<string, double> gauges", "SKY_CLEAR", "not in it"] {
                 #expect(info.output.contains(text), "\(text) in \(info.output)")
             }
         }
@@ -144,7 +144,7 @@ struct ForeignTypeTests {
             #expect(echo.output == fix + "\n")
             #expect(try await publisher.wait().status == 0)
             let alone = try await box.succeed("navbus", ["topic", "pub", "/gnss/fix", fix, "--wait", "0.1"])
-            #expect(alone.errors.contains("nobody has subscribed"))
+            #expect(alone.errors.contains("no subscriber of"))
         }
     }
 }

@@ -86,7 +86,7 @@ struct NodeToolTests {
             #expect(well.status == 0, "\(well.output)")
             #expect(
                 well.output.contains(
-                    #/warn +topic /weathr +wanted by weather, published by nobody; did you mean /weather\?/#))
+                    #/warn +topic /weathr +subscribed to by weather, but not published; did you mean /weather\?/#))
             #expect(well.output.contains(#/warn +node weather +DEGRADED: windy/#))
 
             // A second source of fixes, a dead node's leftovers, and one that hangs.

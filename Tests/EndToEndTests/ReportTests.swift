@@ -31,7 +31,7 @@ struct ReportTests {
                 (["empty.csv", "--out", "a.html"], "has no position"),
                 (["noise.mcap", "--out", "a.html"], "noise.mcap"),
                 (["gone.mcap", "--out", "a.html"], "gone.mcap"),
-                (["empty.csv", "--out", "empty.csv"], "would be lost"),
+                (["empty.csv", "--out", "empty.csv"], "is an input recording"),
             ] {
                 let result = try await box.run("navbus", ["report"] + arguments)
                 #expect([1, 2].contains(result.status) && result.errors.contains(words), "\(result.errors)")

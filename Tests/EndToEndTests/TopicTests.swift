@@ -41,7 +41,7 @@ struct TopicTests {
                 #expect(info.output.contains(text), "\(text) in \(info.output)")
             }
 
-            #expect(info.output.contains(#/subscribers +none told/#))
+            #expect(info.output.contains(#/subscribers +none known/#))
             let fixes = try await box.succeed("navbus", ["topic", "info", "/gnss/fix"])
             #expect(fixes.output.contains(#/subscribers +navigation-node/#), "\(fixes.output)")
 

@@ -43,7 +43,7 @@ final class CheckCache: Sendable {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw NodeError(.system, "the cache '\(folder)' cannot be made: \(error.localizedDescription)")
+            throw NodeError(.system, "the cache '\(folder)' cannot be created: \(error.localizedDescription)")
         }
         guard let text = try? String(contentsOfFile: folder + Self.index, encoding: .utf8) else { return }
         files.withLock { files in

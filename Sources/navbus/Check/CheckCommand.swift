@@ -23,13 +23,13 @@ struct Shard: ExpressibleByArgument {
 /// `navbus check`.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Replay a fleet of recorded drives, and judge each.",
+        commandName: "check", abstract: "Replay a fleet of recorded drives and judge each.",
         discussion: """
-            The fleet file says which bags are replayed with which tiles and configuration, and what is expected: events in the language of \
-            the scenarios, limits of figures against a truth, and the events of a stored reference. A bag has passed, failed or changed; \
-            what is wrong comes with the command that shows it again. Runs are kept, and repeated only when the program, the bag, the \
-            tiles, or a configuration key that a replay depends on is another one. The exit status is 0 when all passed, 1 when one failed or \
-            changed, and 2 when the fleet cannot be checked.
+            The fleet file lists the bags, the tiles and configuration to replay them with, and what is expected: events in the language of the \
+            scenarios, limits of figures against a ground truth, and the events of a stored reference. Each bag passes, fails or changes; a \
+            bag that does not pass comes with the command that reproduces it. Runs are cached and repeated only when the program, the bag, the \
+            tiles, or a configuration key that the replay depends on has changed. The exit status is 0 when all bags pass, 1 when one fails or \
+            changes, and 2 when the fleet cannot be checked.
             """)
 
     @Argument(help: "The fleet file (YAML).") var fleet: String?
@@ -38,36 +38,36 @@ struct CheckCommand: ParsableCommand {
         [String] = []
     @Option(
         help: ArgumentHelp(
-            "Only bags of this name, in which * stands for anything; may be given several times.", valueName: "NAME"))
+            "Only bags with this name; * matches any text; may be given several times.", valueName: "NAME"))
     var only: [String] = []
     @Option(help: ArgumentHelp("Configuration file instead of those of the fleet.", valueName: "FILE")) var config:
         String?
     @Option(
         help: ArgumentHelp(
-            "A configuration key that wins over the fleet's; may be given several times.", valueName: "KEY=VALUE"))
+            "A configuration key that overrides the fleet's; may be given several times.", valueName: "KEY=VALUE"))
     var set: [String] = []
     @Option(
         help: ArgumentHelp(
             "Compare with a result file of another build, or with the runs under another configuration file.",
             valueName: "OTHER")) var compare: String?
-    @Option(help: ArgumentHelp("Worker processes; the processors of this machine unless given.", valueName: "N"))
+    @Option(help: ArgumentHelp("Worker processes. Default: one per processor.", valueName: "N"))
     var jobs: Int?
-    @Option(help: ArgumentHelp("Only the second of eight parts of the fleet, for example.", valueName: "2/8"))
+    @Option(help: ArgumentHelp("Check only one part of the fleet, such as the second of eight.", valueName: "2/8"))
     var shard: Shard?
     @Option(
         help: ArgumentHelp(
             "Result files of shards to judge instead of running; may be given several times.", valueName: "FILE"))
     var merge: [String] = []
-    @Option(help: ArgumentHelp("The result file to write: the same bytes for the same inputs.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("The result file to write; equal inputs give identical bytes.", valueName: "FILE"))
     var out: String?
     @Option(help: ArgumentHelp("JUnit XML to write.", valueName: "FILE.xml")) var junit: String?
-    @Option(help: ArgumentHelp("A page to write that shows all results.", valueName: "FILE.html")) var html: String?
+    @Option(help: ArgumentHelp("An HTML page of all results to write.", valueName: "FILE.html")) var html: String?
     @Option(
-        help: ArgumentHelp("Folder of earlier runs; navbus/check in the user's cache unless given.", valueName: "DIR"))
+        help: ArgumentHelp("Folder of cached runs. Default: navbus/check in the user's cache.", valueName: "DIR"))
     var cache: String?
-    @Flag(inversion: .prefixedNo, help: "Use and keep earlier runs.") var caching = true
-    @Option(help: ArgumentHelp("The longest time for one bag, seconds.", valueName: "SECONDS")) var timeout = 600.0
-    @Flag(help: "Print the names of the bags that would be checked, and end.") var list = false
+    @Flag(inversion: .prefixedNo, help: "Use and store cached runs.") var caching = true
+    @Option(help: ArgumentHelp("Time limit for one bag, seconds.", valueName: "SECONDS")) var timeout = 600.0
+    @Flag(help: "Print the names of the bags that would be checked, and exit.") var list = false
     @Flag(help: "Print the summary as JSON.") var json = false
     @Flag(help: .hidden) var worker = false
 
@@ -78,7 +78,7 @@ struct CheckCommand: ParsableCommand {
         guard timeout > 0, timeout <= 86_400 else { throw ValidationError("--timeout takes up to 86400 seconds") }
         if update, shard != nil || !set.isEmpty || config != nil {
             throw ValidationError(
-                "--update stores what the whole fleet says as it is: leave out --shard, --set, --config")
+                "--update stores the events of the whole fleet as configured: leave out --shard, --set, --config")
         }
         if !merge.isEmpty, shard != nil || update {
             throw ValidationError("--merge judges the runs of all shards: leave out --shard, --update")
@@ -156,7 +156,7 @@ struct CheckCommand: ParsableCommand {
         do {
             return try CheckCache(folder: CheckCommand.usualCache)
         } catch {
-            Console.note("\(error); runs are not kept (--cache names another folder)")
+            Console.note("\(error); runs are not cached (--cache sets another folder)")
             return try CheckCache(folder: nil)
         }
     }
@@ -224,16 +224,16 @@ struct CheckCommand: ParsableCommand {
         var bags: [String: BagResult] = [:]
         for path in merge {
             guard let text = try? String(contentsOfFile: path, encoding: .utf8), let part = FleetResult(text: text)
-            else { throw NodeError(.usage, "'\(path)' is no result file of 'navbus check --out'") }
+            else { throw NodeError(.usage, "'\(path)' is not a result file of 'navbus check --out'") }
             guard build == nil || build == part.build else {
-                throw NodeError(.usage, "'\(path)' is of another build than '\(merge[0])'")
+                throw NodeError(.usage, "'\(path)' is from a different build than '\(merge[0])'")
             }
             build = part.build
             for bag in part.bags { bags[bag.bag] = bag }
         }
         let missing = plan.items.map(\.job.name).filter { bags[$0] == nil }
         guard missing.isEmpty else {
-            throw NodeError(.usage, "\(missing.count) bags are in none of the shards, such as '\(missing[0])'")
+            throw NodeError(.usage, "\(missing.count) bags are missing from the shards, such as '\(missing[0])'")
         }
         return FleetResult(build: build ?? "", bags: plan.items.compactMap { bags[$0.job.name] })
     }
@@ -336,11 +336,11 @@ struct CheckCommand: ParsableCommand {
         }
         if unchecked > 0 {
             print(
-                "\(unchecked) of \(result.bags.count) bags are replayed and not judged: nothing applies of 'expect', 'criteria' and "
-                    + "'references'")
+                "\(unchecked) of \(result.bags.count) bags are replayed but not judged: none of 'expect', 'criteria' and "
+                    + "'references' applies to them")
         }
         if let comparison { print(comparison.lines.joined(separator: "\n")) }
         print(
-            "\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) known from earlier runs")
+            "\(result.summary); \(executed) executed, \(max(result.bags.count - executed, 0)) cached")
     }
 }

@@ -19,7 +19,7 @@ struct CheckReferences {
         do throws(LineMistake) {
             return try Reference(text: text)
         } catch {
-            throw NodeError(.invalid, "the reference '\(path)': \(error.what); 'navbus check --update' writes it anew")
+            throw NodeError(.invalid, "the reference '\(path)': \(error.what); 'navbus check --update' rewrites it")
         }
     }
 

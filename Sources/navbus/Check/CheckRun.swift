@@ -119,7 +119,7 @@ final class CheckRunner {
             }
             guard places.count > 1 else {
                 throw NodeError(
-                    .invalid, "'\(name)' has no line of positions with times, so that no figure could be judged")
+                    .invalid, "'\(name)' has fewer than two positions with times: no figure can be judged")
             }
         }
         return Truth(places, segments: try edges.map { try segments($0, job.truthEdges ?? DriveSimulator.truthEdges) })
@@ -145,7 +145,9 @@ final class CheckRunner {
         for (number, line) in lines.enumerated().dropFirst() {
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
             guard fields.count > max(from, to), let first = Int64(fields[from]), let last = Int64(fields[to]) else {
-                throw NodeError(.invalid, "'\(name)' line \(number + 1) is no segment from node to node")
+                throw NodeError(
+                    .invalid,
+                    "'\(name)' line \(number + 1) is not a segment: from_node and to_node must be whole numbers")
             }
             segments.insert(Truth.Segment(from: first, to: last))
         }

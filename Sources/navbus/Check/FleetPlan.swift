@@ -81,7 +81,7 @@ struct FleetPlan {
             case .given(let text):
                 guard Coordinate(text: text) != nil else {
                     throw NodeError(
-                        .usage, "fleet file '\(file)': 'to: \(text)' is neither LAT,LON in degrees, nor bag, nor none")
+                        .usage, "fleet file '\(file)': 'to: \(text)' must be LAT,LON in degrees, bag or none")
                 }
                 to = text
             }
@@ -101,7 +101,7 @@ struct FleetPlan {
             for (glob, line) in entry.globs {
                 let paths = FleetPlan.paths(glob, below: folder.isEmpty ? "." : folder)
                 guard !paths.isEmpty else {
-                    throw NodeError(.usage, "fleet file '\(file)', line \(line): no file is named as '\(glob)'")
+                    throw NodeError(.usage, "fleet file '\(file)', line \(line): no file matches '\(glob)'")
                 }
                 for path in paths {
                     var job = template
@@ -130,12 +130,12 @@ struct FleetPlan {
             throw NodeError(.usage, "fleet file '\(file)': no bag has the tag '\(tag)'")
         }
         for name in only where !items.contains(where: { globMatches(name, $0.job.name) }) {
-            throw NodeError(.usage, "fleet file '\(file)': no bag is named as '\(name)'")
+            throw NodeError(.usage, "fleet file '\(file)': no bag matches the name '\(name)'")
         }
         if !tags.isEmpty { items.removeAll { item in !item.tags.contains(where: tags.contains) } }
         if !only.isEmpty { items.removeAll { item in !only.contains { globMatches($0, item.job.name) } } }
         guard !items.isEmpty else {
-            throw NodeError(.usage, "fleet file '\(file)': no bag has both such a tag and such a name")
+            throw NodeError(.usage, "fleet file '\(file)': no bag matches both the tags and the names")
         }
         guard let shard else { return }
         items = items.enumerated().filter { $0.offset % shard.count == shard.index - 1 }.map(\.element)
