@@ -55,13 +55,13 @@ struct LaunchExampleTests {
                     "reroute.cooldown_s"
                 ),
                 ("    executable: navigation-node\n    config: own.yaml", "reroute.cooldown"),
-                ("    executable: navigation-node\n    set: {tiles: nowhere}", "tiles: there is no 'nowhere'"),
+                ("    executable: navigation-node\n    set: {tiles: nowhere}", "tiles: 'nowhere' does not exist"),
                 ("    executable: navigation-node\n    args: [--tile, x]", "--tile"),
                 ("    executable: gnss-node\n    set: {source: /nowhere/drive.nmea}", "/nowhere/drive.nmea"),
                 ("    executable: gnss-node\n    set: {sorce: gpsd://localhost}", "did you mean 'source'?"),
                 ("    executable: tile-cache-node\n    set: {predictive.enable: true}", "predictive.enabled"),
                 ("    executable: navbus\n    args: [bag, record, --out, x.mcap, --ouput, y.mcap]", "--ouput"),
-                ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "there is no 'nowhere.mcap'"),
+                ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "'nowhere.mcap' does not exist"),
             ] {
                 let result = try await check(node)
                 #expect(result.status == 2, "\(node): \(result.output)\(result.errors)")
