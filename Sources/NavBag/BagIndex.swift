@@ -13,7 +13,7 @@ public struct BagIndex: Hashable, Sendable {
             if let first = damage.errors.first {
                 return damage.count > 1 ? "\(first), and \(damage.count - 1) more" : first.description
             }
-            return damage.isNone ? nil : "\(damage.orphanMessages) messages are of channels that it does not define"
+            return damage.isNone ? nil : "\(damage.orphanMessages) messages belong to undefined channels"
         }
     }
 

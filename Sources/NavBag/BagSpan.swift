@@ -143,7 +143,7 @@ struct BlockLoader {
             let partial = span.kind == .partialChunk
             guard opcode == Opcode.chunk, partial || length == cursor.remaining else {
                 throw BagError(
-                    .malformed, "the summary lists a chunk at an offset that holds none", offset: span.offset)
+                    .malformed, "the summary lists a chunk at an offset that has none", offset: span.offset)
             }
             let content = try cursor.take(cursor.remaining)
             return Block(

@@ -28,7 +28,7 @@ public struct BagWriteOptions: Hashable, Sendable {
 
     func validate() throws(BagError) {
         guard chunkSize == 0 || (1 << 10...32 << 20).contains(chunkSize) else {
-            throw BagError(.invalidArgument, "a chunk size of \(chunkSize) is not 0 and not in 1024...33554432 bytes")
+            throw BagError(.invalidArgument, "a chunk size of \(chunkSize) is neither 0 nor in 1024...33554432 bytes")
         }
         guard (1 << 10...64 << 20).contains(maxRecordBytes) else {
             throw BagError(.invalidArgument, "a record limit of \(maxRecordBytes) is not in 1024...67108864 bytes")

@@ -224,10 +224,10 @@ struct BlockReader<Source: ByteSource> {
             try pass(size)
         } else if next != nil {
             damage.note(
-                BagError(.malformed, "a chunk claims more bytes than there are before the next", offset: start))
+                BagError(.malformed, "a chunk claims more bytes than precede the next one", offset: start))
             try pass(size)
         } else {
-            stop("the file ends inside a chunk, of which \(size) bytes are there")
+            stop("the file ends inside a chunk, after \(size) of its bytes")
         }
         return result
     }

@@ -79,9 +79,9 @@ public func checkBag(
     }
     let damage = reader.damage
     for error in damage.errors { check.note(error.description) }
-    if damage.count > damage.errors.count { check.note("and more", count: damage.count - damage.errors.count) }
+    if damage.count > damage.errors.count { check.note("further problems", count: damage.count - damage.errors.count) }
     if damage.orphanMessages > 0 {
-        check.note("\(damage.orphanMessages) messages are of channels that are not defined")
+        check.note("\(damage.orphanMessages) messages belong to undefined channels")
     }
     if let ending = reader.ending, ending != .complete { check.note(ending.description) }
     for schema in reader.known.sortedSchemas {
@@ -92,11 +92,11 @@ public func checkBag(
     }
     check.channels = channels.values.sorted { ($0.channel.topic, $0.channel.id) < ($1.channel.topic, $1.channel.id) }
     for channel in check.channels where channel.missingCount > 0 {
-        check.note("\(channel.channel.topic): \(channel.missingCount) messages are missing between the others")
+        check.note("\(channel.channel.topic): \(channel.missingCount) messages are missing from the sequence")
     }
     let (_, dataStart) = try BlockReader.readHeader(source)
     guard let index = try BagIndex.summary(source, dataStart: dataStart, options: options) else {
-        check.note("there is no index that can be used: the writer ended before it closed the bag, or wrote none")
+        check.note("there is no usable index: the writer ended before it closed the bag, or wrote none")
         return check
     }
     try check.compare(index, source, spans, records, reader.known, options)
@@ -143,31 +143,31 @@ extension BagCheck {
         _ known: Definitions, _ options: BagReadOptions
     ) throws(BagError) {
         if index.schemas != known.sortedSchemas || index.channels != known.sortedChannels {
-            note("the index has other schemas or channels than the messages")
+            note("the index and the messages have different schemas or channels")
         }
         if let count = index.messageCount, count != messageCount {
-            note("the statistics say \(count) messages, and there are \(messageCount)")
+            note("the statistics count \(count) messages, but there are \(messageCount)")
         }
         for channel in channels {
             guard let count = index.tallies[channel.channel.id]?.count, count != channel.messageCount else { continue }
             let topic = channel.channel.topic
-            note("\(topic): the statistics say \(count) messages, and there are \(channel.messageCount)")
+            note("\(topic): the statistics count \(count) messages, but there are \(channel.messageCount)")
         }
         if let range = index.timeRange, range != timeRange {
-            note("the index says other times than those of the messages")
+            note("the index and the messages have different times")
         }
         if index.attachments.count != records.attachments || index.metadata.count != records.metadata {
-            note("the index has other attachments or metadata than the bag")
+            note("the index and the bag have different attachments or metadata")
         }
         if index.spans.count != spans.count {
-            note("the index has \(index.spans.count) chunks, and there are \(spans.count)")
+            note("the index has \(index.spans.count) chunks, but there are \(spans.count)")
         }
         let loader = BlockLoader(options)
         for (indexed, found) in zip(index.spans, spans) {
             var bare = indexed
             bare.messageIndexes = []
             guard bare == found else {
-                note("the index says other things of a chunk than the chunk (at byte \(found.offset))")
+                note("the index entry of a chunk does not match the chunk (at byte \(found.offset))")
                 continue
             }
             guard !indexed.messageIndexes.isEmpty, let block = try? loader.load(found, from: source) else { continue }
@@ -179,7 +179,7 @@ extension BagCheck {
                 (try? source.messageIndex(place)) == entries[place.channel]
             }
             if !isRight || entries.count != indexed.messageIndexes.count {
-                note("the message indexes behind a chunk do not lead to its messages (at byte \(found.offset))")
+                note("the message indexes of a chunk do not point to its messages (at byte \(found.offset))")
             }
         }
     }
@@ -216,7 +216,7 @@ extension ByteSource {
         return try record(Opcode.messageIndex, place.offset, overflow ? .max : size) {
             (cursor) throws(BagError) in
             guard try cursor.u16() == place.channel else {
-                throw BagError(.malformed, "a message index is of another channel", offset: place.offset)
+                throw BagError(.malformed, "a message index belongs to another channel", offset: place.offset)
             }
             let base = cursor.base
             var pairs = ByteCursor(try cursor.bytes32(), base: base)

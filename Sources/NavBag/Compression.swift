@@ -141,7 +141,7 @@ final class Decompressor {
             consumed += sourceSize
             produced += targetSize
         }
-        if consumed < input.count { failure = "it holds more than it claims" }
+        if consumed < input.count { failure = "it has more bytes than it claims" }
         return produced
     }
 }

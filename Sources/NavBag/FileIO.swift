@@ -36,7 +36,7 @@ public final class BagFile: ByteSource, Sendable {
         at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
     ) throws(BagError) -> Result {
         guard offset >= 0, count >= 0, offset <= self.count, count <= self.count - offset else {
-            throw BagError(.io, "\(count) bytes asked for beyond the end of \(self.count)", offset: offset)
+            throw BagError(.io, "\(count) bytes requested beyond the end at \(self.count)", offset: offset)
         }
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
         defer { bytes.deallocate() }
@@ -53,8 +53,8 @@ public final class BagFile: ByteSource, Sendable {
             } else if got == 0 {
                 throw BagError(
                     .io,
-                    "\(path) has become shorter while it was read: it ends at \(offset + done) of \(count) bytes; read it again when "
-                        + "nobody changes it", offset: offset + done)
+                    "\(path) was truncated while it was read: it ends at \(offset + done) of \(count) bytes; read it again when "
+                        + "nothing changes it", offset: offset + done)
             } else if errno != EINTR {
                 throw BagError.system("cannot read \(path)")
             }

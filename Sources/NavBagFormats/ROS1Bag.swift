@@ -149,7 +149,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         } else if fields["op"]?.first == Operation.message {
             guard let channel = connections[id], let time = fields["time"], let seconds = time.littleEndian32,
                 let nanoseconds = time.dropFirst(4).littleEndian32
-            else { throw BagError(.malformed, "a message has no time or is of a connection that is not defined") }
+            else { throw BagError(.malformed, "a message has no time or an undefined connection") }
             let stamp = UInt64(seconds) * 1_000_000_000 + UInt64(nanoseconds)
             ready.append(Record(channel: channel, logTime: stamp, publishTime: stamp, data: data))
         }
@@ -161,11 +161,11 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
         var rest = header
         while !rest.isEmpty {
             guard let length = rest.littleEndian32, Int(length) <= rest.count - 4 else {
-                throw BagError(.malformed, "a field of a record's header ends behind the header")
+                throw BagError(.malformed, "a field of a record header exceeds the header")
             }
             let field = rest.dropFirst(4).prefix(Int(length))
             guard let equals = field.firstIndex(of: UInt8(ascii: "=")) else {
-                throw BagError(.malformed, "a field of a record's header has no value")
+                throw BagError(.malformed, "a field of a record header has no value")
             }
             fields[String(decoding: field[..<equals], as: UTF8.self)] = field[(equals + 1)...]
             rest = rest.dropFirst(4 + Int(length))

@@ -28,7 +28,7 @@ struct ROSCursor {
         (origin, position) = (bytes.startIndex + (encoding == .cdr ? 4 : 0), bytes.startIndex)
         guard encoding == .cdr else { return }
         guard bytes.count >= 4, bytes[position] == 0, bytes[position + 1] <= 1 else {
-            throw BagError(.malformed, "a message is not in plain CDR: its encapsulation is another one")
+            throw BagError(.malformed, "a message is not in plain CDR: its encapsulation is not supported")
         }
         isBigEndian = bytes[position + 1] == 0
         position = origin
@@ -38,7 +38,7 @@ struct ROSCursor {
         let size = MemoryLayout<T>.size
         if encoding == .cdr { position += (size - (position - origin) % size) % size }
         guard bytes.endIndex - position >= size else {
-            throw BagError(.malformed, "a message ends before its fields do")
+            throw BagError(.malformed, "a message ends inside a field")
         }
         defer { position += size }
         var value: T = 0
@@ -64,7 +64,7 @@ struct ROSCursor {
     mutating func string() throws(BagError) -> String {
         let length = Int(try uint32())
         guard length <= bytes.endIndex - position else {
-            throw BagError(.malformed, "a message ends before a text of it does")
+            throw BagError(.malformed, "a message ends inside a string")
         }
         defer { position += length }
         // In CDR the length includes the terminating zero.

@@ -16,7 +16,7 @@ package enum RecordingFile {
     ) throws(BagError) -> any RecordSource {
         if let bags = bags(in: path) {
             guard !bags.isEmpty else {
-                throw BagError(.malformed, "the folder '\(path)' holds no bag (.mcap, .db3): name a recording")
+                throw BagError(.malformed, "the folder '\(path)' has no bag (.mcap, .db3): give a recording")
             }
             guard bags.count > 1 else { return try open(bags[0], topics: topics, note: note) }
             var sources: [any RecordSource] = []
@@ -32,7 +32,7 @@ package enum RecordingFile {
         if TraceFormat.detect(head, name: path) == .mcap {
             let reader = try BagReader(path: path)
             if let loss = reader.index.origin.loss {
-                note("'\(path)' is not whole: \(loss); what can be read of it is used")
+                note("'\(path)' is damaged: \(loss); using the readable part")
             }
             return selected(BagRecords(reader), topics)
         }

@@ -112,7 +112,7 @@ package final class BagPlayer {
         directory: BusDirectory? = nil, stop: StopSignal, log: NodeLog
     ) throws(NodeError) {
         if let rate = options.rate, !BagPlayer.rates.contains(rate) {
-            throw NodeError(.usage, "a bag is played at 0.001 to 1000000 times its pace, not at \(rate)")
+            throw NodeError(.usage, "the playback rate must be from 0.001 to 1000000, not \(rate)")
         }
         (self.bus, self.options, self.control, self.log, self.stop) = (bus, options, control, log, stop)
         if options.lockstep {
@@ -141,9 +141,9 @@ package final class BagPlayer {
         guard !tracks.isEmpty else {
             let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
             guard !topics.isEmpty else {
-                throw NodeError(.invalid, "'\(path)' holds no message that can be read: record it again")
+                throw NodeError(.invalid, "'\(path)' has no message that can be read: record it again")
             }
-            throw NodeError(.usage, "no topic of '\(path)' is to be played; it holds: \(topics)")
+            throw NodeError(.usage, "no topic of '\(path)' is selected; it has: \(topics)")
         }
         if options.clock || options.lockstep {
             clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", fallback: .latest)
@@ -160,7 +160,7 @@ package final class BagPlayer {
             guard names.contains(node) else {
                 throw NodeError(
                     .usage,
-                    "nothing in the bag is of a node '\(node)'; it has: \(names.sorted().joined(separator: ", "))")
+                    "the bag has no topics of node '\(node)'; its nodes are: \(names.sorted().joined(separator: ", "))")
             }
             return Set(channels.filter { $0.metadata["node"] == node }.map(\.topic))
         }
@@ -173,7 +173,7 @@ package final class BagPlayer {
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(
                 .usage,
-                "the bag does not tell who published what, and no node '\(node)' runs: start it, or give --topics")
+                "the bag does not record its publishers, and no node '\(node)' is running: start it, or give --topics")
         }
         return Set(live + usual)
     }
@@ -220,7 +220,7 @@ package final class BagPlayer {
             if let last = reader.index.timeRange?.upperBound, beginning > last {
                 throw NodeError(
                     .usage,
-                    "a start at \(options.start) s is past the bag's end, \(Double(last - first) / 1e9) s after its start"
+                    "the start at \(options.start) s is past the end of the bag at \(Double(last - first) / 1e9) s"
                 )
             }
             if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
@@ -383,7 +383,7 @@ package final class BagPlayer {
     private func runTime(to due: SimulatedTime) throws {
         if due - time > Duration(clampingSeconds: options.longestGap) {
             let hours = Int((due - time).inSeconds / 3_600)
-            log.info("the bag has nothing for \(hours) h: going on behind the gap", ["at_ns": "\(due.nanoseconds)"])
+            log.info("skipping a gap of \(hours) h without messages", ["at_ns": "\(due.nanoseconds)"])
             (origin, begin) = (due, MonotonicClock.now())
             return try waitUntil(due)
         }

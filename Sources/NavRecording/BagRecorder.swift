@@ -60,8 +60,8 @@ package final class BagRecorder {
         /// A description of the losses; empty without losses.
         package var text: String {
             [
-                (lost, "lost on the way"), (dropped, "dropped here"), (refused, "too large or malformed"),
-                (unwritten, "not written by the disk"),
+                (lost, "lost in transit"), (dropped, "dropped by the recorder"), (refused, "too large or malformed"),
+                (unwritten, "not written to the disk"),
             ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         }
     }
@@ -216,7 +216,7 @@ package final class BagRecorder {
             throw NodeError(.system, error.description)
         }
         if !held.isEmpty {
-            nodeLog.warning("no message of /clock came: the recording is by the machine's clock")
+            nodeLog.warning("no /clock message arrived: the recording uses the system clock")
             release { $0 }
         }
         for index in snapshots.indices { close(&snapshots[index]) }
@@ -226,7 +226,7 @@ package final class BagRecorder {
             usleep(1_000)
         }
         guard incompleteSnapshots + snapshots.count == 0 else {
-            throw NodeError(.system, "\(incompleteSnapshots + snapshots.count) snapshots are not complete")
+            throw NodeError(.system, "\(incompleteSnapshots + snapshots.count) snapshots are incomplete")
         }
         guard let thread else { return losses }
         thread.setLosses(losses.metadata)
@@ -234,8 +234,8 @@ package final class BagRecorder {
         guard report.isComplete else {
             throw NodeError(
                 .system,
-                "the recording is not complete: "
-                    + (report.failure ?? "the disk has not taken it within \(Self.patience) s")
+                "the recording is incomplete: "
+                    + (report.failure ?? "the disk did not accept it within \(Self.patience) s")
                     + (losses.total > 0 ? "; \(losses.text)" : ""))
         }
         return losses
@@ -305,7 +305,9 @@ package final class BagRecorder {
     /// Keeps a message until its recorded time is known.
     private func hold(_ entry: RecordingThread.Entry) {
         guard heldBytes < Self.greatestHold else {
-            if heldDropped == 0 { nodeLog.warning("no message of /clock yet, and no room: messages are dropped") }
+            if heldDropped == 0 {
+                nodeLog.warning("no /clock message yet, and the buffer is full: messages are dropped")
+            }
             heldDropped += 1
             return
         }
@@ -400,7 +402,7 @@ package final class BagRecorder {
         thread?.setLosses(losses.metadata)
         describeNodes()
         for topic in bus.statistics.topics where topic.rejected > 0 && refused.insert(topic.topic).inserted {
-            nodeLog.warning("\(topic.topic): messages that are malformed or over 64 MiB are left out")
+            nodeLog.warning("\(topic.topic): messages that are malformed or over 64 MiB are not recorded")
         }
         let report = thread?.report ?? RecordingThread.Report()
         var findings: [HealthFinding] = []
@@ -409,7 +411,7 @@ package final class BagRecorder {
         if lately > 0 {
             findings.append(
                 HealthFinding(
-                    "messages_lost", "\(lately) messages are not recorded in the last 10 s; in all \(losses.text)"))
+                    "messages_lost", "\(lately) messages were not recorded in the last 10 s; in total \(losses.text)"))
         }
         let stamp = clock.stamp ?? WallClock.now()
         let since = memory.since(of: findings, at: stamp.nanoseconds)
@@ -444,9 +446,11 @@ extension BagRecorder.Losses {
 extension BagRecorder: RecorderServiceProvider {
     /// Writes the last seconds into a separate bag, and answers the call when it is complete.
     package func snapshot(_ request: SnapshotRequest, _ call: UnaryCall<SnapshotResponse>) throws {
-        guard let ring else { throw CallStatus(.failedPrecondition, "'\(bus.name)' keeps nothing in memory") }
+        guard let ring else {
+            throw CallStatus(.failedPrecondition, "'\(bus.name)' has no snapshot buffer: start it with --snapshot")
+        }
         guard snapshots.count < Self.mostSnapshots else {
-            throw CallStatus(.resourceExhausted, "\(Self.mostSnapshots) snapshots are being written: ask again later")
+            throw CallStatus(.resourceExhausted, "\(Self.mostSnapshots) snapshots are being written: try again later")
         }
         let after = request.afterS ?? 0
         guard after >= 0, after <= 3_600 else {
@@ -489,7 +493,7 @@ extension BagRecorder: RecorderServiceProvider {
             guard report.isComplete, report.unwritten == 0 else {
                 incompleteSnapshots += 1
                 let reason = report.failure ?? "\(report.unwritten) messages were not written"
-                snapshot.call?.fail(CallStatus(.internal, "the snapshot is not complete: \(reason)"))
+                snapshot.call?.fail(CallStatus(.internal, "the snapshot is incomplete: \(reason)"))
                 return true
             }
             snapshot.call?.finish(SnapshotResponse(path: report.paths.first, messageCount: report.written))

@@ -71,7 +71,7 @@ struct BagSeries {
     mutating func create() throws(BagError) -> (bag: BagWriter, path: String) {
         // A file that is not a recording was named by mistake.
         if !overwrite, access(first, F_OK) == 0, !Self.isBag(first) {
-            throw BagError(.io, "cannot create \(first): it is there, and it is no bag; --overwrite replaces it")
+            throw BagError(.io, "cannot create \(first): it exists and is not a bag; --overwrite replaces it")
         }
         while true {
             let path = path(number)

@@ -8,7 +8,7 @@ extension JournalEntry {
         do {
             self = try JournalEntry(decoding: Array(message.data), limit: 64 << 20)
         } catch {
-            throw BagError(.malformed, "an entry of the journal cannot be read: \(error)")
+            throw BagError(.malformed, "a journal entry cannot be read: \(error)")
         }
     }
 }

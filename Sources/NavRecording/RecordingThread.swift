@@ -99,7 +99,7 @@ final class RecordingThread: Sendable {
         var series = BagSeries(files.first, overwrite: files.overwrite)
         if let room = files.room { for note in series.makeRoom(room) { log.info(note) } }
         let (bag, path) = try series.create()
-        if path != files.first { log.warning("'\(files.first)' is there already: recording into '\(path)'") }
+        if path != files.first { log.warning("'\(files.first)' already exists: recording into '\(path)'") }
         state.withLock { $0.report.paths = [path] }
         // Nothing else uses the files: from here on they belong to the thread.
         nonisolated(unsafe) let recording = Recording(series: series, log: MessageLog(bag))
@@ -235,7 +235,7 @@ final class RecordingThread: Sendable {
                     defer { state.report.failure = error.reason }
                     return state.report.failure
                 }
-                if before == nil { log.error("\(error.reason); trying again until it can be written") }
+                if before == nil { log.error("\(error.reason); retrying until it can be written") }
                 if isClosing {
                     recording.tries += 1
                     guard recording.tries <= Self.lastTries else { return false }
@@ -338,7 +338,7 @@ final class RecordingThread: Sendable {
             supplement(recording)
         } catch {
             // The current file remains usable.
-            log.warning("the recording cannot go on in another file: \(error.reason)")
+            log.warning("the recording cannot continue in a new file: \(error.reason)")
             recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
             return
         }

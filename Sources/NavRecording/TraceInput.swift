@@ -52,7 +52,7 @@ package struct TraceInput: Sendable {
             let channels = reader.index.channels(topic: Topics.gnssFix.name)
             guard !channels.isEmpty else {
                 let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
-                let content = topics.isEmpty ? "it holds no message that can be read" : "it holds: \(topics)"
+                let content = topics.isEmpty ? "it has no message that can be read" : "it has: \(topics)"
                 throw BagError(.invalidArgument, "'\(path)' has no topic /gnss/fix; \(content)")
             }
             for channel in channels {
@@ -82,7 +82,7 @@ package struct TraceInput: Sendable {
             }
             self.fixes = fixes
             others = track.isEmpty ? nil : track
-            loss = reader.index.origin.loss.map { "'\(path)' is not whole: \($0); what can be read of it is used" }
+            loss = reader.index.origin.loss.map { "'\(path)' is damaged: \($0); using the readable part" }
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)

@@ -249,7 +249,7 @@ package struct DriveReport {
         }
         var notes = content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
         let strange = content.happened.count { !span.contains($0.time) }
-        if strange > 0 { notes.append("\(strange) events are of another time and not shown") }
+        if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
         return RunDocument(
             name: run.name, start: start / 1_000_000, duration: time(span.upperBound), fixes: table(content.fixes),
             positions: table(content.positions), progress: table(content.progress), rejected: table(content.rejected),

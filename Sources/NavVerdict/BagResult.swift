@@ -132,7 +132,7 @@ package enum Reference: Sendable, Equatable {
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let parts = line.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, let time = Double(parts[0]), time.isFinite else {
-                throw LineMistake("line \(number + 1) is no event: '12.5 say: …' has seconds and words")
+                throw LineMistake("line \(number + 1) is not an event: write seconds and words, such as '12.5 say: …'")
             }
             events.append(EventDiff.Event(time: time, topic: "", text: String(parts[1])))
         }

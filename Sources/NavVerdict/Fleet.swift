@@ -126,7 +126,8 @@ extension Fleet.Settings {
             for item in try value.pairs(pair.key, Metric.allCases.map(\.rawValue)) {
                 let text = try item.value.text(item.key)
                 guard let metric = Metric(rawValue: item.key), let criterion = Criterion(metric, text) else {
-                    throw item.value.wrong("'\(text)' is no limit of '\(item.key)': write '<= 15', '>= 0.95' or '= 1'")
+                    throw item.value.wrong(
+                        "'\(text)' is not a limit for '\(item.key)': write '<= 15', '>= 0.95' or '= 1'")
                 }
                 criteria.removeAll { $0.metric == metric }
                 criteria.append(criterion)
@@ -146,7 +147,7 @@ extension Fleet.Settings {
                 do throws(LineMistake) {
                     let topics = Expectations([try Expectation(line)]).topics
                     if let topic = topics.first(where: DriveEvent.unpublishedTopics.contains) {
-                        throw LineMistake("'\(topic)' is not published, so that no recording has it")
+                        throw LineMistake("'\(topic)' is not published, so no recording has it")
                     }
                 } catch {
                     throw value.wrong(error.what, line: item.line)

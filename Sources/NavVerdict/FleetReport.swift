@@ -99,9 +99,9 @@ extension PairedComparison {
                 + "\(row.differing) differ, interval \(low) to \(high)" + (row.isChange ? better ?? "" : "")
         }
         lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }
-        if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are only in one of the two") }
+        if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are in only one of the two results") }
         let kinds = ChangeClass.classes(changes)
-        lines.append("\(changes.count) bags with other events" + (kinds.isEmpty ? "" : ", by kind:"))
+        lines.append("\(changes.count) bags with changed events" + (kinds.isEmpty ? "" : ", by kind:"))
         return lines + kinds.map { "  " + $0.description }
     }
 

@@ -272,7 +272,7 @@ struct CheckTests {
             let result = try summary(try await check(box, ["--json"]))
             #expect(result["failed"] as? Int == 1 && result["passed"] as? Int == 1, "\(result)")
             let failures = try #require(result["failures"] as? [String: String])
-            #expect(failures["drives/0.mcap"]?.contains("line 1 is no event") == true)
+            #expect(failures["drives/0.mcap"]?.contains("line 1 is not an event") == true)
             // A truth that tells nothing judges nothing.
             let tiles = try await Town.shared.tiles
             try box.write("empty.csv", "t_s,lat,lon\n")

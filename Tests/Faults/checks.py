@@ -174,7 +174,7 @@ def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 1
 
 
 # How the recorder says what it has not recorded.
-TOLD = r"(\d+) (?:lost on the way|dropped here|too large or malformed|not written by the disk)"
+TOLD = r"(\d+) (?:lost in transit|dropped by the recorder|too large or malformed|not written to the disk)"
 # A message by what tells it from all others: its topic, its number, and the stamp of its publisher.
 Key = tuple[str, int, int]
 

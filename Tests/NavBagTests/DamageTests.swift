@@ -160,7 +160,7 @@ import Testing
         try #require(truncate(path, 100_000) == 0)
         let error = #expect(throws: BagError.self) { while try cursor.next() != nil {} }
         #expect(error?.code == .io)
-        #expect(error?.description.contains("has become shorter while it was read") == true)
+        #expect(error?.description.contains("was truncated while it was read") == true)
     }
 
     /// The first chunk behind the damage lies across the end of what is searched at once.

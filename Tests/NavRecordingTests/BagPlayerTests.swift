@@ -87,7 +87,7 @@ struct BagPlayerTests {
             let middle = try play(bag) { ($0.start, $0.end) = (3, 6.5) }
             #expect(try fixes(middle) == [3, 4, 5, 6])
             let error = #expect(throws: NodeError.self) { try play(bag) { $0.start = 1e9 } }
-            #expect(error?.description.contains("past the bag's end") == true)
+            #expect(error?.description.contains("past the end of the bag") == true)
         }
     }
 

@@ -83,7 +83,7 @@ struct BagRecorderTests {
                 }
             }
             let said = error?.description ?? ""
-            #expect(said.contains("the disk has not taken it") && said.contains("not written by the disk"), "\(said)")
+            #expect(said.contains("the disk did not accept it") && said.contains("not written to the disk"), "\(said)")
         }
     }
 

@@ -16,7 +16,7 @@ package struct MemorySource: ByteSource, Sendable {
         at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
     ) throws(BagError) -> Result {
         guard offset >= 0, count >= 0, offset <= bytes.count, count <= bytes.count - offset else {
-            throw BagError(.io, "\(count) bytes asked for beyond the end of \(bytes.count)", offset: offset)
+            throw BagError(.io, "\(count) bytes requested beyond the end at \(bytes.count)", offset: offset)
         }
         return try bytes.span.withUnsafeBytes { (all) throws(BagError) -> Result in
             try body(UnsafeRawBufferPointer(rebasing: all[offset..<offset + count]))

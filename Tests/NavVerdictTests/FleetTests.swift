@@ -47,12 +47,12 @@ struct FleetTests {
     @Test(arguments: [
         ("tiels: x\nbags: [a]", "line 1: unknown key 'tiels': did you mean 'tiles'?"),
         ("bags:\n  - bags: a\n    expct: [never say]", "line 3: unknown key 'expct': did you mean 'expect'?"),
-        ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is no topic"),
+        ("bags: [a]\nexpect:\n  - never say\n  - never reruote", "line 4: 'reruote' is not a topic"),
         (
             "bags: [a]\nexpect: [never reroute WILL_REROTE]",
-            "line 2: 'WILL_REROTE' is no word of 'reroute': did you mean 'WILL_REROUTE'?"
+            "line 2: 'WILL_REROTE' is not a word of 'reroute': did you mean 'WILL_REROUTE'?"
         ),
-        ("bags: [a]\nexpect: [never say Turn left]", "line 2: 'Turn' is no word of 'say': write the text in quotes"),
+        ("bags: [a]\nexpect: [never say Turn left]", "line 2: 'Turn' is not a word of 'say': write the text in quotes"),
         (
             "bags: [a]\nexpect: [never progress where deviaton = x]",
             "has no field 'deviaton', did you mean 'deviation'?"
@@ -66,7 +66,7 @@ struct FleetTests {
         ("bags: [a]\nexpect: [only]", "'only' names no topic"),
         ("bags: [a]\nexpect: [never request]", "line 2: 'request' is not published"),
         ("bags: [a]\ncriteria: {right_raod: '> 1'}", "line 2: unknown key 'right_raod': did you mean 'right_road'?"),
-        ("bags: [a]\ncriteria:\n  right_road: 0.9", "line 3: '0.9' is no limit"),
+        ("bags: [a]\ncriteria:\n  right_road: 0.9", "line 3: '0.9' is not a limit"),
         ("bags: [a]\ntolerances: {time_s: -1}", "line 2: 'time_s' takes a number from 0"),
         ("tiles: x", "line 1: no 'bags'"),
         ("bags: []", "line 1: 'bags' is empty"),

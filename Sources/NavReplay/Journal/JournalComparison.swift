@@ -125,7 +125,7 @@ struct JournalComparison {
     private static func lines(_ bytes: [UInt8]?, _ type: String) -> [String] {
         guard let bytes else { return ["no message"] }
         guard let text = try? SchemaPool.builtIn.json(decoding: bytes, as: type, indent: true).json else {
-            return ["\(bytes.count) bytes that are no \(type)"]
+            return ["\(bytes.count) bytes that are not a \(type)"]
         }
         return text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     }

@@ -36,7 +36,7 @@ struct JournalExecution {
         do throws(ConfigError) {
             return try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: pairs)
         } catch {
-            throw NodeError(.invalid, "the configuration of the recorded node cannot be used here: \(error)")
+            throw NodeError(.invalid, "the configuration of the recorded node cannot be used: \(error)")
         }
     }
 

@@ -40,8 +40,8 @@ struct JournalMaps {
         guard version == directory.tileset.mapVersion else {
             throw NodeError(
                 .invalid,
-                "the drive was on map \(version.prefix(12)), and '\(directory.path)' is map "
-                    + "\(directory.tileset.mapVersion.prefix(12)): name the tiles that the node had")
+                "the drive used map \(version.prefix(12)), but '\(directory.path)' is map "
+                    + "\(directory.tileset.mapVersion.prefix(12)): give the tiles that the node used")
         }
         let ids = run.start.tiles.compactMap { RoadTileID($0) }
         for id in ids.isEmpty ? Array(entries.keys) : ids {
@@ -69,7 +69,7 @@ struct JournalMaps {
     mutating func map(_ number: UInt64) throws(NodeError) -> MapSnapshot {
         try make(through: number)
         guard let map = made.last(where: { $0.map.number == number })?.map else {
-            throw NodeError(.invalid, "a route was found on map \(number), of which the journal says nothing")
+            throw NodeError(.invalid, "a route was found on map \(number), which the journal does not contain")
         }
         return map
     }
@@ -87,7 +87,7 @@ struct JournalMaps {
             guard cause.mapVersion == directory.tileset.mapVersion else {
                 throw NodeError(
                     .invalid,
-                    "on the way map \(cause.mapVersion.prefix(12)) came into force, which is not in '\(directory.path)'"
+                    "the drive changed to map \(cause.mapVersion.prefix(12)), which is not in '\(directory.path)'"
                 )
             }
             for id in change.removed { tiles[id] = nil }
@@ -113,7 +113,7 @@ struct JournalMaps {
         _ id: RoadTileID, _ directory: TilesetDirectory, _ entries: [RoadTileID: Tileset.Entry]
     ) throws(NodeError) -> RoadTile {
         guard let entry = entries[id] else {
-            throw NodeError(.missing, "the node had tile \(id), which '\(directory.path)' lacks")
+            throw NodeError(.missing, "the node used tile \(id), which '\(directory.path)' lacks")
         }
         return try directory.loadTile(entry)
     }
@@ -149,6 +149,6 @@ struct TrafficTrack {
         }
         throw NodeError(
             .missing,
-            "the bag lacks message \(sequence) of /traffic/speeds, which the journal names: record that topic, too")
+            "the bag lacks message \(sequence) of /traffic/speeds, which the journal refers to: record that topic too")
     }
 }

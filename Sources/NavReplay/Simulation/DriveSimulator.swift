@@ -89,7 +89,7 @@ package struct DriveSimulator {
             if driven == nil {
                 throw NodeError(
                     .missing,
-                    "no wrong turn from which the destination can be reached comes after \(Int(exactly: distance.rounded()) ?? .max) m of the "
+                    "there is no wrong turn with a way to the destination after \(Int(exactly: distance.rounded()) ?? .max) m of the "
                         + "\(Int(route.length)) m route: choose a smaller --deviate-at")
             }
         } else {

@@ -88,7 +88,7 @@ package struct EventAlignment {
             }
         }
         flush()
-        return (["  expected (- did not come)".padded(to: 54) + "| what came (+ is not expected)"] + lines)
+        return (["  expected (- missing)".padded(to: 54) + "| actual (+ unexpected)"] + lines)
             .joined(separator: "\n")
     }
 

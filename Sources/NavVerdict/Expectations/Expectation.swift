@@ -49,7 +49,7 @@ package struct EventPattern {
         }
         topic = try words.next("a topic")
         guard DriveEvent.topics.contains(topic) else {
-            throw LineMistake("'\(topic)' is no topic: write one of \(DriveEvent.topics.joined(separator: ", "))")
+            throw LineMistake("'\(topic)' is not a topic: write one of \(DriveEvent.topics.joined(separator: ", "))")
         }
         while let word = words.first, word != "where" {
             if word == "via" {
@@ -80,13 +80,13 @@ package struct EventPattern {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         // Numbers may contain a point, so split at two consecutive points.
         guard let dots = parts.indices.dropFirst().first(where: { parts[$0].isEmpty && $0 + 1 < parts.count }) else {
-            throw LineMistake("'\(text)' is no span of time: write 12..16, 12.. or ..16")
+            throw LineMistake("'\(text)' is not a time span: write 12..16, 12.. or ..16")
         }
         let lower = parts[..<dots].joined(separator: ".")
         let upper = parts[(dots + 1)...].joined(separator: ".")
         guard let from = lower.isEmpty ? 0 : Double(lower), let to = upper.isEmpty ? .infinity : Double(upper),
             from <= to
-        else { throw LineMistake("'\(text)' is no span of time: write 12..16, 12.. or ..16") }
+        else { throw LineMistake("'\(text)' is not a time span: write 12..16, 12.. or ..16") }
         return from...to
     }
 
@@ -94,11 +94,11 @@ package struct EventPattern {
         let field = try words.next("a field of the message, such as deviation")
         let comparison = try words.next("=, !=, <, <=, > or >=")
         guard ["=", "!=", "<", "<=", ">", ">="].contains(comparison) else {
-            throw LineMistake("'\(comparison)' compares nothing: write =, !=, <, <=, > or >= with spaces around it")
+            throw LineMistake("'\(comparison)' is not a comparison: write =, !=, <, <=, > or >= with spaces around it")
         }
         let value = try words.next("a value").filter { $0 != "\"" }
         if comparison.contains("<") || comparison.contains(">"), Double(value) == nil {
-            throw LineMistake("'\(value)' is no number to compare with")
+            throw LineMistake("'\(value)' is not a number")
         }
         var condition = Condition(field: field, comparison: comparison, value: value)
         if words.take("+-") { condition.tolerance = try words.number("a tolerance") }
@@ -148,7 +148,7 @@ package struct Expectation {
                 _ = words.take(topic)
                 guard DriveEvent.topics.contains(topic) else {
                     throw LineMistake(
-                        "'\(topic)' is no topic: write some of \(DriveEvent.topics.joined(separator: ", "))")
+                        "'\(topic)' is not a topic: write some of \(DriveEvent.topics.joined(separator: ", "))")
                 }
                 topics.append(topic)
             }
@@ -221,12 +221,12 @@ package struct Expectations {
         case .sequence, .only: return nil
         case .never(let pattern):
             let found = events.filter(pattern.matches)
-            return found.isEmpty ? nil : complaint("but it came \(found.count) times:", found)
+            return found.isEmpty ? nil : complaint("but it occurred \(found.count) times:", found)
         case .always(let topic, let pattern):
             let all = events.filter(topic.matches)
             let wrong = all.filter { !pattern.matches($0) }
-            if all.isEmpty { return complaint("but there is none at all", []) }
-            return wrong.isEmpty ? nil : complaint("but \(wrong.count) of \(all.count) are otherwise:", wrong)
+            if all.isEmpty { return complaint("but there are none", []) }
+            return wrong.isEmpty ? nil : complaint("but \(wrong.count) of \(all.count) differ:", wrong)
         case .count(let pattern, let comparison, let number):
             let found = events.filter(pattern.matches)
             let holds =

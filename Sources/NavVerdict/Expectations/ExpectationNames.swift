@@ -50,8 +50,8 @@ enum ExpectationNames {
         let advice =
             isText
             ? "write the text in quotes"
-            : nearestName(to: word, among: names).map { "did you mean '\($0)'?" } ?? "no event of it has this word"
-        throw LineMistake("'\(word)' is no word of '\(name)': \(advice)")
+            : nearestName(to: word, among: names).map { "did you mean '\($0)'?" } ?? "none of its events has this word"
+        throw LineMistake("'\(word)' is not a word of '\(name)': \(advice)")
     }
 
     /// Returns the names of the enums in a message, without each type's common prefix.
@@ -61,7 +61,7 @@ enum ExpectationNames {
 
     private static func check(_ condition: EventPattern.Condition, _ topic: Topic) throws(LineMistake) {
         guard let path = FieldPath(condition.field) else {
-            throw LineMistake("'\(condition.field)' is no path of fields, such as matched.course or legs[0].distance_m")
+            throw LineMistake("'\(condition.field)' is not a field path, such as matched.course or legs[0].distance_m")
         }
         let pool = SchemaPool.builtIn
         let problems = topic.messages.map { pool.unknownField(in: path, of: $0.fullName) }
@@ -81,6 +81,7 @@ enum ExpectationNames {
         else { return }
         let full = names.first { $0.hasSuffix("_" + condition.value) } ?? nearestName(to: condition.value, among: names)
         throw LineMistake(
-            "'\(condition.value)' is no value of '\(condition.field)'" + (full.map { ": did you mean '\($0)'?" } ?? ""))
+            "'\(condition.value)' is not a value of '\(condition.field)'"
+                + (full.map { ": did you mean '\($0)'?" } ?? ""))
     }
 }

@@ -32,7 +32,7 @@ package struct LineWords {
                 word.append(character)
             }
         }
-        if isQuoted { throw LineMistake("'\(line)' has a quotation mark without another") }
+        if isQuoted { throw LineMistake("'\(line)' has an unmatched quotation mark") }
         if !word.isEmpty { words.append(word) }
         rest = words[...]
     }
@@ -55,7 +55,7 @@ package struct LineWords {
     package mutating func number(_ what: String) throws(LineMistake) -> Double {
         let word = try next(what)
         guard let number = Double(word), number.isFinite else {
-            throw LineMistake("'\(word)' is not \(what): a number is wanted")
+            throw LineMistake("'\(word)' is not \(what): write a number")
         }
         return number
     }
@@ -63,7 +63,7 @@ package struct LineWords {
     /// Takes a number and its unit, such as `12 s`.
     package mutating func number(_ what: String, unit: String) throws(LineMistake) -> Double {
         let number = try number(what)
-        guard take(unit) else { throw LineMistake("'\(line)': \(what) is given in \(unit)") }
+        guard take(unit) else { throw LineMistake("'\(line)': \(what) must be in \(unit)") }
         return number
     }
 
@@ -75,6 +75,6 @@ package struct LineWords {
 
     /// Checks that no words remain.
     package func end() throws(LineMistake) {
-        if let word = rest.first { throw LineMistake("'\(word)' is one word too many in '\(line)'") }
+        if let word = rest.first { throw LineMistake("unexpected '\(word)' in '\(line)'") }
     }
 }
