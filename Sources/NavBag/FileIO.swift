@@ -53,8 +53,8 @@ public final class BagFile: ByteSource, Sendable {
             } else if got == 0 {
                 throw BagError(
                     .io,
-                    "\(path) was truncated while it was read: it ends at \(offset + done) of \(count) bytes; read it again when "
-                        + "nothing changes it", offset: offset + done)
+                    "\(path) was truncated while it was read: it ends at \(offset + done) of \(count) bytes; "
+                        + "read it again when nothing changes it", offset: offset + done)
             } else if errno != EINTR {
                 throw BagError.system("cannot read \(path)")
             }

@@ -2,9 +2,9 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// Bad input: one clear line that says what, where and what to do, and exit 1 or 2; never a trap.
+/// Invalid input gives one clear line that says what, where and what to do, and exit 1 or 2; never a trap.
 struct BadInputTests {
-    /// A call that cannot work, and what its one line must name.
+    /// A call that cannot work, and the texts that its one line must contain.
     struct Mistake: Sendable, CustomTestStringConvertible {
         var tool = "navbus"
         var call: String
@@ -15,7 +15,7 @@ struct BadInputTests {
         var testDescription: String { "\(tool) \(call)" }
     }
 
-    /// Runs a call in a folder of good and bad files. Words of it may be `TILES` and `DRIVE`, the good ones.
+    /// Runs a call in a folder of valid and invalid files; `TILES` and `DRIVE` stand for the valid ones.
     private func check(_ mistake: Mistake, in box: Sandbox) async throws {
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
         let words = mistake.call.split(separator: " ").map { word in
@@ -48,7 +48,7 @@ struct BadInputTests {
         Mistake(call: "map info missing", status: 1, says: ["no tileset at 'missing'", "navbus map build"]),
         Mistake(call: "map info folder", status: 1, says: ["no tileset at 'folder'", "navbus map build"]),
     ])
-    func anExtractOrATilesetThatIsNone(_ mistake: Mistake) async throws {
+    func invalidMapInputIsReported(_ mistake: Mistake) async throws {
         try await withSandbox { box in
             let map = try #require(readBytes(Project.map))
             try box.write("cut.osm.pbf", Array(map[..<300_000]))
@@ -74,7 +74,7 @@ struct BadInputTests {
     }
 
     @Test(arguments: ["{garbage", "", "[]", "{}", #"{"formatVersion":"one"}"#])
-    func aTilesetThatIsNotOneIsRefused(text: String) async throws {
+    func malformedTilesetIsRefused(text: String) async throws {
         try await withSandbox { box in
             let tiles = try await box.copyTiles()
             try text.write(toFile: tiles + "/tileset.json", atomically: true, encoding: .utf8)
@@ -102,7 +102,7 @@ struct BadInputTests {
                 let mistake = Mistake(call: call, status: 1, says: ["\(tiles)/\(name)", "navbus map build"])
                 try await check(mistake, in: box)
             }
-            // A node goes on without a tile that is not on board: it may come later.
+            // A node continues without a missing tile: it may arrive later.
             if damage == "remove" { return }
             let node = Mistake(
                 tool: "navigation-node", call: "--set tiles=\(tiles)", status: 1,
@@ -177,7 +177,7 @@ struct BadInputTests {
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --outage 9-3 --out o", status: 2,
             says: ["'9-3'", "START-END"]),
     ])
-    func aPlaceThatIsNone(_ mistake: Mistake) async throws {
+    func invalidPlaceIsReported(_ mistake: Mistake) async throws {
         try await withSandbox { box in
             try box.write("pairs.csv", "from_lat,from_lon,to_lat,to_lon\n60.17,24.94,north,24.95\n")
             try box.write("text.csv", "hello\n")
@@ -186,7 +186,7 @@ struct BadInputTests {
     }
 
     @Test(.enabled(if: Project.hasOsmium, "needs Python with the package osmium: set NAVBUS_PYTHON"))
-    func aDestinationThatNoRoadLeadsToIsNamed() async throws {
+    func unreachableDestinationIsNamed() async throws {
         try await withSandbox { box in
             try await box.succeed(Project.python, ["-c", Self.twoIslands, box.path + "/islands.osm.pbf"])
             try await box.succeed("navbus", ["map", "build", "islands.osm.pbf", "--out", "tiles"])
@@ -243,7 +243,7 @@ struct BadInputTests {
             call: "simulate --tiles TILES --from 60.17,24.94 --to 60.175,24.945 --out /nowhere/o", status: 1,
             says: ["/nowhere/o", "No such file"]),
     ])
-    func aBagOrATraceThatIsNone(_ mistake: Mistake) async throws {
+    func invalidBagOrTraceIsReported(_ mistake: Mistake) async throws {
         try await withSandbox { box in
             try box.write("text.mcap", "hello world, this is not a bag\n")
             try box.write("text.csv", "hello world, this is not a trace\n")
@@ -251,14 +251,14 @@ struct BadInputTests {
             let path = try await Town.shared.drive
             let drive = try #require(readBytes(path))
             try box.write("mine.mcap", drive)
-            // Cut inside its only chunk: nothing that can be read is left.
+            // Truncated inside its only chunk: nothing readable is left.
             try box.write("hollow.mcap", Array(drive[..<1_000]))
             try await check(mistake, in: box)
             #expect(readBytes(box.path + "/mine.mcap") == drive, "the input was overwritten")
         }
     }
 
-    @Test func aBagThatLacksItsEndIsReadAsFarAsItGoes() async throws {
+    @Test func truncatedBagIsReadAsFarAsPossible() async throws {
         try await withSandbox { box in
             let whole = box.path + "/whole.mcap"
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
@@ -324,7 +324,7 @@ struct BadInputTests {
             tool: "gnss-node", call: "--set source=text", status: 1, says: ["107", "NAVBUS_DIR"],
             environment: ["NAVBUS_DIR": "/tmp/" + String(repeating: "x", count: 120)]),
     ])
-    func aConfigurationThatIsWrong(_ mistake: Mistake) async throws {
+    func invalidConfigurationIsReported(_ mistake: Mistake) async throws {
         try await withSandbox { box in
             try box.write("wrong.yaml", "reroute:\n  cooldwn_s: 5\n")
             try box.write("broken.yaml", "a: [1, 2\nb: }\n")
@@ -333,7 +333,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func aNameThatIsTakenNamesItsHolder() async throws {
+    @Test func nameConflictNamesTheOtherProcess() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             let first = try box.start("navigation-node", ["--set", "tiles=\(tiles)"])
@@ -415,7 +415,7 @@ struct BadInputTests {
         Mistake(call: "launch argument.yaml place", status: 2, says: ["\"place\"", "NAME:=VALUE"]),
         Mistake(call: "launch argument.yaml plaec:=1 place:=1", status: 2, says: ["\"plaec\"", "place"]),
     ])
-    func aCallThatIsWrong(_ mistake: Mistake) async throws {
+    func invalidCallIsReported(_ mistake: Mistake) async throws {
         try await withSandbox { box in
             try box.write("key.yaml", "nodes:\n  - name: a\n    executabel: x\n    executable: navbus\n")
             try box.write("program.yaml", "nodes:\n  - name: a\n    executable: no-such-program\n")

@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Bags that are cut, merged, filtered, printed and converted, as foreign readers see them.
+/// Bags that are cut, merged, filtered, printed and converted, read by other implementations.
 struct BagToolTests {
     private static let hasROS = Python.has("rosbags, mcap, mcap_protobuf, zstandard")
 
@@ -40,7 +40,7 @@ struct BagToolTests {
             try await box.succeed("navbus", ["bag", "cut", bag, "--start", "100", "--end", "200", "-o", "cut.mcap"])
             let cut = try await dump("cut.mcap")
             let expected = all.filter { (start..<start + 100_000_000_000).contains(time($0)) }
-            // First comes what was latched, with the last values from before, at the time of the cut.
+            // First come the latched topics with their last values, at the time of the cut.
             let head = cut.prefix(cut.count - expected.count)
             #expect(Array(cut.dropFirst(head.count)) == expected && expected.count > 300)
             #expect(
@@ -61,7 +61,7 @@ struct BagToolTests {
             let beyond = try await box.run("navbus", ["bag", "cut", bag, "--start", "9999", "-o", "beyond.mcap"])
             #expect(beyond.status == 2 && beyond.errors.contains("the bag ends"), "\(beyond.errors)")
 
-            // Nothing is replaced without being asked.
+            // Nothing is replaced without --overwrite.
             let again = try await box.run("navbus", ["bag", "merge", "nav.mcap", "-o", "merged.mcap"])
             #expect(again.status == 1 && again.errors.contains("--overwrite"), "\(again.errors)")
             let itself = try await box.run("navbus", ["bag", "cut", bag, "-o", bag, "--overwrite"])
@@ -69,7 +69,7 @@ struct BagToolTests {
         }
     }
 
-    @Test func messagesArePrintedOneALine() async throws {
+    @Test func messagesArePrintedOnePerLine() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let lines = try await box.succeed("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"]).outputLines
@@ -87,12 +87,12 @@ struct BagToolTests {
             #expect(keys == ["log_ns", "message", "publish_ns", "sequence", "topic", "type"])
             let none = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/none"])
             #expect(none.status == 2 && none.errors.contains("/gnss/fix"), "\(none.errors)")
-            // A misspelt field is told instead of answered with null, alone and in a condition.
+            // A misspelt field is an error, alone and in a condition.
             for arguments in [["--field", "spede"], ["--filter", "spede > 3"]] {
                 let typo = try await box.run("navbus", ["bag", "cat", drive, "--topics", "/gnss/fix"] + arguments)
                 #expect(typo.status == 2 && typo.errors.contains("no field 'spede': did you mean"), "\(typo.errors)")
             }
-            // So is a value that the field cannot have.
+            // So is an impossible value.
             for (condition, hint) in [
                 ("fix_type = RTK_FIXD", "did you mean 'RTK_FIXED'?"), ("speed = fast", "is not a number"),
                 ("fix_type > 3", "compare it with = or !="),
@@ -183,7 +183,7 @@ struct BagToolTests {
         """
 
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func mapPanelsGetTheirOwnChannels() async throws {
+    func conversionAddsChannelsForMapPanels() async throws {
         try await withSandbox { box in
             let bag = try await replayed(in: box)
             try await box.succeed("navbus", ["bag", "convert", bag, "-o", "panels.mcap", "--foxglove"])
@@ -202,7 +202,7 @@ struct BagToolTests {
         }
     }
 
-    /// What a bag says of its recording: names of the attachments, and the names of the metadata with their keys.
+    /// Prints the names of the attachments, and the names of the metadata with their keys.
     private static let supplements = """
         import sys
         from mcap.reader import make_reader
@@ -213,7 +213,7 @@ struct BagToolTests {
         """
 
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func aLaunchedRecorderDescribesTheRun() async throws {
+    func recorderStoresADescriptionOfTheRun() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try box.write(
@@ -243,7 +243,7 @@ struct BagToolTests {
             )
             #expect(lines.contains("metadata navbus.parameters/navigation-node \(tiles)"), "\(lines)")
             #expect(lines.contains { $0.hasPrefix("metadata navbus.recorder ") })
-            // Who published what is in the bag, so that it can be played to a node again.
+            // The bag has the publishers, so that it can be played to a node again.
             let play = try await box.run(
                 "navbus", ["bag", "play", "drive.mcap", "--as-input", "stranger", "--wait", "0"])
             #expect(play.status == 2 && play.errors.contains("it has: navigation-node"), "\(play.errors)")
@@ -284,7 +284,7 @@ struct BagToolTests {
         """
 
     @Test(.enabled(if: Project.hasPython, "needs Python: set NAVBUS_PYTHON"))
-    func aPersonAtTheKeysSeeksAndChangesTheRate() async throws {
+    func keysSeekAndChangeTheRate() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let played = try await box.succeed(
@@ -293,7 +293,7 @@ struct BagToolTests {
         }
     }
 
-    @Test func aSnapshotIsOfTheLastSeconds() async throws {
+    @Test func snapshotHasTheLastSeconds() async throws {
         try await withSandbox { box in
             let recorder = try box.start("navbus", ["bag", "record", "--snapshot", "3600", "--out", "event.mcap"])
             try await eventually("the recorder serves", detail: { recorder.errors }) {

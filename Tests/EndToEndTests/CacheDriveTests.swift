@@ -4,13 +4,13 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// A vehicle whose road tiles come from a real tile server through the tile cache, and the network that goes away.
+/// A vehicle with road tiles from a real tile server through the tile cache, and a network that fails.
 @Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheDriveTests {
     /// The folder where the cache puts the road tiles in use.
     private static func tiles(_ box: Sandbox) -> String { box.path + "/store/tilesets/roads/current" }
 
-    /// Starts the cache and waits until it knows which tiles there are.
+    /// Starts the cache and waits until it knows the list of tiles.
     private func startCache(_ box: Sandbox, _ url: String, _ more: [String]) async throws -> Program {
         let cache = try box.start(
             "tile-cache-node",
@@ -21,7 +21,7 @@ struct CacheDriveTests {
         return cache
     }
 
-    /// Which tiles the way through town lacks, by the navigation node.
+    /// Returns the tiles that the route through town lacks, as the navigation node reports them.
     private func coverage(_ box: Sandbox) async throws -> [String: Any] {
         func place(_ text: String) -> String {
             let parts = text.split(separator: ",")
@@ -36,11 +36,11 @@ struct CacheDriveTests {
         return try #require(try json(answer.output) as? [String: Any])
     }
 
-    @Test func theServerIsStoppedInTheMiddleAndTheRerouteComesFromTheCache() async throws {
+    @Test func rerouteUsesTheCacheWhenTheServerStops() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
             _ = try await startCache(box, server.url, ["--set", "predictive.enabled=true"])
-            // Nothing is on board yet: what is needed comes while the vehicle stands.
+            // No tile is stored yet: the needed tiles arrive while the vehicle is stationary.
             let navigation = try box.start(
                 "navigation-node",
                 ["--set", "tiles=\(Self.tiles(box))", "--set", "destination=\(Town.to)", "--set", "sim_time=true"])
@@ -67,10 +67,10 @@ struct CacheDriveTests {
         }
     }
 
-    @Test func withoutANetworkFromTheStartTheMissingTilesAreNamed() async throws {
+    @Test func missingTilesAreNamedWithoutANetwork() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)
-            // The list of the tiles was seen once; none of them was needed yet.
+            // The list of the tiles is known; no tile was needed yet.
             let before = try await startCache(box, server.url, [])
             before.send(SIGTERM)
             #expect(try await before.wait().status == 0)

@@ -8,16 +8,16 @@ import Testing
 /// A tile cache that is killed while it loads offline regions from a real tile server.
 @Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheKillTests {
-    /// How often it is killed: 3 times, or what `NAVBUS_REGION_KILLS` says.
+    /// The number of kills: `NAVBUS_REGION_KILLS`, else 3.
     static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_REGION_KILLS"] ?? "") ?? 3
-    /// What the moments come from: `NAVBUS_REGION_SEED`, else any.
+    /// The seed of the moments: `NAVBUS_REGION_SEED`, else random.
     static let seed =
         UInt64(ProcessInfo.processInfo.environment["NAVBUS_REGION_SEED"] ?? "") ?? .random(in: 0 ... .max)
 
-    /// Regions are loaded, get newer editions, are removed and loaded again, and at any moment of that the cache is
-    /// killed: its store is sound, nothing that was on board is lost, what was whole is whole, of the old edition or
-    /// of the new one, what is on board is not fetched again, and in the end all is there.
-    @Test func atWhateverMomentNothingGoodIsLostAndTheLoadGoesOn() async throws {
+    /// Regions are loaded, updated to newer editions, removed and loaded again, and the cache is killed at random
+    /// moments: its store stays consistent, no stored tile is lost, complete regions stay complete in the old or new
+    /// edition, stored tiles are not fetched again, and in the end everything is loaded.
+    @Test func killsLoseNoTilesAndLoadingContinues() async throws {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
@@ -30,9 +30,9 @@ struct CacheKillTests {
     }
 }
 
-/// What happens to the cache, and what is known of it from outside.
+/// A sequence of kills, and the state of the cache as observed from outside.
 private struct KillDrill {
-    /// What the cache is doing when it is killed.
+    /// The work of the cache when it is killed.
     private enum Work: String, CaseIterable {
         case firstLoad = "loading a region"
         case update = "updating to a newer edition"
@@ -51,16 +51,16 @@ private struct KillDrill {
     private let server: Nginx
     private var random: SeededRandom
     private var newest = 1
-    /// The edition that was seen in use last; 0 before the town was whole for the first time.
+    /// The edition last seen in use; 0 before the town was complete for the first time.
     private var inUse = 0
-    /// Tiles of the country that were said to be on board.
+    /// The number of tiles of the country that were reported as stored.
     private var announced = 0
     private var work = Work.firstLoad
     private var isGiven = false
 
     private var kills: [Work: Int] = [:]
     private var unfinished = 0
-    /// Files that were fetched and not kept.
+    /// The number of files that were fetched and not stored.
     private var lostCount = 0
     private var greatestLoss = 0
     private var switches = 0
@@ -88,7 +88,7 @@ private struct KillDrill {
 
         try await expectSound()
         try expectWhole()
-        // What is on board of an edition is not asked for again.
+        // Stored files of an edition are not requested again.
         let sent = server.sentFiles.dropFirst(before).filter { !$0.hasSuffix("json") }
         let again = sent.filter(onBoard.contains)
         #expect(again.isEmpty, "\(again.count) files were on board and were fetched again: \(again.prefix(3))")
@@ -97,8 +97,8 @@ private struct KillDrill {
         (lostCount, greatestLoss) = (lostCount + lost, max(greatestLoss, lost))
     }
 
-    /// From before the store is open to after the end of what the cache does; half of the updates end near the moment at
-    /// which the newer edition comes into use.
+    /// Waits for a moment between the opening of the store and the end of the work; half of the updates are killed
+    /// close to the switch to the newer edition.
     private mutating func awaitMoment() async throws {
         if work == .update, Bool.random(using: &random) {
             let count = 2 * MadeUpRoads.tiles.count - Int.random(in: 0...8, using: &random)
@@ -111,14 +111,14 @@ private struct KillDrill {
         }
     }
 
-    /// Gives the cache something to do when it has nothing more to do.
+    /// Gives the cache new work when it is idle.
     private mutating func give() async throws -> Program? {
         guard !isGiven else { return nil }
         switch work {
         case .firstLoad:
             try await awaitCache()
             if inUse == 0 {
-                // What the others are measured by: it is there before the first kill.
+                // The baseline of the checks: it is loaded before the first kill.
                 try await box.succeed("navbus", ["region", "load", "town"] + Self.town)
                 inUse = newest
             }
@@ -145,7 +145,7 @@ private struct KillDrill {
         }
     }
 
-    /// How much of the country was said to be on board.
+    /// Reads how much of the country was reported as stored.
     private mutating func take(_ load: Program) throws {
         for line in load.output.split(separator: "\n") {
             // The last line may have been cut.
@@ -157,7 +157,7 @@ private struct KillDrill {
         }
     }
 
-    // MARK: What is seen
+    // MARK: Observations
 
     private func start(kilobits: Int, _ more: [String] = []) throws -> Program {
         try box.start(
@@ -169,7 +169,7 @@ private struct KillDrill {
             ] + more)
     }
 
-    /// What a cache that was killed left behind says that it is there.
+    /// Waits until the cache answers; a killed one may have left an announcement behind.
     private func awaitCache() async throws {
         try await box.succeed("navbus", ["service", "call", "--wait", "navbus.v1.TileCache/Statistics", "{}"])
     }
@@ -179,7 +179,7 @@ private struct KillDrill {
         #expect(check.status == 0, "\(check.output)\(check.errors)")
     }
 
-    /// The files of a server that are on board of an edition.
+    /// Returns the stored files of an edition, by their names on the server.
     private func filesOnBoard(_ edition: Int) -> Set<String> {
         let folder = "\(box.path)/store/tilesets/roads/\(MadeUpRoads.version(edition))/"
         let names = FileManager.default.enumerator(atPath: folder)?.allObjects ?? []
@@ -187,7 +187,7 @@ private struct KillDrill {
             .subtracting(["\(roads.folder(edition))/tileset.json"])
     }
 
-    /// The town is there as a navigation node would map it: all of it, of one edition, and of none older than before.
+    /// Expects the town to be complete, in one edition not older than before, as a navigation node would map it.
     private mutating func expectWhole() throws {
         guard inUse > 0 else { return }
         let current = box.path + "/store/tilesets/roads/current/"
@@ -205,7 +205,7 @@ private struct KillDrill {
         }
     }
 
-    /// What was there is there without a server, and what was said holds.
+    /// Expects stored tiles and reported progress to be available without a server.
     private mutating func expectWithoutNetwork() async throws {
         let sent = server.sentFiles.count
         let cache = try start(kilobits: 0, ["--offline"])
@@ -258,7 +258,7 @@ private struct KillDrill {
 
     // MARK: The end
 
-    /// The fault has ended: everything is loaded, and stays when the server goes.
+    /// Expects everything to be loaded after the last kill, and to stay available without the server.
     mutating func finish() async throws {
         var cache = try start(kilobits: 0)
         try await awaitCache()

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The owner's switch for the network while offline regions are loaded and updated from a real tile server.
+/// Network modes while offline regions are loaded and updated from a real tile server.
 @Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheNetworkTests {
     private static let town = ["--circle", "41.15,-8.61,9000"]
@@ -14,7 +14,7 @@ struct CacheNetworkTests {
         try await box.succeed("navbus", ["node", "params", "tile-cache-node", "set", "network.\(key)=\(value)"])
     }
 
-    /// Which edition is in use, by the folder that a navigation node maps; nil when that is not one edition as a whole.
+    /// Returns the edition in use, from the folder that a navigation node maps; nil if it is not one complete edition.
     private func edition(_ box: Sandbox, _ tiles: [MadeUpRoads.Tile]) throws -> Int? {
         let current = box.path + "/store/tilesets/roads/current/"
         let list = try #require(try json(readFile(current + "tileset.json") ?? "") as? [String: Any])
@@ -25,7 +25,7 @@ struct CacheNetworkTests {
         return isWhole ? edition : nil
     }
 
-    @Test func aSwitchToMeteredOrOfflineStopsWhatItMustAndTheRestGoesOnAfterwards() async throws {
+    @Test func meteredAndOfflineModesPauseLoadsUntilTheNetworkIsBack() async throws {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
@@ -38,12 +38,12 @@ struct CacheNetworkTests {
                 ])
             try await box.announces("/tiles/state", node: "tile-cache-node")
             try await box.succeed("navbus", ["region", "load", "town"] + Self.town)
-            // So slow that it has not all come before the network is switched, however busy this machine is.
+            // Slow enough to be incomplete when the network mode changes, however busy this machine is.
             try await set(box, "bandwidth_kbps", "24")
             let load = try box.start("navbus", ["region", "load", "country", "--json"] + Self.country)
             try await load.says("completed_count", times: 2)
 
-            // Regions wait for a network that costs nothing; what somebody asks for comes.
+            // Regions wait for an unmetered network; requested tiles are fetched.
             try await set(box, "mode", "metered")
             let result = try await load.wait()
             #expect(result.status == 1 && result.errors.contains("metered"), "\(result.errors)")
@@ -58,7 +58,7 @@ struct CacheNetworkTests {
             let tile = try #require(try json(asked.output) as? [String: Any])
             #expect((tile["data"] as? String).flatMap { Data(base64Encoded: $0) } == Data(other.content(1, "road")))
 
-            // A newer edition is seen when somebody asks for it, and waits: the town stays as it is, whole.
+            // A newer edition is found on request, and waits: the town stays complete in its edition.
             try await roads.publish(2)
             try await box.succeed("navbus", ["region", "update", "town", "--revalidate"])
             try await eventually("the update waits for the network") {
@@ -67,7 +67,7 @@ struct CacheNetworkTests {
             let town = MadeUpRoads.tiles.filter { (1948...1950).contains($0.x) && (1532...1533).contains($0.y) }
             #expect(try edition(box, town) == 1)
 
-            // Offline nothing is sent at all.
+            // Offline, no request is sent.
             try await set(box, "mode", "offline")
             let count = server.answeredCount
             #expect(try edition(box, town) == 1)
@@ -75,7 +75,7 @@ struct CacheNetworkTests {
             #expect(refused.status == 1 && refused.errors.contains("offline"), "\(refused.errors)")
             #expect(server.answeredCount == count)
 
-            // And then all of it comes by itself, of the newer edition.
+            // Online again, the newer edition is loaded completely.
             try await set(box, "bandwidth_kbps", "0")
             try await set(box, "mode", "unmetered")
             try await eventually("both regions are there, of the newer edition") {
@@ -88,7 +88,7 @@ struct CacheNetworkTests {
         }
     }
 
-    @Test func aNetworkThatAnswersWithItsLoginPageIsTriedAgainAndNothingOfItIsKept() async throws {
+    @Test func captivePortalPagesAreNotStoredAndLoadsAreRetried() async throws {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
@@ -99,7 +99,7 @@ struct CacheNetworkTests {
                 "tile-cache-node",
                 ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(server.url)"])
             try await box.announces("/tiles/state", node: "tile-cache-node")
-            // So few tiles that each is asked for before the source is left alone.
+            // Few enough tiles that each is requested before the circuit breaker opens.
             let load = try await box.run(
                 "navbus", ["region", "load", "town", "--json", "--circle", "41.15,-8.61,100"])
             let last = try #require(try json(load.outputLines.last ?? "") as? [String: Any])

@@ -37,7 +37,7 @@ struct CacheToolTests {
             #expect(
                 "\(estimate["tile_count"] ?? "")" == "\((one["progress"] as? [String: Any])?["required_count"] ?? "-")")
 
-            // A line of GeoJSON, and an area of it; the same tiles are on board already or come now.
+            // A GeoJSON line and an area; their tiles are stored already or loaded now.
             try box.write(
                 "route.geojson",
                 #"{"type":"LineString","coordinates":[[24.93,60.165],[24.94,60.17],[24.95,60.176]]}"#)
@@ -50,7 +50,7 @@ struct CacheToolTests {
             let cancel = try await box.run("navbus", ["region", "cancel", "centre"])
             #expect(cancel.status == 1 && cancel.errors.contains("not being loaded"), "\(cancel.errors)")
 
-            // The store is sound beside the node, the navigation node's folder is there, and a second owner is refused.
+            // The store is consistent, the navigation node's folder exists, and a second owner is refused.
             let check = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
             #expect(check.output.contains("sound"))
             #expect(FileManager.default.fileExists(atPath: box.path + "/store/tilesets/roads/current/tileset.json"))
@@ -64,7 +64,7 @@ struct CacheToolTests {
 
             node.send(SIGTERM)
             #expect(try await node.wait().status == 0)
-            // Something happens to a file: the check says which, and fails.
+            // A file is damaged: the check names it and fails.
             let folder = URL(fileURLWithPath: box.path + "/store")
             let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
             let object = try #require(
@@ -80,8 +80,8 @@ struct CacheToolTests {
         }
     }
 
-    @Test func whoWaitsWhenTheCacheIsToldToEndHearsSoAtOnce() async throws {
-        // A source that says nothing: a region and a web map wait for their tiles.
+    @Test func pendingCallsFailAtOnceWhenTheCacheStops() async throws {
+        // A source that does not answer: a region and a web map wait for their tiles.
         let server = try LoopbackServer { _, _ in .silence }
         try await withSandbox { box in
             let node = try box.start(
@@ -115,7 +115,7 @@ struct CacheToolTests {
         }
     }
 
-    @Test func whatIsWrongIsSaidInOneLine() async throws {
+    @Test func errorsAreOneLine() async throws {
         try await withCache(["--offline"]) { box, _ in
             try box.write("point.geojson", #"{"type":"Point","coordinates":[1,2]}"#)
             for (arguments, status, says) in [

@@ -54,14 +54,14 @@ struct CheckTests {
         return times
     }
 
-    @Test func whatIsStoredIsUnchangedAndAPlantedFaultIsFoundAndClassed() async throws {
+    @Test func storedReferencesPassAndAPlantedFaultIsClassified() async throws {
         try await withSandbox { box in
             try await fleet(in: box)
             let first = try await check(box)
             #expect(first.status == 1 && first.output.contains("no reference is stored"), "\(first.output)")
             let stored = try await check(box, ["--update", "--json"])
             #expect(stored.status == 0, "\(stored.output)\(stored.errors)")
-            // All of them were run a moment ago.
+            // All runs are cached.
             #expect(try summary(stored)["executed"] as? Int == 0)
             let references = try files(below: box.path + "/stored")
             #expect(references.keys.sorted() == (0..<3).map { "drives/\($0).mcap.txt" })
@@ -73,7 +73,7 @@ struct CheckTests {
             _ = try await check(box, ["--update"])
             #expect(try files(below: box.path + "/stored") == references, "references were written anew")
 
-            // The planted fault: twice the distance that is tolerated, for twice the time.
+            // The planted fault doubles the tolerated distance and time.
             let fault = ["deviation.min_distance_m=50", "deviation.max_distance_m=120", "deviation.debounce_s=6"]
             let changed = try await check(box, fault.flatMap { ["--set", $0] } + ["--json"])
             let found = try summary(changed)
@@ -84,7 +84,7 @@ struct CheckTests {
                     && classes.contains { $0.hasPrefix("later: reroute WILL_REROUTE (OFF_ROUTE) by ") },
                 "\(classes)")
 
-            // The command that is told gives the verdict again.
+            // The printed command reproduces the verdict.
             let told = try await check(box, fault.flatMap { ["--set", $0] })
             let command = try #require(told.outputLines.first { $0.hasPrefix("    navbus check") })
             let repeated = try await box.run("/bin/bash", ["-c", String(command)])
@@ -92,9 +92,9 @@ struct CheckTests {
         }
     }
 
-    /// Doubles nothing but the distances. On mapped roads the matcher's edge tells of a deviation at once, so these drives go on beside the
-    /// road where none is mapped, between the usual distance and twice that.
-    @Test func aDoubledDeviationDistanceIsFoundAndClassed() async throws {
+    /// Doubles the distances only. On mapped roads the matched edge reveals a deviation at once, so these drives
+    /// continue beside the road where none is mapped, between the default distance and twice that.
+    @Test func doubledDeviationDistanceIsFoundAndClassified() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             let destination = "60.1765,24.9505"
@@ -129,7 +129,7 @@ struct CheckTests {
         }
     }
 
-    /// A recorded drive whose vehicle goes on beside the road for a while, metres to the right.
+    /// Records a drive that continues beside the road for a while, some metres to the right.
     private static func drive(
         _ recorded: String, beside metres: Double, from start: Double, to end: Double
     ) throws -> String {
@@ -142,7 +142,7 @@ struct CheckTests {
             first = first ?? moment
             if let degrees = values[3] { course = degrees * .pi / 180 }
             let time = moment - (first ?? moment)
-            // Six seconds away from the road, and as many back to it.
+            // Six seconds to leave the road, and six to return.
             let share = max(0, min(1, (time - start) / 6, (end - time) / 6))
             let offset = metres * share * share * (3 - 2 * share)
             let (east, north) = (offset * cos(course), -offset * sin(course))
@@ -152,7 +152,7 @@ struct CheckTests {
         return lines.map { $0.joined(separator: ",") }.joined(separator: "\n") + "\n"
     }
 
-    @Test func theResultFileIsTheSameWhateverRanWhere() async throws {
+    @Test func resultFileDoesNotDependOnJobsShardsOrCache() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 4)
             _ = try await check(box, ["--jobs", "1", "--no-caching", "--out", "one.json"])
@@ -176,7 +176,7 @@ struct CheckTests {
         }
     }
 
-    @Test func anUnreadableBagStopsNoOther() async throws {
+    @Test func unreadableBagDoesNotStopTheOthers() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             try box.write("drives/broken.mcap", "this is no bag")
@@ -186,12 +186,12 @@ struct CheckTests {
             let failures = try #require(result["failures"] as? [String: String])
             #expect(result["failed"] as? Int == 2 && result["changed"] as? Int == 2)
             #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"] != nil)
-            // What failed is tried again, and nothing else.
+            // Only failed bags are tried again.
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
         }
     }
 
-    @Test func aBagIsRunAgainWhenSomethingThatItDependsOnHasChanged() async throws {
+    @Test func bagIsRunAgainWhenADependencyChanges() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             let tiles = try await Town.shared.tiles
@@ -204,13 +204,13 @@ struct CheckTests {
             #expect(try await executed() == 2)
             #expect(try await executed() == 0)
             #expect(try await executed(["--set", "fix.max_age_s=4"]) == 2)
-            // Only one of them has a trip.
+            // Only one bag has a trip.
             #expect(try await executed(["--set", "deviation.max_distance_m=61"]) == 1)
             #expect(try await executed(["--set", "faster.enabled=false"]) == 1)
             #expect(try await executed(["--set", "faster.enabled=false", "--set", "faster.min_gain=0.5"]) == 0)
             // A replay has no tile cache and no network.
             #expect(try await executed(["--set", "tile_cache.deadline_s=5", "--set", "state.max_age_s=9"]) == 0)
-            // An earlier configuration is still known.
+            // Runs of an earlier configuration are still cached.
             #expect(try await executed() == 0)
             let bytes = try #require(readBytes(box.path + "/drives/1.mcap"))
             try box.write("drives/0.mcap", bytes)
@@ -218,7 +218,7 @@ struct CheckTests {
         }
     }
 
-    @Test func eachDestinationOfABagIsARunOfItsOwn() async throws {
+    @Test func eachDestinationOfABagIsASeparateRun() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 1)
             let tiles = try await Town.shared.tiles
@@ -234,12 +234,12 @@ struct CheckTests {
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
             let again = try summary(try await check(box, ["--json"]))
             #expect(again["executed"] as? Int == 0)
-            // Nothing is expected of these runs, and that is told.
+            // These runs have no expectations, which is reported.
             #expect(again["unchecked"] as? Int == 2 && again["passed"] as? Int == 2)
         }
     }
 
-    @Test func aFolderOfTheUserIsNoCache() async throws {
+    @Test func cacheCleanupKeepsUserFiles() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 1)
             let old = Date(timeIntervalSinceNow: -400 * 86_400)
@@ -253,7 +253,7 @@ struct CheckTests {
             _ = try await check(box)
             let kept = try files(below: box.path + "/cache")
             #expect(kept["notes.json"] != nil && kept["ab/notes.json"] != nil && kept[own] == nil)
-            // A home that cannot be written is no reason not to check.
+            // An unwritable home does not prevent a check.
             let homeless = try await box.run(
                 "navbus", ["check", "fleet.yaml"], environment: ["XDG_CACHE_HOME": "/dev/null"])
             #expect(homeless.status == 1 && homeless.errors.contains("runs are not cached"), "\(homeless.errors)")
@@ -264,7 +264,7 @@ struct CheckTests {
         }
     }
 
-    @Test func anUnreadableReferenceStopsNoOtherBag() async throws {
+    @Test func unreadableReferenceDoesNotStopOtherBags() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             _ = try await check(box, ["--update"])
@@ -273,7 +273,7 @@ struct CheckTests {
             #expect(result["failed"] as? Int == 1 && result["passed"] as? Int == 1, "\(result)")
             let failures = try #require(result["failures"] as? [String: String])
             #expect(failures["drives/0.mcap"]?.contains("line 1 is not an event") == true)
-            // A truth that tells nothing judges nothing.
+            // A truth without positions cannot judge.
             let tiles = try await Town.shared.tiles
             try box.write("empty.csv", "t_s,lat,lon\n")
             try box.write(
@@ -283,19 +283,19 @@ struct CheckTests {
         }
     }
 
-    @Test func workersEndWithTheProgram() async throws {
+    @Test func workersEndWithTheMainProcess() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 2)
             let program = try box.start("navbus", ["check", "fleet.yaml", "--no-caching", "--jobs", "1"])
             var worker: Int32?
             try await eventually("a worker runs", detail: { program.errors }) {
-                // Before it has its name it is not tied to its parent yet.
+                // Before it has its name it is not tied to its parent.
                 worker = try Self.processes(with: "--worker", of: box).first {
                     String(decoding: readBytes("/proc/\($0)/comm") ?? [], as: UTF8.self) == "navbus-worker\n"
                 }
                 return worker != nil || program.exitStatus != nil
             }
-            // It does not see that nobody waits for its answer.
+            // A stopped worker does not notice that its parent is gone.
             kill(try #require(worker), SIGSTOP)
             program.send(SIGKILL)
             try await eventually("the worker has ended") { try Self.processes(with: "--worker", of: box).isEmpty }
@@ -337,11 +337,11 @@ struct CheckTests {
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--shard", "3/2"], "--shard"),
         ("tiles: TILES\nbags: [fleet.yaml]\n", ["--update"], "no 'references: FOLDER'"),
     ])
-    func aWrongCallIsExitStatusTwo(text: String, options: [String], message: String) async throws {
+    func invalidCallExitsWithStatusTwo(text: String, options: [String], message: String) async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try box.write("fleet.yaml", text.replacing("TILES", with: tiles))
-            // Folders that lead back to themselves by many ways.
+            // Folders with many symbolic links to themselves.
             try FileManager.default.createDirectory(atPath: box.path + "/loop", withIntermediateDirectories: true)
             for name in ["a", "b", "c"] {
                 try FileManager.default.createSymbolicLink(
@@ -352,8 +352,8 @@ struct CheckTests {
         }
     }
 
-    /// The job of a build server in the user guide, and its fleet file, as they stand there.
-    @Test func theJobOfTheUserGuideRuns() async throws {
+    /// Runs the build server job and the fleet file of the user guide.
+    @Test func buildServerJobOfTheUserGuideRuns() async throws {
         try await withSandbox { box in
             let guide = try #require(readFile(Project.root + "/Sources/navbus/navbus.docc/UserGuide.md"))
             func block(_ mark: String) throws -> String {
@@ -392,7 +392,7 @@ struct CheckTests {
     private static let hasRay = Programs.succeeds(Python.path, ["-c", "import ray"])
 
     @Test(.enabled(if: hasRay, "SKIPPED: a cluster needs Python's 'ray', which is not installed: set NAVBUS_PYTHON"))
-    func aClusterGivesTheSameBytesAlthoughAWorkerIsKilled() async throws {
+    func clusterGivesTheSameBytesAfterAWorkerIsKilled() async throws {
         try await withSandbox { box in
             try await fleet(in: box, drives: 8)
             _ = try await check(box, ["--no-caching", "--out", "local.json"])
@@ -415,7 +415,7 @@ struct CheckTests {
         }
     }
 
-    /// Processes of this sandbox by a text of their command line.
+    /// Returns the processes of this sandbox whose command line contains a text.
     private static func processes(with text: String, of box: Sandbox) throws -> [Int32] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { process in
             let words = readBytes("/proc/\(process)/cmdline") ?? []

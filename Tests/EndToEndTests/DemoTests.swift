@@ -1,7 +1,7 @@
 import NavTestSystem
 import Testing
 
-/// The demo, as `launch/demo` runs it, and what stays of it.
+/// The demo, as `launch/demo` runs it, and its recording.
 struct DemoTests {
     @Test func aDriveWithAWrongTurnIsReroutedAndArrives() async throws {
         try await withSandbox { box in
@@ -24,13 +24,13 @@ struct DemoTests {
             let info = try await box.succeed("navbus", ["bag", "info", bag, "--json"]).output
             let counts = try topicCounts(of: info)
             #expect(counts["/gnss/fix"] == Town.fixCount)
-            // Nothing of the machine's time is among the recorded time of the drive.
+            // The recording has no stamps of the system clock.
             let duration = try (json(info) as? [String: Any])?["duration_s"] as? Double
             #expect((Double(Town.fixCount - 5)...Double(Town.fixCount - 1)).contains(duration ?? 0), "\(info)")
             // The fix that starts the trip finds no route yet, and its answer may take a few more.
             #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
 
-            // What three processes did together is done again by one.
+            // One process repeats the work of the three.
             let again = try await box.succeed("navbus", ["replay", bag, "--journal", "--tiles", "tiles"])
             #expect(again.output.contains("reproduced bit for bit"), "\(again.output)")
         }
@@ -60,7 +60,7 @@ struct DemoTests {
         "/nav/instruction/visual", "/nav/instruction/spoken", "/nav/journal", "/health/navigation-node",
     ]
 
-    /// Counts by topic of the messages that the reference implementation decodes; one that it cannot decode is an error.
+    /// Counts the decoded messages by topic with the reference implementation; an undecodable message is an error.
     private static let decodeEverything = """
         import collections, sys
         from mcap.reader import make_reader

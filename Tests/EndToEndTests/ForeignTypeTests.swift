@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// The tools on messages and services that no program of this project was built with.
+/// The tools with messages and services of types that they were not built with.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
@@ -41,7 +41,7 @@ struct ForeignTypeTests {
         }
     }
 
-    @Test func withoutASchemaEchoSaysSoAndStillShowsTheBytes() async throws {
+    @Test func echoWithoutASchemaReportsItAndShowsTheBytes() async throws {
         try await withWeather(["--no-schema"]) { box, _ in
             let echo = try await box.run("navbus", ["topic", "echo", "/weather", "--count", "1"])
             #expect(echo.status == 1)
@@ -61,7 +61,7 @@ struct ForeignTypeTests {
             let line = try #require(hz.outputLines.last)
             let last = try #require(try json(line) as? [String: Any])
             #expect(last["count"] as? Int == 25 && last["publisher"] as? String == "weather")
-            // One number of ten is left out.
+            // One sequence number of ten is skipped.
             #expect([2, 3].contains(last["lost"] as? Int), "\(last)")
             let rate = try #require((last["figures"] as? [String: Any])?["rate_hz"] as? Double)
             #expect((2...20).contains(rate))
@@ -95,7 +95,7 @@ struct ForeignTypeTests {
             #expect(failed.errors.contains("NOT_FOUND: no station 'Atlantis'") && failed.errors.contains("AQI="))
             let wrong = try await box.run("navbus", ["service", "call", "Weather/Now", #"{"stations":1}"#])
             #expect(wrong.status == 2 && wrong.errors.contains("it has station, days"), "\(wrong.errors)")
-            // Ctrl-C gives the call up, and the server hears of it.
+            // Ctrl-C cancels the call, and the server is notified.
             let open = try box.start("navbus", ["service", "call", "Weather/Forecast", "{}", "--timeout", "60"])
             try await Task.sleep(for: .seconds(1))
             open.send(SIGINT)
@@ -107,7 +107,7 @@ struct ForeignTypeTests {
         }
     }
 
-    @Test func whatIsPublishedWithDescriptorsIsReadByOthers() async throws {
+    @Test func messagesPublishedWithDescriptorsAreReadByOthers() async throws {
         try await withSandbox { box in
             try box.write(
                 "t.proto",

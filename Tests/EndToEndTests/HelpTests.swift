@@ -2,9 +2,9 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// What the programs say of themselves.
+/// Help texts, versions and printed configurations.
 struct HelpTests {
-    @Test func everyCommandExplainsItself() async throws {
+    @Test func everyCommandHasHelp() async throws {
         try await withSandbox { box in
             var pending: [[String]] = [["navbus"], ["navigation-node"], ["gnss-node"], ["tile-cache-node"]]
             var seen = 0
@@ -21,7 +21,7 @@ struct HelpTests {
                 let version = try await box.succeed(tool, ["--version"])
                 let match = try #/\d+\.\d+\.\d+(?:\+([0-9a-f]{12}(?:-dirty)?))?\n/#.wholeMatch(in: version.output)
                 #expect(match != nil, "\(version.output)")
-                // The commit that the programs were built with, where this was told it as they were.
+                // The commit of the build, if it is set for this test too.
                 if let commit = ProcessInfo.processInfo.environment["NAVBUS_COMMIT"] {
                     #expect(match?.1.map(String.init) == commit)
                 }

@@ -9,7 +9,7 @@ import Testing
 /// Skipped where there is no `ip` or this user may not make namespaces.
 @Suite(.enabled(if: Namespaces.arePossible, "network namespaces need root and the program ip"))
 struct HostsTests {
-    @Test func aDriveOnOneHostIsHeardOnTheOtherAndByNobodyWithoutAKey() async throws {
+    @Test func driveReachesTheOtherHostButNobodyWithoutAKey() async throws {
         try await withSandbox { box in
             let net = try await Namespaces(box)
             defer { net.remove() }
@@ -74,7 +74,7 @@ struct HostsTests {
         }
     }
 
-    @Test func aHostsFileThatIsWrongSaysWhatAndWhere() async throws {
+    @Test func invalidHostsFileIsReportedWithItsPlace() async throws {
         try await withSandbox { box in
             try await box.succeed("navbus", ["keygen", "--out", "a"])
             let again = try await box.run("navbus", ["keygen", "--out", "a"])
@@ -119,7 +119,7 @@ private final class Namespaces {
         access(path, X_OK) == 0
     }
 
-    /// Whether this machine and user can: tried once, with a namespace that is gone at once.
+    /// Whether this machine and user can create namespaces: tried once, with a namespace that is removed at once.
     static let arePossible: Bool = {
         guard let ip = program, geteuid() == 0 else { return false }
         let name = "nb-probe-\(getpid())"

@@ -4,7 +4,7 @@ import Testing
 
 /// A drive with calls, traffic and a changed threshold, recorded from several processes and then executed again.
 struct JournalTests {
-    @Test func whatPeopleAndOtherNodesSaidIsExecutedAgain() async throws {
+    @Test func journaledCallsAndTrafficAreExecutedAgain() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])
@@ -24,7 +24,7 @@ struct JournalTests {
                 {"provider": "test", "speeds": [{"from_node": 1, "to_node": 2, "speed_mps": 5}, \
                 {"from_node": 2, "to_node": 3, "closed": true}]}
                 """
-            // The same again changes nothing; somebody may not have heard the first.
+            // Sending it again changes nothing; a subscriber may have missed the first.
             try await box.succeed("navbus", ["topic", "pub", "/traffic/speeds", speeds, "--rate", "5", "--count", "4"])
             try await box.succeed("navbus", ["service", "call", "navbus.v1.Navigation/RefreshRoute", "{}"])
             #expect(try await player.wait().status == 0)
@@ -40,7 +40,7 @@ struct JournalTests {
             #expect((summary["events"] as? Int ?? 0) > 350 && (summary["messages"] as? Int ?? 0) > 1_000)
             #expect(try await box.run("navbus", ["bag", "diff", "live.mcap", "again.mcap"]).status == 0)
 
-            // Other thresholds: the commands are given again, and the differences are named.
+            // With other thresholds the commands are repeated, and the differences are named.
             let replayed = try await box.succeed(
                 "navbus",
                 [

@@ -3,13 +3,13 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// The launch files that are there to be copied, each started as its first lines say.
+/// The example launch files, each started as its first lines say.
 struct LaunchExampleTests {
     private static func file(_ name: String) -> String { Project.root + "/launch/" + name }
 
-    @Test func aVehicleWithGPSDSetsOutForItsDestination() async throws {
+    @Test func vehicleWithGPSDDrivesToItsDestination() async throws {
         let place = Town.from.split(separator: ",")
-        // Some seconds of a receiver that stands still and is quick: two hundred reports a second.
+        // Some seconds of a stationary receiver with 200 reports per second.
         let reports = (0..<1_200).map { second in
             let clock = String(format: "12:%02d:%02d", second / 60, second % 60)
             return #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-01-01T\#(clock).000Z","#
@@ -37,7 +37,7 @@ struct LaunchExampleTests {
         }
     }
 
-    @Test func aCheckFindsWhatOurProgramsWouldRefuse() async throws {
+    @Test func launchCheckFindsInvalidOptionsOfTheNodes() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             func check(_ node: String) async throws -> Program.Result {
@@ -73,7 +73,7 @@ struct LaunchExampleTests {
         }
     }
 
-    @Test func aPlaybackIsTheSameEachTimeAndTellsWhatASettingChanges() async throws {
+    @Test func playbackIsReproducibleAndShowsTheEffectOfASetting() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             func play(_ input: String, to bag: String, _ more: [String] = []) async throws {
@@ -85,7 +85,7 @@ struct LaunchExampleTests {
                     ] + more)
             }
             try await play(drive, to: "one.mcap")
-            // A recording is a drive, too: of what it holds the fixes alone are played.
+            // A recording is an input, too: only its fixes are played.
             try await play(box.path + "/one.mcap", to: "two.mcap")
             let one = try #require(readBytes(box.path + "/one.mcap"))
             #expect(one == readBytes(box.path + "/two.mcap"))

@@ -38,7 +38,7 @@ struct LiveTests {
         try box.start(Project.python, ["\(Project.root)/Tests/EndToEndTests/\(name)"] + arguments)
     }
 
-    @Test func thePageIsForThisMachineAlone() async throws {
+    @Test func pageIsServedToThisMachineOnly() async throws {
         try await withSandbox { box in
             let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
             try await drive(in: box)
@@ -55,7 +55,7 @@ struct LiveTests {
                     "/usr/bin/curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + options + [address])
                 #expect(answer.output == status, "\(options)")
             }
-            // A page that missed too much, or is of an earlier process, is told to load again; others get the news.
+            // A page that missed too much, or is of an earlier process, is told to reload; others get the news.
             for known in ["0", "999999", "99999999999999", "x"] {
                 let stale = try await box.run(
                     "/usr/bin/curl", ["-sN", "--max-time", "2", address + "news?after=\(known)"])
@@ -74,12 +74,12 @@ struct LiveTests {
         }
     }
 
-    @Test func whoeverMayReachThePageUsesItsAddress() async throws {
+    @Test func remoteAccessRefusesForeignHostNames() async throws {
         try await withSandbox { box in
             let server = try box.start("navbus", ["view", "--listen", "0.0.0.0:0", "--allow-remote"])
             try await server.says("://0.0.0.0:")
             let port = try #require(server.output.firstMatch(of: #/:(\d+)/#)?.1)
-            // A name of another site that leads here is none of this machine's.
+            // A foreign host name that resolves to this machine (DNS rebinding) is refused.
             for (host, status) in [("192.0.2.7", "200"), ("[2001:db8::1]", "200"), ("evil.example", "403")] {
                 let answer = try await box.succeed(
                     "/usr/bin/curl",
@@ -100,7 +100,7 @@ struct LiveTests {
     func aBrowserFollowsTheDrive() async throws {
         try await withSandbox { box in
             let (server, address) = try await serve(["view", "--tiles", try await Town.shared.tiles], in: box)
-            // The page is open before there is anything to see, follows, is told to stay at a moment, and goes back to the present.
+            // The page opens before there is data, follows the drive, pauses at a moment, and returns to the present.
             let browser = try Browser.follow(
                 address,
                 until: [
@@ -112,7 +112,7 @@ struct LiveTests {
                     "page.play(), page.openList('nodes'), true",
                     "window.later = window.later || page.duration, page.duration > later && page.t === page.duration",
                 ], in: box)
-            // Slowly: the drive is not to be over before the last condition.
+            // Slowly, so that the drive is not over before the last condition.
             try await drive(in: box, rate: 2)
             let result = try await browser.wait()
             #expect(result.status == 0, "\(result.errors)")
@@ -136,7 +136,7 @@ struct LiveTests {
         try await withSandbox { box in
             let (server, address) = try await serve(["bridge", "foxglove"], in: box)
             let client = try client("foxglove_client.py", [address], in: box)
-            // The drive is not to be over before both connections are there.
+            // The drive must not be over before both connections exist.
             try await client.says("is connected", times: 2)
             let node = try await drive(in: box)
             try await client.says("reads the drive")
@@ -167,7 +167,7 @@ struct LiveTests {
     }
 
     @Test(.enabled(if: canSpeak, "SKIPPED: needs Python with google.protobuf and websockets"))
-    func clientsThatMisbehaveHarmNobody() async throws {
+    func misbehavingClientsDoNotAffectOthers() async throws {
         try await withSandbox { box in
             let (bridge, socket) = try await serve(["bridge", "foxglove"], in: box)
             let text = String(repeating: "x", count: 4_000)

@@ -33,7 +33,7 @@ struct LockstepTests {
     @Test func recordingsUnderLoadAreByteIdentical() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
-            // Somebody else's work, at the priority of ours.
+            // Other load, at our priority.
             for _ in 0..<2 { try box.start("/bin/bash", ["-c", "while :; do :; done"]) }
             var recordings: [[UInt8]] = []
             for run in 0..<3 {
@@ -43,14 +43,14 @@ struct LockstepTests {
             let info = try await box.succeed("navbus", ["bag", "info", "run0.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
             #expect(counts["/gnss/fix"] == Town.fixCount && counts["/nav/position"] == Town.fixCount)
-            // The drive has a wrong turn: it is rerouted, by an answer of another thread.
+            // The drive has a wrong turn: the reroute comes from another thread.
             #expect(counts["/nav/reroute"] == 4 && counts["/nav/route"] == 2)
             #expect(counts.keys.allSatisfy { !$0.hasPrefix("/health") && $0 != "/clock" })
         }
     }
 
-    /// The replay answers each route request before the next fix. So does lockstep: three processes say what one says.
-    @Test func threeProcessesSayWhatTheReplaySays() async throws {
+    /// The replay answers each route request before the next fix. So does lockstep: three processes publish the same.
+    @Test func threeProcessesInLockstepMatchTheReplay() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "live.mcap"])
@@ -68,7 +68,7 @@ struct LockstepTests {
         }
     }
 
-    @Test func aParticipantThatDiesIsNamedAndEndsThePlayback() async throws {
+    @Test func deadParticipantIsNamedAndEndsThePlayback() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "cut.mcap"])
@@ -86,7 +86,7 @@ struct LockstepTests {
         }
     }
 
-    @Test func whoIsLeftPlaysOnWhenAskedTo() async throws {
+    @Test func remainingNodesContinueWithSkipFailed() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "rest.mcap"])
@@ -104,7 +104,7 @@ struct LockstepTests {
         }
     }
 
-    @Test func aPlayerThatDiesLeavesNobodyWaiting() async throws {
+    @Test func deadPlayerReleasesTheNodes() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let node = try box.start("navigation-node", Self.node(tiles: tiles))
@@ -114,7 +114,7 @@ struct LockstepTests {
             player.send(SIGKILL)
             _ = try await player.wait()
             try await node.says("the player of the lockstep playback has left")
-            // The next one is led from its beginning, in an epoch of its own.
+            // The next playback starts from the beginning, in a new epoch.
             let next = try await box.run("navbus", arguments)
             #expect(next.status == 0, "\(next.errors)")
             try await node.says("time jumped: starting over")
@@ -123,7 +123,7 @@ struct LockstepTests {
         }
     }
 
-    @Test func nobodyToPlayToIsAnErrorThatSaysSo() async throws {
+    @Test func playbackWithoutParticipantsIsAnError() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let alone = try await box.run("navbus", ["bag", "play", drive, "--lockstep", "--wait", "0.2"])

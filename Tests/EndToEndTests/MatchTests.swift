@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus match` on the traces that people have.
+/// `navbus match` on traces of every format.
 struct MatchTests {
     private struct Row {
         var time: Double
@@ -42,7 +42,7 @@ struct MatchTests {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let bag = try await rows(box, drive)
-            // Reflections in streets make a fix or two doubtful; none may be lost.
+            // Multipath in streets makes a fix or two doubtful; none may be lost.
             #expect(bag.count == Town.fixCount && bag.allSatisfy { $0.way.isEmpty == ($0.state != "onRoad") })
             #expect(bag.count { $0.state == "onRoad" } >= Town.fixCount - 2)
             let places = try await places(box)
@@ -84,7 +84,7 @@ struct MatchTests {
         return "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
     }
 
-    @Test func whatIsWrongWithAFixIsInItsRow() async throws {
+    @Test func rejectionReasonIsInTheRowOfTheFix() async throws {
         try await withSandbox { box in
             let places = try await places(box)
             var lines = places.map { "\($0.time),\($0.latitude),\($0.longitude),,,,4" }
@@ -109,7 +109,7 @@ struct MatchTests {
             #expect(matched.filter { !$0.state.hasPrefix("rejected:") }.allSatisfy { $0.state == "onRoad" })
             let smoothed = try await rows(box, file, ["--smooth"])
             #expect(smoothed.map(\.state) == matched.map(\.state) && smoothed.map(\.time) == matched.map(\.time))
-            // As it is, the jump is believed or held; no row is rejected.
+            // With --raw the jump is matched like any fix; no row is rejected.
             #expect(try await rows(box, file, ["--raw"]).allSatisfy { !$0.state.hasPrefix("rejected") })
 
             let timeless = try box.write(

@@ -2,7 +2,7 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus node` and `navbus doctor` on a node that tells of itself.
+/// `navbus node` and `navbus doctor` on a node that describes itself.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
@@ -47,7 +47,7 @@ struct NodeToolTests {
                 let shown = try await box.run("navbus", call, environment: ["COLUMNS": "\(columns)"])
                 let wide = shown.outputLines.filter { $0.count > columns }
                 #expect(shown.status == 0 && wide.isEmpty, "\(call): \(wide)")
-                // Nothing is left out for that. Figures differ from call to call, and with them their units.
+                // No column is dropped. Figures, and with them their units, differ between calls.
                 let whole = try await box.succeed("navbus", call).output
                 func words(_ text: String) -> [Substring] {
                     text.split { $0 == " " || $0 == "\n" }.filter { $0.first?.isLetter == true && $0.count > 3 }
@@ -77,7 +77,7 @@ struct NodeToolTests {
         }
     }
 
-    @Test func doctorNamesWhatIsWrongAndFailsOnlyThen() async throws {
+    @Test func doctorNamesProblemsAndFailsOnlyThen() async throws {
         try await withWeather { box, node in
             let well = try await box.run("navbus", ["doctor"])
             for text in ["libzmq", "CURVE", "inotify", "registry", "time sync", "every node answers"] {
@@ -120,7 +120,7 @@ struct NodeToolTests {
         }
     }
 
-    @Test func doctorSeesABusThatCannotWork() async throws {
+    @Test func doctorDetectsAnUnusableBus() async throws {
         try await withSandbox { box in
             let long = "/tmp/" + String(repeating: "x", count: 100)
             let path = try await box.run("navbus", ["doctor"], environment: ["NAVBUS_DIR": long])

@@ -3,10 +3,10 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// What operators and their disks do to programs that run.
+/// Running programs with full disks, closed outputs, crashes and changing files.
 struct OperatorTests {
-    /// All that prints, by its first word: a disk that is full is a failure and said so.
-    @Test func whatCannotBePrintedIsAFailure() async throws {
+    /// Every command that prints: a full disk is a failure and is reported.
+    @Test func failedOutputIsAFailure() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             try box.write("pairs.csv", "from_lat,from_lon,to_lat,to_lon\n\(Town.from),\(Town.to)\n")
@@ -30,7 +30,7 @@ struct OperatorTests {
         }
     }
 
-    @Test func aNodeWhoseLogCannotBeWrittenGoesOnAndSaysSoInItsHealth() async throws {
+    @Test func nodeWithAnUnwritableLogContinuesAndReportsIt() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for output in ["2> /dev/full", "2>&-"] {
@@ -47,27 +47,27 @@ struct OperatorTests {
         }
     }
 
-    /// The report is the process's own: another program that looks at it would keep its lock for minutes.
+    /// The process writes the report itself: a debugger would keep its lock for minutes.
     @Test(arguments: [SIGSEGV, SIGILL, SIGABRT])
-    func aNodeThatCrashesSaysWhereAndIsGone(signal: Int32) async throws {
+    func crashedNodeReportsWhereAndLeavesTheBus(signal: Int32) async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for _ in 0..<2 {
                 let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)"])
-                // Its announcement may still be that of the run before.
+                // The announcement may still be that of the previous run.
                 try await node.says(" edges")
                 node.send(signal)
                 let result = try await node.wait()
                 #expect(result.status == 128 + signal)
                 #expect(result.errors.contains("navigation-node: crashed: SIG"), "\(result.errors)")
-                // Wherever the thread was that the signal was given to.
+                // The report has a frame, whichever thread got the signal.
                 #expect(result.errors.contains("(+0x"), "\(result.errors)")
                 #expect(!result.errors.contains("Backtrac"), "\(result.errors)")
             }
         }
     }
 
-    @Test func onlyABagThatTheCommandHasMadeIsReplaced() async throws {
+    @Test func onlyBagsOfTheSameCommandAreReplaced() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let route = ["--tiles", tiles, "--from", Town.from, "--to", Town.to]
@@ -91,7 +91,7 @@ struct OperatorTests {
     }
 
     @Test(arguments: ["inf", "-inf", "nan", "1e308", "-1", "1e20"])
-    func noDistanceTrapsTheSimulator(distance: String) async throws {
+    func invalidDistancesOfTheSimulatorAreErrors(distance: String) async throws {
         try await withSandbox { box in
             let result = try await box.start(
                 "navbus",
@@ -101,8 +101,8 @@ struct OperatorTests {
         }
     }
 
-    /// Files of the map are cut, overwritten, removed and restored beside a node that drives on them.
-    @Test func aNodeLivesThroughWhateverIsDoneToTheFilesOfItsMap() async throws {
+    /// Map files are truncated, overwritten, removed and restored while a node uses them.
+    @Test func nodeSurvivesChangesOfItsMapFiles() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await box.copyTiles(), try await Town.shared.drive)
             let whole = try await Town.shared.tiles
@@ -121,7 +121,7 @@ struct OperatorTests {
             for round in 0..<4 {
                 for deed in deeds {
                     try await box.succeed("/bin/sh", ["-c", deed])
-                    // Some are seen by the node and some are not, as it looks once a second.
+                    // The node notices some changes and misses others: it checks once a second.
                     try await Task.sleep(for: .milliseconds(round % 2 == 0 ? 100 : 700))
                     try #require(node.exitStatus == nil, "\(deed): \(node.errors.suffix(2_000))")
                 }

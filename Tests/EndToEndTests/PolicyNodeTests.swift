@@ -2,9 +2,9 @@ import Glibc
 import NavTestSystem
 import Testing
 
-/// The policy nodes of the examples, started by `launch/policy.yaml`: the decision is the owner's.
+/// The example policy nodes, started by `launch/policy.yaml`: the owner decides.
 struct PolicyNodeTests {
-    /// The vehicle leaves its route in the depot, and is outside of it some seconds later.
+    /// The vehicle leaves its route in the depot, and leaves the depot some seconds later.
     private static let depot = "60.16959,24.93872,150"
 
     /// Drives with a policy node and expects that the reroute waits for the owner's yes.
@@ -43,15 +43,15 @@ struct PolicyNodeTests {
         }
     }
 
-    @Test func theOneInSwiftWithholdsARerouteInTheDepot() async throws { try await drive("policy-node-example") }
+    @Test func swiftPolicyNodeWithholdsARerouteInTheDepot() async throws { try await drive("policy-node-example") }
 
     @Test(
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
-    func theOneInPythonWithholdsARerouteInTheDepot() async throws {
+    func pythonPolicyNodeWithholdsARerouteInTheDepot() async throws {
         try await withSandbox { box in
-            // The script's first line asks for python3: the one that has what it needs.
+            // The script's first line runs python3: it must be the one with the packages.
             let python = try box.write("python3", "#!/bin/sh\nexec '\(Project.python)' \"$@\"\n")
             #expect(chmod(python, 0o755) == 0)
             let path = "\(box.path):\(box.environment["PATH"] ?? "")"

@@ -1,13 +1,13 @@
 import NavTestSystem
 import Testing
 
-/// Nodes in another language: the scripts that the README shows.
+/// Nodes in Python: the scripts that the README shows.
 @Suite(
     .enabled(
         if: Project.hasPython && Project.find("protoc") != nil,
         "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
 struct PythonPeerTests {
-    @Test func aClientOfFortyLinesPrintsTheProgressOfARunningNode() async throws {
+    @Test func pythonClientPrintsTheProgressOfARunningNode() async throws {
         let script = Project.root + "/Tests/Peers/progress_client.py"
         let lines = try #require(readFile(script)).split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count - 1 <= 40)
@@ -25,9 +25,9 @@ struct PythonPeerTests {
         }
     }
 
-    /// A client from outside stalls, delays and misdates what the node lives by.
+    /// An external client stalls, delays and misdates the inputs of the node.
     @Test(arguments: ["stall", "stopped", "latency", "future", "back"])
-    func timeHasNoTraps(fault: String) async throws {
+    func nodeSurvivesTimeFaultsOfAClient(fault: String) async throws {
         let script = Project.root + "/Tests/Peers/time_faults.py"
         try await withSandbox { box in
             let run = try box.start(
@@ -37,7 +37,7 @@ struct PythonPeerTests {
         }
     }
 
-    @Test func aNodeInPythonIsFoundAndHeard() async throws {
+    @Test func pythonNodeIsDiscoveredAndHeard() async throws {
         try await withSandbox { box in
             let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "2"])
             let script = Project.root + "/Tests/Peers/fix_publisher.py"
@@ -49,7 +49,7 @@ struct PythonPeerTests {
             let ended = try await publisher.wait()
             #expect(ended.status == 0, "\(ended.errors)")
 
-            // What it left behind bars nobody: the lock died with the process.
+            // Its leftovers block nobody: the lock ended with the process.
             let list = try await box.succeed("navbus", ["topic", "list", "--json"])
             #expect(try (json(list.output) as? [Any])?.isEmpty == true)
         }

@@ -3,11 +3,11 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The commands of the README and of the user guide do what a reader expects: they work.
+/// The commands of the README and of the user guide work.
 ///
 /// A fenced block marked `sh` is run as it stands, one marked `python` prints something of a running node or of the
 /// demo's recording; a `text` block under the comment `prints` is what the `sh` block before it prints, whatever the numbers; blocks of
-/// other kinds (`console`, …) are only looked at by people.
+/// other kinds (`console`, …) are not run.
 struct ReadmeTests {
     private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
 
@@ -32,7 +32,7 @@ struct ReadmeTests {
         }
     }
 
-    /// The reader's place: the repository, with what is built and written in the sandbox.
+    /// Creates the reader's folder: the repository, with build and output folders in the sandbox.
     private func showRepository(in box: Sandbox) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: Project.root) where !name.hasPrefix(".") {
             try FileManager.default.createSymbolicLink(
@@ -40,13 +40,13 @@ struct ReadmeTests {
         }
     }
 
-    /// Runs a block: its lines one after the other until one fails, what it leaves in the background stopped at its end.
+    /// Runs a block line by line until one fails, and stops its background processes at the end.
     private func run(_ block: Block, in box: Sandbox) async throws {
         var lines: [String] = []
         for line in block.commands {
             let program = String(line.split(separator: " ").first ?? "")
             if ["launch/demo", "launch/test"].contains(program) {
-                // The demo has a test of its own, and this is the other.
+                // The demo has its own test.
                 #expect(FileManager.default.isExecutableFile(atPath: "\(Project.root)/\(program)"), "\(program)")
             } else {
                 lines.append(line)
@@ -80,7 +80,7 @@ struct ReadmeTests {
         var number: Int
         /// Its lines.
         var lines: [String]
-        /// What it prints, `…` for whatever is left out.
+        /// The expected output, `…` for omitted lines.
         var prints: [String] = []
 
         /// Where to look for it.
@@ -116,7 +116,7 @@ struct ReadmeTests {
                 continue
             }
             if open != nil || isInOther {
-                // Only a fence that says nothing ends a block.
+                // Only a fence without a language ends a block.
                 guard trimmed == "```" else { continue }
                 if let block = open { blocks.append(block) }
                 (open, isInOther, takesOutput) = (nil, false, false)
@@ -166,7 +166,7 @@ struct ReadmeTests {
         .enabled(
             if: Project.hasPython && Project.find("protoc") != nil,
             "needs protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
-    func everyListingInPythonPrintsWhatIsThere() async throws {
+    func pythonListingsPrintWhatTheGuideShows() async throws {
         let listings = try Self.documents.flatMap { try Self.blocks(of: $0, marked: "python") }
         #expect(!listings.isEmpty)
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

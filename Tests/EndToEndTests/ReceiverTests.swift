@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// gnss-node with everything that positions come from.
+/// gnss-node with every source of fixes.
 struct ReceiverTests {
     /// Starts the node on a source, with a listener that ends after `count` positions; both are heard by the time it returns.
     private func start(_ source: String, count: Int, in box: Sandbox, _ settings: [String] = []) async throws
@@ -60,7 +60,7 @@ struct ReceiverTests {
     }
 
     @Test(.enabled(if: TestData.has("gnss"), "needs the recorded drives: set NAVBUS_TEST_DATA"))
-    func aDaemonThatDiesAndComesBackIsFoundAgain() async throws {
+    func restartedDaemonIsFoundAgain() async throws {
         let data = TestData.directory
         let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
         let first = try GPSDServer(reports)
@@ -79,12 +79,12 @@ struct ReceiverTests {
             let places = try await positions(again)
             #expect(places.allSatisfy(Self.isInNagoya))
             #expect(node.exitStatus == nil)
-            // One line when the connection is lost and one when it cannot be made, however many attempts there are.
+            // One line when the connection is lost and one when it cannot be made, whatever the number of attempts.
             #expect(node.errors.ranges(of: "trying again").count <= 2, "\(node.errors)")
         }
     }
 
-    @Test func aDaemonThatIsNotThereIsWaitedForWithAWarning() async throws {
+    @Test func missingDaemonIsWaitedForWithAWarning() async throws {
         let server = try GPSDServer([])
         server.stop()
         try await withSandbox { box in
@@ -95,7 +95,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func aHostThatDoesNotExistIsNamed() async throws {
+    @Test func unknownHostIsNamed() async throws {
         try await withSandbox { box in
             let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])
             try await node.says("cannot find host 'no-such-host.invalid'")
@@ -130,7 +130,7 @@ struct ReceiverTests {
         }
     }
 
-    /// A file that is played faster than it was driven is no receiver whose clock is wrong.
+    /// A file that is played fast is not mistaken for a receiver with a wrong clock.
     @Test func aFastFileLeadsToTheSameReroute() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
@@ -162,7 +162,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func aDeviceThatLost1024WeeksIsReadInThePresent() async throws {
+    @Test func gpsWeekRolloverIsCorrected() async throws {
         let receiver = try SerialReceiver()
         try await withSandbox { box in
             // 2006-05-18 is 2026-01-01 less 1,024 weeks.
@@ -184,7 +184,7 @@ struct ReceiverTests {
                 let time = (fix?["timestamp"] as? [String: Any])?["seconds"]
                 let seconds = try #require((time as? Double) ?? (time as? String).flatMap(Double.init), "\(line)")
                 #expect((noon..<noon + 60).contains(seconds))
-                // Where the format names no receiver, the node does.
+                // If the format names no receiver, the node does.
                 #expect(fix?["source"] as? String == "roof")
             }
             node.send(SIGTERM)

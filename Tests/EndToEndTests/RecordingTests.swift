@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Recorders and players that are killed, stopped and run out of disk.
+/// Recorders and players that are killed, stopped or run out of disk space.
 struct RecordingTests {
     /// The topics of a bag with their counts, as the reference implementation reads it through `make_reader`.
     private static let count = """
@@ -18,7 +18,7 @@ struct RecordingTests {
         """
 
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func aRecorderThatIsKilledAtAnyMomentLeavesABagThatAnyToolReads() async throws {
+    func killedRecorderLeavesABagThatAnyToolReads() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             try box.start("navbus", ["bag", "play", drive, "--rate", "100", "--loop", "--subscribers", "0"])
@@ -37,7 +37,7 @@ struct RecordingTests {
             let fixes = read.outputLines.map { Int($0.split(separator: " ").last ?? "") ?? 0 }
             #expect(fixes.allSatisfy { $0 > 0 }, "\(read.output)")
 
-            // It has no index, and that is all that is wrong with it.
+            // The missing index is the only problem.
             let check = try await box.run("navbus", ["bag", "check", "live_7.mcap"])
             #expect(check.status == 1 && check.output.contains("there is no usable index"), "\(check.output)")
             #expect(check.outputLines.filter { $0.contains("!") }.count == 1, "\(check.output)")
@@ -49,7 +49,7 @@ struct RecordingTests {
         }
     }
 
-    @Test func aRestartedRecorderGoesOnInTheNextFile() async throws {
+    @Test func restartedRecorderContinuesInTheNextFile() async throws {
         try await withSandbox { box in
             try box.write(
                 "record.yaml",
@@ -84,7 +84,7 @@ struct RecordingTests {
         }
     }
 
-    @Test func aRecorderThatHangsIsStartedAgain() async throws {
+    @Test func hangingRecorderIsRestarted() async throws {
         try await withSandbox { box in
             try box.write(
                 "record.yaml",
@@ -103,7 +103,7 @@ struct RecordingTests {
             }
             try await eventually("the recorder has joined", detail: { launch.errors }) { try recorder() != nil }
             let first = try #require(try recorder())
-            // It is watched from its first sign of life on.
+            // The watchdog starts with its first sign of life.
             try await Task.sleep(for: .seconds(1))
             kill(first, SIGSTOP)
             try await eventually("the recorder is back", detail: { launch.errors }) {
@@ -118,7 +118,7 @@ struct RecordingTests {
     private static let mayMount = Programs.succeeds(
         "/usr/bin/unshare", ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"])
 
-    /// Fills a small disk, makes it larger, and fills it again before the end.
+    /// Fills a small disk, enlarges it, and fills it again before the end.
     private static let fullDisk = """
         mkdir disk && mount -t tmpfs -o size=64k tmpfs disk
         navbus bag record --out disk/live.mcap & recorder=$!
@@ -143,14 +143,14 @@ struct RecordingTests {
         """
 
     @Test(.enabled(if: mayMount, "needs the right to mount: run it as root"))
-    func aFullDiskNeitherEndsTheRecorderNorSpoilsTheBag() async throws {
+    func recorderAndBagSurviveAFullDisk() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             try box.write("script", "exec 2> err\n" + Self.fullDisk)
             let run = try await box.run("/usr/bin/unshare", ["-m", "/bin/bash", "script", drive])
             let errors = readFile(box.path + "/err") ?? ""
             #expect(run.output.contains("first 0") && run.output.contains("check 0"), "\(run.output)\n\(errors)")
-            // While it was full, the file was whole but for its index.
+            // While the disk was full, the file was complete except for its index.
             let first = run.outputLines.drop { $0 != "check 0" }
             #expect(first.filter { $0.contains("!") }.count == 1, "\(run.output)")
             #expect(run.output.contains("second 1") && run.output.contains("info 0"), "\(run.output)\n\(errors)")
@@ -158,9 +158,9 @@ struct RecordingTests {
         }
     }
 
-    /// At ten times its pace, three seconds of a stopped player are thirty fixes.
+    /// At rate 10, three seconds of a stopped player are thirty fixes.
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func aPlayerThatWasStoppedDoesNotCatchUpInABurst() async throws {
+    func stoppedPlayerDoesNotCatchUpInABurst() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let recorder = try box.start("navbus", ["bag", "record", "/gnss/fix", "--out", "heard.mcap"])
@@ -194,7 +194,7 @@ struct RecordingTests {
 
     /// Ten years of `/clock` between two fixes: once a second of them would be 315 million reports of health.
     @Test(.enabled(if: Project.hasPython, "needs Python with mcap: set NAVBUS_PYTHON"))
-    func aGapOfYearsIsJumpedByThePlayerAndItsNodes() async throws {
+    func gapOfYearsIsSkippedByThePlayerAndItsNodes() async throws {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             // The same drive again, ten years later.

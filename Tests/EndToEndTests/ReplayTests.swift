@@ -24,7 +24,7 @@ struct ReplayTests {
         }
     }
 
-    @Test func theSeedChoosesTheDriveAndNothingElseDoes() async throws {
+    @Test func simulatedDriveDependsOnTheSeedOnly() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             for (name, seed) in [("a", 3), ("b", 3), ("c", 4)] {
@@ -85,7 +85,7 @@ struct ReplayTests {
             #expect((counts["/vehicle/odometry"] ?? 0) > 20 * 300 && counts["/nav/simulation"] == 4)
             #expect((counts["/nav/receiver"] ?? 0) == 1)
 
-            // A node that hears the bag in lockstep says the same.
+            // A node that gets the bag in lockstep publishes the same.
             let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "live.mcap"])
             let node = try box.start(
                 "navigation-node",
@@ -105,7 +105,7 @@ struct ReplayTests {
     }
 
     @Test(.enabled(if: TestData.has("gnss"), "needs the maps: set NAVBUS_TEST_DATA"))
-    func aMappedTunnelIsAnOutageWhereTheReceiverErrsAtAll() async throws {
+    func mappedTunnelIsAnOutageWithReceiverErrors() async throws {
         try await withSandbox { box in
             let data = TestData.directory
             try await box.succeed("navbus", ["map", "build", data + "/osm/andorra.osm.pbf", "--out", "tiles"])
@@ -146,7 +146,7 @@ struct ReplayTests {
             let fixes = try #require(readFile(trace)).split(whereSeparator: \.isNewline).count - 1
             #expect(try topicCounts(of: info.output)["/gnss/fix"] == fixes)
 
-            // A drive outside the map is no error: it is free driving without a road.
+            // A drive outside the map is not an error: it is free driving without a road.
             let nagoya = data + "/wire/nagoya/nmea.txt"
             let outside = try await replay(nagoya, tiles: "tiles", in: box, as: "3")
             #expect(outside == (try await replay(nagoya, tiles: "tiles", in: box, as: "4")))

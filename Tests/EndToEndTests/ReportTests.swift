@@ -2,9 +2,9 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// `navbus report`: the page of a drive, read as a browser shows it.
+/// `navbus report`: the page of a drive, as a browser shows it.
 struct ReportTests {
-    @Test func aReportIsOnePageAndAlwaysTheSame() async throws {
+    @Test func reportIsOneReproduciblePage() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try await Self.replay(in: box, tiles, to: "drive.mcap")
@@ -13,17 +13,17 @@ struct ReportTests {
             }
             let page = try #require(readFile(box.path + "/one.html"))
             #expect(page == readFile(box.path + "/two.html"))
-            // An hour of such a drive stays below three megabytes.
+            // The page of an hour of driving stays below three megabytes.
             #expect(page.utf8.count < 400_000)
             #expect(page.contains("Unioninkatu"))
-            // Without tiles there is no map below the drive, and a trace needs no bag.
+            // Without tiles the page has no map; a trace works as well as a bag.
             try await box.succeed("navbus", ["report", "drive.mcap", "--out", "bare.html"])
             try box.write("trace.csv", "t_s,lat,lon,speed_mps\n1767258000,60.17,24.94,5\n1767258001,60.1701,24.94,5\n")
             try await box.succeed("navbus", ["report", "trace.csv", "--out", "trace.html"])
         }
     }
 
-    @Test func whatIsNoDriveIsRefused() async throws {
+    @Test func recordingWithoutADriveIsRefused() async throws {
         try await withSandbox { box in
             try box.write("empty.csv", "t_s,lat,lon\n")
             try box.write("noise.mcap", [UInt8](repeating: 0x89, count: 5_000))
@@ -56,17 +56,17 @@ struct ReportTests {
                 #expect(dom.contains("data-plot=\"\(plot)\""), "\(plot)")
             }
             #expect(dom.contains("data-event=\"reroute\"") && dom.contains("data-event=\"arrival\""))
-            // The instructions as a list, the one of the moment marked; the readout tells the road.
+            // The instructions are a list with the current one marked; the readout has the road.
             #expect(dom.contains("Turn right onto Simonkatu") && dom.contains("aria-current=\"true\""))
             #expect(dom.contains("<div class=\"road\">Mannerheimintie"))
             #expect(dom.contains("© OpenStreetMap contributors"))
-            // Those who cannot see the plots are told their numbers.
+            // Screen readers get the numbers of the plots.
             #expect(try #/aria-label="Speed\. [^"]*median \d+/#.firstMatch(in: dom) != nil)
         }
     }
 
     @Test(.enabled(if: Browser.path != nil, "SKIPPED: needs Chromium (Debian's package chromium)"))
-    func aBrowserShowsWhatDiffers() async throws {
+    func browserShowsTheDifferences() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             try await Self.replay(in: box, tiles, to: "a.mcap")

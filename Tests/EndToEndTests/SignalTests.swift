@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// How processes end: cleanly when asked, and without harm to others when killed.
+/// Processes end cleanly on a signal, and do not affect others when killed.
 struct SignalTests {
     @Test(arguments: [SIGINT, SIGTERM])
     func everyProcessEndsCleanlyWhenAsked(signal: Int32) async throws {
@@ -77,14 +77,14 @@ struct SignalTests {
         return box.path + "/live.mcap"
     }
 
-    @Test func aKilledRecorderLeavesABagThatCanBeReadThrough() async throws {
+    @Test func killedRecorderLeavesAReadableBag() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])
             try await eventually("the recorder has joined") {
                 FileManager.default.fileExists(atPath: box.path + "/b/0/recorder/announcement.json")
             }
-            // The recorder closes a chunk each second: a killed one has lost at most that.
+            // The recorder closes a chunk each second: a kill loses at most that.
             try box.start("navbus", ["bag", "play", drive, "--rate", "20", "--loop"])
             try await eventually("fixes are on disk") {
                 let info = try await box.run("navbus", ["bag", "info", "live.mcap", "--json"])
@@ -116,7 +116,7 @@ struct SignalTests {
 
             let heard = echo.output.split(separator: "\n").count
             let second = try box.start("navigation-node", arguments)
-            // The second node hears the player, and the listener hears the second node.
+            // The second node receives from the player, and the listener from the second node.
             try await eventually("progress of the second node", detail: { second.errors }) {
                 echo.output.split(separator: "\n").count > heard + 5
             }
@@ -124,7 +124,7 @@ struct SignalTests {
         }
     }
 
-    @Test func aReaderThatGoesAwayEndsTheWriterQuietly() async throws {
+    @Test func closedPipeEndsTheWriterQuietly() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let command = "set -o pipefail; navbus match --tiles '\(tiles)' '\(drive)' | head -n 1"

@@ -29,7 +29,7 @@ struct TopicTests {
             #expect(progress.count == 5)
             #expect(progress.allSatisfy { ($0["distance_remaining_m"] as? Double ?? 0) > 0 })
 
-            // A late listener still gets what is latched.
+            // A late subscriber still gets the latched value.
             let route = try await box.succeed("navbus", ["topic", "echo", "/nav/route", "--count", "1"])
             #expect((try json(route.output) as? [String: Any])?["geometry"] != nil)
 
@@ -45,7 +45,7 @@ struct TopicTests {
             let fixes = try await box.succeed("navbus", ["topic", "info", "/gnss/fix"])
             #expect(fixes.output.contains(#/subscribers +navigation-node/#), "\(fixes.output)")
 
-            // The node tells of itself, and nothing is wrong.
+            // The node reports itself as healthy.
             let nodes = try await box.succeed("navbus", ["node", "list"])
             #expect(nodes.output.contains(#/navigation-node +\d+ +\w+ +active/#), "\(nodes.output)")
             let who = ["service", "call", "navbus.v1.Node/GetInfo", "--node", "navigation-node"]
@@ -58,7 +58,7 @@ struct TopicTests {
             let doctor = try await box.succeed("navbus", ["doctor", "--tiles", tiles])
             #expect(doctor.output.contains(#/ok +schemas/#), "\(doctor.output)")
 
-            // Ten a second; the machine may be busy, so the middle of five counts and the bounds are wide.
+            // Ten per second; the machine may be busy, so the median of five counts and the bounds are wide.
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
             #expect(rates.count >= 3 && hz.output.contains(" 0 lost"))
@@ -73,7 +73,7 @@ struct TopicTests {
         }
     }
 
-    @Test func aRouteSaysWhatEachPieceIsAndWhereItLeads() async throws {
+    @Test func routeDocumentDescribesEveryEdgeAndLeg() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
             let result = try await box.succeed(
@@ -100,7 +100,7 @@ struct TopicTests {
         }
     }
 
-    @Test func everyReportInJSONIsJSON() async throws {
+    @Test func everyJSONReportIsValid() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
             let calls = [

@@ -1,4 +1,4 @@
-"""Chromium without a window, told over its DevTools protocol: browser.py CHROMIUM FOLDER URL CONDITION…
+"""Headless Chromium, controlled over its DevTools protocol: browser.py CHROMIUM FOLDER URL CONDITION…
 
 Opens the page, waits until each condition in turn, an expression of JavaScript, is true, and prints as JSON what stands on the
 page then and what came on its console. FOLDER is for the profile. Needs the Python package websockets.
@@ -23,7 +23,7 @@ async def main(chromium, folder, url, conditions):
         while b"DevTools listening on ws://" not in place:
             place = await asyncio.wait_for(browser.stderr.readline(), PATIENCE)
             assert place, "Chromium does not start"
-        # What else it says is read, lest it wait for a reader.
+        # Read everything else, so that it never blocks on a full pipe.
         rest = asyncio.create_task(browser.stderr.read())
         host = place.decode().split("/")[2]
         targets = json.load(urllib.request.urlopen(f"http://{host}/json"))

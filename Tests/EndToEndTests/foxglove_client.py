@@ -71,7 +71,7 @@ class Client:
 
 
 async def read(address, protocol, wanted, name, same=()):
-    """Connects, subscribes to topics as they are advertised, and returns when messages of one moment have come of `same`,
+    """Connects, subscribes to topics as they are advertised, and returns when messages of one moment arrived on `same`,
     and a message of each other topic; the messages are by topic and stamp."""
     socket = await websockets.connect(address, subprotocols=[protocol], max_size=None)
     assert socket.subprotocol == protocol
@@ -126,7 +126,7 @@ async def drive(address):
 
     await client.ask("unsubscribe", subscriptionIds=list(client.topics) + [4_000_000])
     await client.ask("wrong")
-    await client.status()  # What was under way has come.
+    await client.status()  # Everything in flight has arrived.
     print("reads the drive", flush=True)
     while True:
         op, content = await client.next()

@@ -22,7 +22,7 @@ def memory():
 
 
 async def connect():
-    """A connection that takes little before the server has to wait."""
+    """A connection with small buffers, so that the server soon has to wait."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.setblocking(False)
@@ -58,7 +58,7 @@ async def request(text, what, expected):
 
 
 async def serves():
-    """An honest client is answered, as soon as there is a place for it."""
+    """A normal client is answered as soon as a connection is free."""
     for _ in range(600):
         try:
             reader, writer = await asyncio.open_connection(HOST, int(PORT))
@@ -88,13 +88,13 @@ async def http():
         ("a post", b"POST /%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % PATH.encode(), {"405"}),
     ]:
         await request(text, what, expected)
-    # Streams whose clients are gone before they begin.
+    # Streams whose clients leave before they begin.
     for _ in range(200):
         _, writer = await connect()
         writer.write(b"GET /news?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
-    # Requests that never end take places, no more; so do a thousand connections.
+    # Endless requests only occupy connections; so do a thousand idle ones.
     halves = [await connect() for _ in range(20)]
     for _, writer in halves:
         writer.write(b"GET / HTTP/1.1\r\nHo")
@@ -139,7 +139,7 @@ async def frames():
         writer.write(data)
         await end(reader, what)
         writer.close()
-    # Pings and wrong requests without end from a client that takes no answer.
+    # Endless pings and invalid requests from a client that reads no answer.
     wrong = json.dumps({"op": "subscribe", "subscriptions": [{"id": 1, "channelId": 99999}] * 1_000}).encode()
     for data in [frame(9, bytes(120)) * 1_000, frame(1, wrong)]:
         reader, writer = await handshake()
@@ -170,12 +170,12 @@ async def slow():
     lazy, _ = await subscribed()
     reader, mute = await handshake()
     mute.write(frame(1, json.dumps({"op": "subscribe", "subscriptions": [wanted]}).encode()))
-    # The quick client is served while the others take nothing.
+    # The fast client is served while the others read nothing.
     size = 0
     while size < 64 << 20:
         size += len(await asyncio.wait_for(quick.recv(), PATIENCE))
     assert memory() < 250, memory()
-    # The lazy one wakes up, and is told what it missed.
+    # The slow one resumes, and is told what it missed.
     status = {}
     while status.get("op") != "status":
         data = await asyncio.wait_for(lazy.recv(), PATIENCE)
@@ -188,7 +188,7 @@ async def slow():
             await client.recv()
 
     readers = [asyncio.create_task(drain(client)) for client in (quick, lazy)]
-    # The mute one is disconnected: half a minute after it took something for the last time.
+    # The stalled one is disconnected half a minute after its last read.
     await asyncio.sleep(45)
     count, _ = await end(reader, "a mute client")
     assert count < 24 << 20, count

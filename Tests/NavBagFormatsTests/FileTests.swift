@@ -9,7 +9,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Recordings of other tools, whole and damaged.
+/// Recordings of other tools, intact and damaged.
 struct FileTests {
     /// A ROS 1 bag in one chunk.
     private func ros1(_ count: Int, compression: String = "none", pack: ([UInt8]) -> [UInt8] = { $0 }) -> [UInt8] {
@@ -21,7 +21,7 @@ struct FileTests {
             block(Array("\($0.0)=\($0.1)".utf8))
         }
         var chunk = record([("op", [7]), ("conn", le(UInt32(0))), ("topic", Array("/fix".utf8))], about)
-        // Not in the order of their times, as several publishers write them.
+        // Out of time order, as with several publishers.
         for index in (0..<count).map({ UInt32($0 ^ 1) }) {
             chunk += record(
                 [("op", [2]), ("conn", le(UInt32(0))), ("time", le(UInt32(1_000 + index)) + le(UInt32(5)))],
@@ -56,7 +56,7 @@ struct FileTests {
         }
         let (records, failures) = drain(ROSImport(try ROS1Bag(MemorySource(bytes))))
         #expect(failures == 0 && records.count == 20)
-        // The packed bytes are damaged one by one: an error, or the same messages.
+        // Each damaged byte gives an error or the same messages.
         var random = SeededRandom(seed: 1)
         for _ in 0..<300 {
             var damaged = bytes
@@ -66,7 +66,7 @@ struct FileTests {
         }
     }
 
-    @Test func aDamagedROS1BagEndsWithAnErrorOrWithItsMessages() throws {
+    @Test func damagedROS1BagGivesAnErrorOrItsMessages() throws {
         let whole = ros1(4)
         for length in 13..<whole.count {
             let result = drain(try ROS1Bag(MemorySource(Array(whole.prefix(length)))))
@@ -85,7 +85,7 @@ struct FileTests {
     /// A bag of ROS 2 in SQLite.
     private func writeSQLite(_ path: String, messages: Int) throws {
         let database = try DatabaseQueue(path: path)
-        // In this mode SQLite itself would make files beside it.
+        // In this mode SQLite itself would create files beside it.
         try database.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         try database.write { database in
             try database.execute(
@@ -125,7 +125,7 @@ struct FileTests {
         }
     }
 
-    @Test func aFolderIsReadAsItsBagsTogether() throws {
+    @Test func folderIsReadAsOneBag() throws {
         try withTemporaryFolder { folder in
             try writeSQLite(folder + "/drive_0.db3", messages: 10)
             try writeSQLite(folder + "/drive_1.db3", messages: 10)
@@ -138,7 +138,7 @@ struct FileTests {
         }
     }
 
-    @Test func aViewThatComputesForEverIsNotAsked() throws {
+    @Test func endlessViewIsNotQueried() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/trap.db3"
             let database = try DatabaseQueue(path: path)
@@ -168,7 +168,7 @@ struct FileTests {
         #expect(files.count == 10)
         for file in files {
             let found = try fixes("\(root)/wire/\(name)/\(file)")
-            // A file that is broken off gives its beginning.
+            // A truncated file gives its beginning.
             let isCut = file.contains("truncated")
             #expect(isCut ? !found.isEmpty && found.count <= trace.count : found.count == trace.count, "\(file)")
             for (got, want) in zip(found, trace) {
@@ -193,7 +193,7 @@ struct FileTests {
                 let (records, failures) = drain(try RecordingFile.open("\(root)/\(folder)/\(file)"))
                 #expect(failures == 0, "\(file)")
                 messages += records.count
-                // None has a position: all is left out, and counted.
+                // None has a position: all messages are skipped and counted.
                 var importing = ROSImport(try RecordingFile.open("\(root)/\(folder)/\(file)"))
                 #expect(try importing.next() == nil)
                 #expect(importing.leftOut.values.reduce(0, +) == records.count, "\(file)")

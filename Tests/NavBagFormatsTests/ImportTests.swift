@@ -32,7 +32,7 @@ struct ImportTests {
     }
 
     @Test(arguments: [true, false])
-    func aVelocityInTheFrameOfTheFixIsItsOwn(velocityFirst: Bool) throws {
+    func velocityInTheFrameOfTheFixBelongsToIt(velocityFirst: Bool) throws {
         let fix = { (n: UInt32) in ("/fix", Self.fixType, ROSBytes.fix(n, 60, cdr: true)) }
         let velocity = { (n: UInt32) in
             ("/vel", Self.twistType, ROSBytes.twist(n, [3, -4, 0, 0, 0, 0], frame: "gps", cdr: true))
@@ -45,7 +45,7 @@ struct ImportTests {
         #expect(found.allSatisfy { abs(($0.course ?? 0) - atan2(3, -4)) < 1e-12 })
     }
 
-    @Test func otherVelocitiesAreTheVehicles() throws {
+    @Test func otherVelocitiesAreOdometry() throws {
         var imu = ROSBytes(cdr: true)
         imu.header(9, 0, "imu")
         imu.add([0, 0, 0, 1] + [Double](repeating: 0, count: 9) + [0, 0, 0.25] + [0, 0, 0, 0, 0, 0, 0, 0, 0.01])

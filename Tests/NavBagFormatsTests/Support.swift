@@ -5,7 +5,7 @@ import NavGNSS
 import NavMessages
 import NavTestSystem
 
-/// Everything of a source, and how often it failed; a source that does not end fails the test.
+/// Returns all records of a source and the number of its failures; an endless source fails the test.
 func drain(_ source: any RecordSource) -> (records: [Record], failures: Int) {
     var source = source
     var records: [Record] = []

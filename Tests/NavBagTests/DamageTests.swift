@@ -4,9 +4,9 @@ import NavSimulation
 import NavTestSystem
 import Testing
 
-/// Bags that are broken off, damaged, or made to hurt.
+/// Truncated, damaged and hostile bags.
 @Suite struct DamageTests {
-    /// Reads a bag in every way there is; whatever it holds, this must end without a trap. Returns the messages of the
+    /// Reads a bag in every way; whatever its content, this must end without a trap. Returns the messages of the
     /// linear reader.
     @discardableResult
     private func exercise(_ bytes: [UInt8]) -> [Sample] {
@@ -22,7 +22,7 @@ import Testing
             for order in [BagQuery.Order.logTime, .file] {
                 var cursor = reader.messages(BagQuery(start: 1, order: order))
                 var previous: UInt64 = 0
-                // Each error passes one chunk over, so there cannot be more of them than records.
+                // Each error skips one chunk, so there cannot be more errors than records.
                 for _ in 0...bytes.count {
                     do {
                         guard let message = try cursor.next() else { break }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: BagCompression.allCases, [0, 1024])
-    func brokenOffAnywhereGivesTheMessagesBeforeTheBreak(compression: BagCompression, chunkSize: Int) throws {
+    func truncationAnywhereKeepsTheMessagesBeforeIt(compression: BagCompression, chunkSize: Int) throws {
         let written = samples(60)
         let bytes = try bag(written, BagWriteOptions(compression: compression, chunkSize: chunkSize))
         var most = 0
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func otherFilesAreNamedAsSuch() {
+    @Test func otherFilesAreReportedAsNotMCAP() {
         for bytes in [[], [0x50, 0x4B], Array("#ROSBAG V2.0\n....................".utf8)] as [[UInt8]] {
             let error = #expect(throws: BagError.self) { _ = try MCAPReader(MemorySource(bytes)) }
             #expect(error?.code == .notMCAP)
@@ -97,7 +97,7 @@ import Testing
         #expect(device?.code == .notMCAP, "a file whose size is unknown is empty")
     }
 
-    @Test func unknownCompressionIsNamedAndPassedOver() throws {
+    @Test func unknownCompressionIsNamedAndSkipped() throws {
         var raw = RawBag()
         raw.record(0x06, RawBag.chunk([1, 2, 3], compression: "brotli"))
         raw.record(0x06, RawBag.chunk(RawBag.channel(1, "/x") + RawBag.message(1, time: 5)))
@@ -109,7 +109,7 @@ import Testing
         #expect(reader.damage.errors.first?.reason.contains("'brotli'") == true)
     }
 
-    @Test func chunkThatClaimsTooMuchIsRefusedBeforeMemoryIsTaken() throws {
+    @Test func oversizedChunkIsRefusedBeforeAllocation() throws {
         var raw = RawBag()
         for claim in [UInt64(129 << 20), 1 << 40, .max] {
             raw.record(0x06, RawBag.chunk([1], compression: "zstd", claim: claim))
@@ -124,7 +124,7 @@ import Testing
         for compression in [BagCompression.zstd, .lz4] {
             var bytes = try bag(samples(50), BagWriteOptions(compression: compression))
             let span = try #require(MCAPReader(MemorySource(bytes)).index.spans.first)
-            // The claim is the third field of the chunk.
+            // The uncompressed size is the third field of the chunk.
             for (offset, byte) in le(UInt64(span.uncompressedSize - 1)).enumerated() {
                 bytes[span.offset + 9 + 16 + offset] = byte
             }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func damagedChunkIsPassedOverAndReported() throws {
+    @Test func damagedChunkIsSkippedAndReported() throws {
         let written = samples(200)
         var bytes = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1024))
         let spans = try MCAPReader(MemorySource(bytes)).index.spans
@@ -143,13 +143,13 @@ import Testing
         let found = try reader.all()
         #expect(found.count < 200 && found.count > 150)
         #expect(reader.ending == .complete)
-        // The chunk, and the data section it belongs to.
+        // The chunk, and the data section that contains it.
         #expect(reader.damage.errors.map(\.code) == [.crcMismatch, .crcMismatch])
         #expect(reader.damage.errors.first?.offset == spans[3].offset + 9)
     }
 
-    /// Of a mapped file the system would make a signal of this.
-    @Test func aFileThatIsCutWhileItIsReadIsAnError() throws {
+    /// With a mapped file this would be a SIGBUS.
+    @Test func truncationWhileReadingIsAnError() throws {
         let path = NSTemporaryDirectory() + "navbag-cut-\(UUID().uuidString).mcap"
         defer { unlink(path) }
         let written = samples(20_000)
@@ -163,13 +163,13 @@ import Testing
         #expect(error?.description.contains("was truncated while it was read") == true)
     }
 
-    /// The first chunk behind the damage lies across the end of what is searched at once.
+    /// The first chunk behind the damage crosses the end of a search block.
     @Test(arguments: [-60, -40, -9, -1, 0, 1])
-    func aChunkAnywhereBehindDamageIsFound(place: Int) throws {
+    func chunkIsFoundAnywhereBehindDamage(place: Int) throws {
         let written = samples(50)
         let sound = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1 << 20))
         let span = try #require(try MCAPReader(MemorySource(sound)).index.spans.first)
-        // A record that claims more than there is, and then what is no record until the chunk begins.
+        // A record that claims more bytes than there are, then bytes that are no record until the chunk begins.
         var bytes = Array(sound[..<span.offset]) + [0x7F] + le(UInt64.max >> 1)
         let first = span.offset + 1
         bytes += [UInt8](repeating: 0, count: first + (1 << 20) + place - bytes.count)
@@ -179,7 +179,7 @@ import Testing
         #expect(!reader.damage.errors.isEmpty)
     }
 
-    @Test func unknownRecordsArePassedOverAndCounted() throws {
+    @Test func unknownRecordsAreSkippedAndCounted() throws {
         var raw = RawBag()
         raw.record(0x7F, [1, 2])
         raw.record(0x80, [])
@@ -197,7 +197,7 @@ import Testing
         #expect(try reader.all().map(\.logTime) == [5])
     }
 
-    @Test func beginningOfBrokenOffChunkIsSaved() throws {
+    @Test func beginningOfTruncatedChunkIsRecovered() throws {
         var random = SeededRandom(seed: 8)
         for compression in BagCompression.allCases {
             // Incompressible, so that a packed half is about half of the messages; several blocks of 64 or 128 KiB.
@@ -215,8 +215,8 @@ import Testing
         }
     }
 
-    /// A summary that does not lead to the messages is not believed: the bag is read through instead.
-    @Test func lyingSummariesAreNotBelieved() throws {
+    /// A summary that does not lead to the messages is ignored: the whole bag is read instead.
+    @Test func inconsistentSummariesAreIgnored() throws {
         let records = RawBag.channel(1, "/x") + RawBag.message(1, time: 50) + RawBag.message(1, time: 10)
         func made(_ indexes: (Int, Int) -> [[UInt8]]) -> [UInt8] {
             var raw = RawBag()
@@ -255,7 +255,7 @@ import Testing
         #expect(error?.reason.contains("older than its index says") == true)
     }
 
-    @Test func definitionsThatContradictAreReportedAndTheFirstCounts() throws {
+    @Test func conflictingDefinitionsAreReportedAndTheFirstWins() throws {
         var raw = RawBag()
         raw.bytes += RawBag.channel(1, "/x") + RawBag.channel(1, "/x") + RawBag.channel(1, "/y")
         raw.bytes += RawBag.message(1, time: 5)

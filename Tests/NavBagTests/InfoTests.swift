@@ -19,7 +19,7 @@ import Testing
         #expect(summary.attachments == ["config.yaml"] && scan.attachments == ["config.yaml"])
     }
 
-    @Test func figuresAreThoseOfTheMessages() throws {
+    @Test func figuresMatchTheMessages() throws {
         let list = samples(999)
         let bytes = try bag(list, BagWriteOptions(compression: .zstd, chunkSize: 4096))
         let info = try MCAPReader(MemorySource(bytes)).info()

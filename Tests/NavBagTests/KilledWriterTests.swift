@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Bags whose writer ended in the middle, whose disk was full, or that were damaged later.
+/// Bags of a killed writer or a full disk, or damaged later.
 @Suite struct KilledWriterTests {
     @Test(arguments: [0, 1024])
     func aFileIsCompleteAfterEveryWrite(chunkSize: Int) throws {
@@ -35,8 +35,8 @@ import Testing
         return writer.sink.bytes
     }
 
-    /// The steps of a write come in an order that leaves a bag after each of them.
-    @Test func aFileIsCompleteWithinAWrite() throws {
+    /// The steps of a write are ordered so that the file is a bag after each of them.
+    @Test func aFileIsCompleteAfterEachStepOfAWrite() throws {
         try withTemporaryFolder { directory in
             let path = directory + "/bag.mcap"
             var writer = try BagWriter(path: path, options: BagWriteOptions(compression: .none))
@@ -49,7 +49,7 @@ import Testing
             try writer.close()
             let whole = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
             for (old, new) in [(before, after), (after, whole)] {
-                // The new end first, then everything behind the old end, which stays to the last.
+                // The new end first, then everything behind the old end, which is overwritten last.
                 var states = [old + [UInt8](repeating: 0, count: new.count - old.count - 37) + new.suffix(37)]
                 for cut in stride(from: old.count, to: new.count - 37, by: 97) {
                     states.append(
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatASinkRefusedAreWrittenAgain() throws {
+    @Test func refusedBytesAreWrittenAgain() throws {
         struct DiskFull: Error {}
         let written = samples(900)
         let options = BagWriteOptions(compression: .none, chunkSize: 1024)
@@ -88,7 +88,7 @@ import Testing
         #expect(try reader.all() == written)
     }
 
-    @Test func aMessageOfTheLargestSizeIsReadBack() throws {
+    @Test func messageOfTheLargestSizeIsReadBack() throws {
         var writer = try MCAPWriter(MemorySink())
         let channel = try writer.addChannel(topic: "/nav/journal", schemaID: 0, messageEncoding: "protobuf")
         let large = [UInt8](repeating: 7, count: 64 << 20)
@@ -101,14 +101,14 @@ import Testing
         #expect(try MCAPReader(MemorySource(writer.sink.bytes)).all().map(\.data.count) == [64 << 20, 0])
     }
 
-    @Test func damageInTheMiddleCostsOnlyWhatItHit() throws {
+    @Test func damageLosesOnlyTheDamagedPart() throws {
         let written = samples(400)
         for compression in BagCompression.allCases {
             let whole = try bag(written, BagWriteOptions(compression: compression, chunkSize: 1024))
             let spans = try MCAPReader(MemorySource(whole)).index.spans
             for (hit, isCut) in [(3, false), (4, true)] {
                 var bytes = whole
-                // The chunk and the record boundary behind it, as a lost sector does; or the bytes are gone.
+                // The chunk and the record boundary behind it are overwritten, like a lost sector, or removed.
                 let range = spans[hit].offset + 2..<spans[hit + 1].offset - 3
                 if isCut {
                     bytes.removeSubrange(range)
@@ -147,13 +147,13 @@ import Testing
                 var bytes = whole
                 bytes[place] ^= 0x55
                 guard (try? checkBag(MemorySource(bytes)) { _ in nil }.problems) == [] else { continue }
-                // Nothing was found: then nothing that a reader gives is different.
+                // If nothing is reported, a reader must give the same messages.
                 #expect(try MCAPReader(MemorySource(bytes)).all() == written, "byte \(place)")
             }
         }
     }
 
-    @Test func gapsInAPublishersSequenceAreToldAndRestartsAreNone() throws {
+    @Test func sequenceGapsAreReportedAndRestartsAreNotGaps() throws {
         var writer = try MCAPWriter(MemorySink())
         let channel = try writer.addChannel(
             topic: "/nav/journal", schemaID: 0, messageEncoding: "protobuf", metadata: ["boot_id": "1"])

@@ -4,7 +4,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// Our bags in the hands of the reference implementation.
+/// Our bags read by the reference implementation, and its bags read by us.
 @Suite(
     .enabled(
         if: Python.has("mcap, zstandard, lz4.frame"), "needs Python with mcap, zstandard and lz4: set NAVBUS_PYTHON"))
@@ -48,7 +48,7 @@ struct PythonPeerTests {
                 == written.map {
                     "\($0.topic) test.v1.Sample 200 \($0.sequence) \($0.logTime) \($0.publishTime)"
                 })
-        // Equal payloads have equal digests and different ones different digests.
+        // Payloads are compared by their digests.
         let digests = lines.compactMap { $0.split(separator: " ").last }
         #expect(Set(digests).count == Set(written.map(\.data)).count)
     }

@@ -4,7 +4,7 @@ import NavTestSystem
 import Testing
 
 @Suite struct QueryTests {
-    /// Messages in a random order of log time, so that chunks overlap in time, some of them wholly.
+    /// Messages in a random order of log time, so that chunks overlap in time, some completely.
     private func shuffled(_ count: Int, seed: UInt64) -> [Sample] {
         var random = SeededRandom(seed: seed)
         return samples(count).map {
@@ -51,7 +51,7 @@ import Testing
         }
         var bytes = try bag(list, BagWriteOptions(compression: .none, chunkSize: 1024))
         let spans = try MCAPReader(MemorySource(bytes)).index.spans
-        // Ruin the first and the last chunk; a query for what lies between must not notice.
+        // Damage the first and the last chunk; a query for the time between must not notice.
         for span in [spans[0], spans[spans.count - 1]] {
             for offset in span.offset + 50..<span.offset + span.length { bytes[offset] = 0xFF }
         }
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: BagError.self) { try reader.all() }
     }
 
-    @Test func cursorGoesOnBehindDamagedChunk() throws {
+    @Test func cursorContinuesAfterDamagedChunk() throws {
         let written = samples(300)
         var bytes = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1024))
         let spans = try MCAPReader(MemorySource(bytes)).index.spans

@@ -59,7 +59,7 @@ struct RealBagTests {
     }
 
     @Test(arguments: [("nagoya", 1107), ("hof_000", 81)])
-    func drivesAreTheSameInEveryPacking(drive: String, messages: Int) throws {
+    func drivesAreEqualInEveryCompression(drive: String, messages: Int) throws {
         let first = try BagReader(path: path("wire/\(drive)/ros2.mcap")).all()
         #expect(first.count == messages)
         for packing in ["lz4", "none", "unchunked"] {
@@ -70,7 +70,7 @@ struct RealBagTests {
         }
     }
 
-    @Test(arguments: ["nagoya", "hof_000"]) func brokenOffDriveIsReadAsFarAsItGoes(drive: String) throws {
+    @Test(arguments: ["nagoya", "hof_000"]) func truncatedDriveIsReadAsFarAsPossible(drive: String) throws {
         let whole = try BagReader(path: path("wire/\(drive)/ros2.mcap")).all()
         let reader = try BagReader(path: path("wire/\(drive)/ros2_truncated.mcap"))
         guard case .scan(.truncated(let error), let damage) = reader.index.origin else {

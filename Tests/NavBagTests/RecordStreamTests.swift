@@ -3,9 +3,9 @@ import NavSimulation
 import NavTestSystem
 import Testing
 
-/// Bags as sequences of records, merged and looked back into.
+/// Bags as record sequences: merging and looking back.
 struct RecordStreamTests {
-    /// Many small chunks, so that looking back has something to leave unread.
+    /// Many small chunks, so that looking back can skip some.
     private func reader(_ samples: [Sample], ignoreSummary: Bool = false) throws -> MCAPReader<MemorySource> {
         var options = BagReadOptions()
         options.ignoreSummary = ignoreSummary
@@ -18,7 +18,7 @@ struct RecordStreamTests {
     }
 
     @Test(arguments: [false, true])
-    func theLastMessageOfATopicBeforeATimeIsThatOfASlowSearch(ignoreSummary: Bool) throws {
+    func lastMessageBeforeATimeMatchesASlowSearch(ignoreSummary: Bool) throws {
         // Chunks that overlap in time, and equal times.
         var random = SeededRandom(seed: 3)
         let samples = (0..<2_000).map { index in
@@ -39,7 +39,7 @@ struct RecordStreamTests {
         }
     }
 
-    @Test func mergedBagsComeByTimeWithEqualTimesInTheOrderOfTheBags() throws {
+    @Test func mergedBagsAreOrderedByTimeThenByBag() throws {
         let first = try reader((0..<300).map { sample("/a", UInt64($0) * 2, 1) })
         let second = try reader((0..<300).map { sample("/b", UInt64($0) * 3, 2) })
         let third = try reader([])

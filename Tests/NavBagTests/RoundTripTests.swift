@@ -84,7 +84,7 @@ import Testing
             var writer = try BagWriter(path: path, durable: true)
             for sample in samples(500) { try writer.add(sample) }
             try writer.flush()
-            // What a reader sees while the recorder is still at work.
+            // A reader while the recorder is still running.
             let early = try BagReader(path: path)
             #expect(try early.all() == samples(500))
             guard case .scan(.complete, _) = early.index.origin else {

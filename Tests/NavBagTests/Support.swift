@@ -79,7 +79,7 @@ extension Sample {
     }
 }
 
-/// Writes records by hand, for bags no writer of ours would make.
+/// Writes raw records, for bags that our writer would not produce.
 struct RawBag {
     var bytes: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
 

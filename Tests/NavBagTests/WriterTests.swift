@@ -3,7 +3,7 @@ import NavTestSystem
 import Testing
 
 @Suite struct WriterTests {
-    /// Every byte of a bag with one message, worked out by hand from the format's tables.
+    /// Every byte of a bag with one message, derived by hand from the format specification.
     @Test func layoutOfTinyBagIsExactlyTheFormats() throws {
         var options = BagWriteOptions(compression: .none)
         options.profile = "p"

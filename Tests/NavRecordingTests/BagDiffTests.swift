@@ -8,7 +8,7 @@ import NavTestKit
 import NavVerdict
 import Testing
 
-/// What two drives have not in common.
+/// The events in which two drives differ.
 struct BagDiffTests {
     private static func bag(_ path: String, _ events: [(Double, String)]) throws {
         var log = MessageLog(try BagWriter(path: path, overwrite: true))
@@ -44,7 +44,7 @@ struct BagDiffTests {
         }
     }
 
-    @Test func routesAreComparedWithoutTheirNumbers() throws {
+    @Test func routesAreComparedWithoutTheirIDs() throws {
         try withTemporaryFolder { folder in
             func bag(_ name: String, _ id: UInt64, _ metres: Double) throws -> String {
                 var log = MessageLog(try BagWriter(path: folder + name, overwrite: true))

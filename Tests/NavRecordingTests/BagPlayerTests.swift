@@ -14,7 +14,7 @@ struct BagPlayerTests {
     private static let second: UInt64 = 1_000_000_000
     private static let start: UInt64 = 1_767_258_000 * second
 
-    /// A bag of ten seconds: a fix each second, a state with every fifth, and something that is not protobuf.
+    /// A bag of ten seconds: a fix each second, a state with every fifth, and a message that is not protobuf.
     private func makeBag(in folder: String, at moments: [UInt64] = (0..<10).map { start + $0 * second }) throws
         -> String
     {
@@ -37,7 +37,7 @@ struct BagPlayerTests {
         return path
     }
 
-    /// Plays as fast as can be and returns what is heard.
+    /// Plays as fast as possible and returns the received messages.
     private func play(
         _ path: String, stopAfter count: Int? = nil, control: PlayerControl = PlayerControl(),
         _ change: (inout BagPlayer.Options) -> Void = { _ in }, listening: @escaping ([Delivery]) -> Void = { _ in }
@@ -91,8 +91,8 @@ struct BagPlayerTests {
         }
     }
 
-    /// At ten times its pace the bag would take a year.
-    @Test(.timeLimit(.minutes(2))) func yearsWithoutAMessageAreJumped() throws {
+    /// At rate 10 the bag would take a year.
+    @Test(.timeLimit(.minutes(2))) func yearsWithoutMessagesAreSkipped() throws {
         try withTemporaryFolder { folder in
             let years = 10 * 365 * 86_400 * Self.second
             let moments = [0, 1, 2, years, years + Self.second].map { Self.start + $0 }
@@ -122,7 +122,7 @@ struct BagPlayerTests {
                     after = heard.count
                 }
             }
-            // In a second a hundred would be due; ten come between two reports.
+            // A hundred would be due in a second; at most ten come between two reports.
             #expect(try #require(after) - #require(before) < 60)
         }
     }
@@ -176,12 +176,12 @@ struct BagPlayerTests {
                     #expect(clock == Int64(Self.start) + delivery.header.stampNanoseconds * 1_000_000_000)
                 }
             }
-            // Every 10 ms of the machine's time is half a second of the bag's.
+            // Each 10 ms of real time is half a second of the bag.
             #expect(seen >= 18)
         }
     }
 
-    @Test func aLoopGoesOnUntilItIsStopped() throws {
+    @Test func loopContinuesUntilItIsStopped() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 30) { $0.loop = true }
             let places = try fixes(heard)
@@ -190,7 +190,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func eachLoopIsAnEpochThatIsAnnouncedBeforeItsMessages() throws {
+    @Test func eachLoopAnnouncesItsEpochBeforeItsMessages() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder), stopAfter: 30) {
                 $0.loop = true
@@ -227,7 +227,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aStartInTheMiddleFindsTheLatchedValueThatHeldThen() throws {
+    @Test func startInTheMiddlePublishesTheLatchedValueOfThatTime() throws {
         try withTemporaryFolder { folder in
             let heard = try play(try makeBag(in: folder)) { ($0.start, $0.end) = (7, 9) }
             #expect(heard.map(\.topic) == ["/nav/state", "/gnss/fix", "/gnss/fix"])
@@ -235,7 +235,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aPausedPlayerPlaysItsStepsAndNoMore() throws {
+    @Test func pausedPlayerPlaysOnlyItsSteps() throws {
         try withTemporaryFolder { folder in
             let control = PlayerControl(isPaused: true, steps: 3)
             func pause(_ heard: [Delivery]) -> Int? {
@@ -243,7 +243,7 @@ struct BagPlayerTests {
                     delivery.topic == "/clock" && (try? Clock(decoding: delivery.payload.bytes))?.paused == true
                 }
             }
-            // After the steps a person goes on; until then the time stands still, and /clock says so.
+            // The time is stopped after the steps until the player resumes, and /clock shows it.
             let heard = try play(
                 try makeBag(in: folder), control: control, { $0.clock = true },
                 listening: { if pause($0) != nil, control.isPaused { control.togglePause() } })
@@ -254,8 +254,8 @@ struct BagPlayerTests {
         }
     }
 
-    /// Plays with something done at the keys once so many fixes have been heard. The time stands still until then: the bag
-    /// would be over before a listener on a busy machine had heard them.
+    /// Plays, and controls the player after a number of fixes. The time is stopped until then: otherwise the bag would
+    /// be over before a subscriber on a busy machine had received them.
     private func play(
         _ folder: String, after count: Int, rate: Double = 20, clock: Bool = true,
         _ keys: @escaping (PlayerControl) -> Void
@@ -272,7 +272,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aSeekIsAnotherEpochWithTheLatchedValuesOfItsPlace() throws {
+    @Test func seekBeginsAnEpochWithTheLatchedValuesOfThatTime() throws {
         try withTemporaryFolder { folder in
             let heard = try play(folder, after: 8) { $0.seek(by: -1e6) }
             let places = try fixes(heard)
@@ -284,7 +284,7 @@ struct BagPlayerTests {
         try withTemporaryFolder { folder in
             let onward = try play(folder, after: 2) { $0.seek(by: 1e6) }
             #expect(try fixes(onward).last == 9 && fixes(onward).count < 8)
-            // The state of second 5 held where it goes on.
+            // The state of second 5 applies where the playback continues.
             let states = try onward.filter { $0.topic == "/nav/state" }.map {
                 try NavigationState(decoding: $0.payload.bytes).stampNs
             }
@@ -292,7 +292,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func aStepBackPlaysTheMomentBefore() throws {
+    @Test func stepBackPlaysThePreviousMoment() throws {
         try withTemporaryFolder { folder in
             let control = PlayerControl(isPaused: true, steps: 6)
             var backward = 0
@@ -313,7 +313,7 @@ struct BagPlayerTests {
 
     @Test func theRateChangesWhilePlaying() throws {
         try withTemporaryFolder { folder in
-            // At its own pace the bag would take nine seconds; the clock tells the rate.
+            // At rate 1 the bag would take nine seconds; /clock has the rate.
             let heard = try play(folder, after: 1, rate: 1) { $0.changeRate(by: 1e9) }
             let rates = try heard.filter { $0.topic == "/clock" }.compactMap {
                 try Clock(decoding: $0.payload.bytes).rate
@@ -323,9 +323,9 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func progressIsTheShareOfTheTimeAlsoAfterASeek() throws {
+    @Test func progressIsTheShareOfTimeEvenAfterASeek() throws {
         try withTemporaryFolder { folder in
-            // It stands still before the seek: on a busy machine the bag is over between two reports.
+            // The player is paused before the seek: on a busy machine the bag would be over between two reports.
             let control = PlayerControl(isPaused: true, steps: 5)
             var shares: [(place: Double, share: Double)] = []
             let network = InProcessNetwork(pipeDepth: 100_000)
@@ -349,10 +349,10 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func asTheInputOfANodeItsOwnTopicsAreLeftOut() throws {
+    @Test func playbackAsInputSkipsTheTopicsOfTheNode() throws {
         try withTemporaryFolder { folder in
             let bag = try makeBag(in: folder)
-            // The bag does not tell who published what: the node has its usual topics.
+            // The bag does not record publishers: the usual topics of the node are skipped.
             #expect(try Set(play(bag) { $0.inputOf = "navigation-node" }.map(\.topic)) == ["/gnss/fix"])
             #expect(try Set(play(bag) { $0.inputOf = "gnss-node" }.map(\.topic)) == ["/nav/state"])
             #expect(throws: NodeError.self) { try play(bag) { $0.inputOf = "stranger" } }
@@ -373,7 +373,7 @@ struct BagPlayerTests {
         }
     }
 
-    @Test func timesAtTheEndOfTimeAreNoTrap() throws {
+    @Test func extremeStampsDoNotTrap() throws {
         try withTemporaryFolder { folder in
             let moments: [UInt64] = [.max - 1, .max]
             let path = folder + "/end.mcap"

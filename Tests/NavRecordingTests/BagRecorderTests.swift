@@ -14,9 +14,9 @@ import Testing
 struct BagRecorderTests {
     private static let recorded: Int64 = 1_767_258_000_000_000_000
 
-    /// Records what `body` publishes with the function it is given: topic, type, stamp, payload.
+    /// Records what `body` publishes with its argument, a function of topic, type, stamp and payload.
     ///
-    /// - Parameter isStalled: the recorder's loop takes nothing before everything is published.
+    /// - Parameter isStalled: the recorder's loop does not run before everything is published.
     private func record(
         _ path: String, _ change: (inout BagRecorder.Options) -> Void = { _ in }, isStalled: Bool = false,
         _ body: ((String, String, Int64, [UInt8]) throws -> Void) throws -> Void
@@ -44,7 +44,7 @@ struct BagRecorderTests {
         return (try recorder.run(until: stop), recorder.paths)
     }
 
-    @Test func aMessageThatIsTooLargeIsCountedAndTheRestIsRecorded() throws {
+    @Test func oversizedMessageIsCountedAndTheRestIsRecorded() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/large.mcap"
             let (losses, _) = try record(path) { publish in
@@ -57,7 +57,7 @@ struct BagRecorderTests {
         }
     }
 
-    /// The catalogue keeps 1,024 entries of the journal for a subscriber that is slow.
+    /// The catalogue queues 1,024 journal entries for a slow subscriber.
     @Test func everyEntryOfTheJournalIsRecordedAfterAStall() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/stall.mcap"
@@ -70,9 +70,9 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func aDiskThatHangsHoldsNothingUpAndIsReported() throws {
+    @Test func hangingDiskIsReportedAndBlocksNothing() throws {
         try withTemporaryFolder { folder in
-            // A pipe that nobody reads takes 64 KiB and then nothing. Its reader stays, for the writer would be killed.
+            // A pipe without reads takes 64 KiB. Its read end stays open, since the writer would get SIGPIPE otherwise.
             let pipe = folder + "/hangs.mcap"
             try #require(mkfifo(pipe, 0o600) == 0 && open(pipe, O_RDONLY | O_NONBLOCK) >= 0)
             var random = SystemRandomNumberGenerator()
@@ -87,7 +87,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func aRecordingThatIsThereIsContinuedInTheNextFile() throws {
+    @Test func existingRecordingIsContinuedInTheNextFile() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/drive.mcap"
             for round in 0..<3 {
@@ -107,7 +107,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func aFurtherFileBeginsWithTheLatchedValues() throws {
+    @Test func nextFileBeginsWithTheLatchedValues() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/long.mcap"
             let (losses, paths) = try record(path, { ($0.simTime, $0.splitSeconds) = (true, 10) }) { publish in
@@ -145,7 +145,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func theOldestFilesGoWhenTheQuotaIsReached() throws {
+    @Test func oldestFilesAreDeletedAtTheQuota() throws {
         try withTemporaryFolder { folder in
             var random = SystemRandomNumberGenerator()
             func record(_ count: Int64, at path: String) throws -> [String] {
@@ -168,14 +168,14 @@ struct BagRecorderTests {
             let last = (try #require(paths.last) as NSString).lastPathComponent
             let kept = try files()
             #expect(kept.contains(last) && kept.contains("x_notes.mcap") && !kept.contains("x.mcap") && kept.count >= 8)
-            // A recorder that is started again goes on behind the last file, and keeps the quota.
+            // A restarted recorder continues after the last file, within the quota.
             let further = try record(5, at: folder + "/x.mcap")
             #expect(further.first.map { !paths.contains($0) } == true)
             #expect(try files().contains(last) && size() <= 2_000_100)
         }
     }
 
-    @Test func eachFileHasTheAttachmentsAndFacts() throws {
+    @Test func eachFileHasTheAttachmentsAndMetadata() throws {
         try withTemporaryFolder { folder in
             let file = folder + "/vehicle.yaml"
             try Data("a: 1".utf8).write(to: URL(fileURLWithPath: file))
@@ -243,7 +243,7 @@ struct BagRecorderTests {
             let first = try snapshot()
             #expect(first.path == folder + "/event.mcap")
             let content = try content(of: folder + "/event.mcap")
-            // Seconds 19 to 29, with the state of second 3 at the beginning and that of 23 in its place.
+            // Seconds 19 to 29, with the state of second 3 at the beginning and that of second 23 at its time.
             #expect(content.map(\.topic).filter { $0 == "/gnss/fix" }.count == 11)
             #expect(first.messageCount == UInt64(content.count) && content.first?.topic == "/nav/state")
             #expect(content.filter { $0.topic == "/nav/state" }.count == 2)
@@ -254,7 +254,7 @@ struct BagRecorderTests {
             }
             #expect(reasons == [["reason": "a bump"]])
 
-            // What follows comes into the next one, for as long as was asked for.
+            // The messages after the call go into the next snapshot, for the requested time.
             let second = try snapshot(after: 2) { try run(30..<40) }
             #expect(second.path == folder + "/event_1.mcap")
             let last = try NavTestSystem.content(of: folder + "/event_1.mcap").map(\.logTime).max()
@@ -267,12 +267,12 @@ struct BagRecorderTests {
 
     private func le(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-    @Test func aRecordingByTheClockHasNothingOfTheMachinesTime() throws {
+    @Test func recordingInSimTimeHasNoSystemTime() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/sim.mcap"
             let wall = Int64(Date().timeIntervalSince1970 * 1e9)
             let (losses, _) = try record(path, { $0.simTime = true }) { publish in
-                // A node has started and waits for the player.
+                // A node that started and waits for the player.
                 try publish("/nav/state", NavigationState.fullName, wall, [8, 1])
                 for second in 0..<5 as Range<Int64> {
                     let now = Self.recorded + second * 1_000_000_000
@@ -294,7 +294,7 @@ struct BagRecorderTests {
         }
     }
 
-    @Test func withoutAClockTheRecordingIsByTheMachine() throws {
+    @Test func recordingWithoutAClockUsesTheSystemTime() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/none.mcap"
             _ = try record(path, { $0.simTime = true }) { publish in

@@ -31,7 +31,7 @@ struct MessageLogTests {
         }
     }
 
-    @Test func sequencesAreThePublishersOrCountedHere() throws {
+    @Test func sequencesAreThePublishersOrCounted() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/log.mcap"
             var log = MessageLog(try BagWriter(path: path))
@@ -50,7 +50,7 @@ struct MessageLogTests {
                 times.insert(message.logTime)
             }
             #expect(sequences == [1, 2, 7, 9, 2])
-            // A time before 1970 cannot be told in a bag.
+            // A bag has no times before 1970.
             #expect(times == [0, 1])
         }
     }

@@ -8,14 +8,14 @@ private let second: Int64 = 1_000_000_000
 private let start: Int64 = 1_767_258_000 * second
 
 struct LiveDriveTests {
-    @Test func whatCameBeforeTheFirstPlaceBelongsToItsStart() throws {
+    @Test func eventsBeforeTheFirstPositionAreAtTheStart() throws {
         var drive = LiveDrive(sequence: 7)
         // The route in force is latched, and older than the viewer.
         #expect(!add(Route(routeId: 1, geometry: line), "/nav/route", at: -900, to: &drive))
         #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -900, to: &drive))
         #expect(try drive.batch(nil) == nil)
         #expect(add(position(0), "/nav/position", at: 0, to: &drive))
-        // That of a node that is found later as well.
+        // So is the latched message of a node found later.
         #expect(!add(ReceiverSelection(receiver: "roof"), "/nav/receiver", at: -400, to: &drive))
         _ = try drive.batch(nil)
         let run = try run(of: drive)
@@ -24,7 +24,7 @@ struct LiveDriveTests {
         #expect(run["start"] as? Int == Int(start / 1_000_000))
     }
 
-    @Test func aPageAndTheBatchesBehindItTellEachPlaceOnce() throws {
+    @Test func pageAndBatchesHaveEachPositionOnce() throws {
         var drive = LiveDrive(sequence: 7)
         for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
         let first = try #require(try batch(of: &drive))
@@ -37,16 +37,16 @@ struct LiveDriveTests {
         #expect(try rows(["run": run(of: drive)]) == 12)
     }
 
-    @Test func aDriveBeginsAgainWithSeveralPlacesOfAnotherTime() throws {
+    @Test func severalPositionsOfAnotherTimeBeginANewDrive() throws {
         var drive = LiveDrive(sequence: 7)
         for index in 0..<10 { add(position(index), "/nav/position", at: index, to: &drive) }
-        // A receiver that lives by another clock, between positions of the drive, begins none.
+        // A receiver with another clock, between positions of the drive, does not begin a new drive.
         for index in 10..<30 {
             #expect(!add(GnssFix(latitude: 1, longitude: 1), "/gnss/fix", at: 86_400 + index, to: &drive))
             #expect(!add(position(index), "/nav/position", at: index, to: &drive))
         }
         #expect(try rows(["run": run(of: drive)]) == 30)
-        // A playback that starts again: its latched values come first.
+        // A restarted playback begins with its latched values.
         #expect(!add(NavigationState(phase: .guidance), "/nav/state", at: -500, to: &drive))
         let begun = (0..<8).map { add(position($0), "/nav/position", at: $0 - 500, to: &drive) }
         #expect(begun == [false, false, false, false, true, false, false, false])
@@ -55,7 +55,7 @@ struct LiveDriveTests {
         #expect(run["start"] as? Int == Int(start / 1_000_000) - 500_000)
     }
 
-    @Test func noStampAndNoNumberStopsIt() throws {
+    @Test func extremeStampsAndNumbersAreHandled() throws {
         var drive = LiveDrive(sequence: 7)
         for stamp in [Int64.min, .max, 0, start, .min, .max] {
             _ = drive.add(

@@ -12,7 +12,7 @@ struct ReportTests {
     // MARK: Numbers
 
     @Test(arguments: [1, 2])
-    func numbersComeBackAsTheyWerePacked(differences: Int) throws {
+    func packedNumbersRoundTrip(differences: Int) throws {
         let values: [Int64?] = [
             0, 1, nil, -1, 63, 64, -64, -65, nil, nil, 8_000, -2_000_000_000, 2_000_000_000, 180_000_000, 180_000_000,
             5,
@@ -21,7 +21,7 @@ struct ReportTests {
         #expect(Packing.text([Int64](), differences: differences).isEmpty)
     }
 
-    @Test func evenStepsTakeAByteEach() throws {
+    @Test func evenStepsTakeOneByteEach() throws {
         let times = (0..<10_000).map { Int64($0) * 100 }
         #expect(try #require(Data(base64Encoded: Packing.text(times, differences: 2))).count < 10_010)
     }
@@ -46,7 +46,7 @@ struct ReportTests {
     @Test func rowsOfAnotherTimeAreLeftOut() throws {
         var drive = DriveCollector()
         for index in 0..<20 { drive.add(position(index)) }
-        // A node that lives by the machine's clock among recorded time.
+        // A node on the system clock during a playback.
         drive.add(record(position: 3, stamp: start + 400 * 86_400 * second))
         drive.add(event("/nav/state", NavigationState(phase: .idle), stamp: start + 400 * 86_400 * second))
         drive.add(record(position: 4, stamp: .max))
@@ -57,7 +57,7 @@ struct ReportTests {
         #expect((run["events"] as? [Any])?.isEmpty == true && (run["notes"] as? [Any])?.isEmpty == false)
     }
 
-    @Test func noBytesStopTheCollector() throws {
+    @Test func collectorHandlesAnyBytes() throws {
         var drive = DriveCollector()
         var seed: UInt64 = 88_172_645_463_325_252
         func random() -> UInt64 {
@@ -111,7 +111,7 @@ struct ReportTests {
         #expect((run?["roads"] as? [String])?.first == evil && run?["name"] as? String == evil)
     }
 
-    @Test func thePageLoadsNothing() throws {
+    @Test func pageLoadsNoResources() throws {
         let text = String(decoding: try DriveReport([], map: nil, version: "1").page(), as: UTF8.self)
         #expect(text.contains("default-src 'none'"))
         for mark in ["src=\"", "href=\"http", "@import", "url(http", "fetch(", "@TITLE@", "@CSS@", "@DATA@"] {
@@ -119,7 +119,7 @@ struct ReportTests {
         }
     }
 
-    @Test func aRouteThatComesAgainIsOneRoute() throws {
+    @Test func repeatedRouteIsOneRoute() throws {
         var drive = DriveCollector()
         func count() throws -> Int? { (try data(of: [drive]).runs.first?["routes"] as? [Any])?.count }
         let line = polyline([(60, 20), (60.001, 20), (60.001, 20.002)])
@@ -177,7 +177,7 @@ struct ReportTests {
 
     // MARK: Messages
 
-    /// What the page of some drives holds.
+    /// Returns the data of the page of some drives.
     private func data(of drives: [DriveCollector]) throws -> (runs: [[String: Any]], changes: [[String: Any]]) {
         let report = DriveReport(drives.map { .init(name: "run", content: $0) }, map: nil, version: "1")
         let data = try data(in: String(decoding: try report.page(), as: UTF8.self))
@@ -217,7 +217,7 @@ struct ReportTests {
     }
 }
 
-/// The numbers of a packed text, read as the page reads them.
+/// Unpacks numbers as the page does.
 private func unpacked(_ text: String, differences: Int = 1) throws -> [Int64?] {
     var out: [Int64?] = []
     var (last, step, value, shift): (Int64, Int64, UInt64, UInt64) = (0, 0, 0, 0)

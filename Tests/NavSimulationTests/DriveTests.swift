@@ -45,7 +45,7 @@ struct DriveTests {
         }
     }
 
-    @Test("speeds change no faster than a calm driver changes them")
+    @Test("accelerations are those of a calm driver")
     func acceleration() throws {
         for (drive, _) in try Self.drives(30, seed: 9) {
             let states = drive.states(rate: 10)
@@ -53,8 +53,7 @@ struct DriveTests {
                 let change = (after.speed - before.speed) / (after.time - before.time)
                 #expect(change <= Drive.acceleration + 0.01)
                 #expect(change >= -Drive.deceleration - 0.01)
-                // The place moves as the speed says; where the acceleration changes in between, by a little less or
-                // more.
+                // The position moves by the mean speed, except for a small error where the acceleration changes.
                 #expect(abs(after.offset - before.offset - (before.speed + after.speed) / 20) < 0.05)
             }
         }
@@ -81,7 +80,7 @@ struct DriveTests {
         #expect(corner.contains { $0.speed > 2 })
     }
 
-    @Test("edges that only pass a node do not slow a drive down")
+    @Test("a junction that is driven straight on does not slow a drive down")
     func straightOn() throws {
         let plain = try ASCIIMap("A---------C", ways: ["AC": ["highway": "primary"]])
         let cut = try ASCIIMap(
@@ -94,7 +93,7 @@ struct DriveTests {
         #expect(abs(first.count - second.count) <= 1)
     }
 
-    @Test("no path without length, no states at a rate that is none")
+    @Test("an empty path has no drive, an invalid rate gives no states")
     func degenerate() throws {
         let map = try ASCIIMap("A---B", ways: ["AB": ["highway": "residential"]])
         let metric = map.router().metric
@@ -109,7 +108,7 @@ struct DriveTests {
 
 @Suite("Wrong turns")
 struct DetourTests {
-    @Test("a wrong turn leaves the route after the distance asked for and still arrives")
+    @Test("a wrong turn leaves the route after the given distance and still arrives")
     func detours() throws {
         let map = try RealMap.helsinki.get()
         let router = map.router()
@@ -136,12 +135,12 @@ struct DetourTests {
             let end = try #require(drive.line.coordinates.last)
             misses.append(Geodesy.distance(end, try #require(route.coordinates.last)))
         }
-        // The road of the destination may be one that cannot be reached from the wrong one; then a road beside it is.
+        // If the destination's road cannot be reached after the wrong turn, the drive ends on a road beside it.
         #expect(misses.allSatisfy { $0 < 50 } && misses.filter { $0 >= 1 }.count <= 1)
         #expect(made >= 20)
     }
 
-    @Test("the stops that lie ahead at the wrong turn are driven to, and those behind are not")
+    @Test("a detour visits the stops ahead of the wrong turn, not those behind it")
     func stops() throws {
         let street = ["highway": "residential"]
         let map = try ASCIIMap(
@@ -162,7 +161,7 @@ struct DetourTests {
         #expect(try visits(after: 850) == 1)
     }
 
-    @Test("where every other way is closed there is no wrong turn")
+    @Test("there is no wrong turn where every other way is closed")
     func noOpportunity() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "residential"], "BC": ["highway": "residential"]])
         let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(try map.coordinate("C"))])

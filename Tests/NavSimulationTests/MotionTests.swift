@@ -23,7 +23,7 @@ struct MotionTests {
         return (map, try #require(Drive(router.metric, edges: path.edges, from: path.start, to: path.end)))
     }
 
-    @Test("a vehicle backs up to the start, stands and sets out", arguments: [1.0, 5, 50])
+    @Test("a vehicle backs up to the start, stops and drives off", arguments: [1.0, 5, 50])
     func backingUp(rate: Double) throws {
         let (_, drive) = try Self.drive()
         let states = drive.states(rate: rate, backingUp: 12)
@@ -37,7 +37,7 @@ struct MotionTests {
             #expect(
                 abs(first.offset - second.offset - (first.speed + second.speed) / 2 / rate) < 0.4 / rate / rate + 1e-9)
         }
-        // It travels against the way that its body points.
+        // It travels against its heading.
         #expect(back.allSatisfy { Angle.separation($0.course, forward[0].course) > 3 })
         #expect(back.allSatisfy { Angle.separation($0.heading, forward[0].course) < 0.1 })
         let standing = states.dropFirst(back.count).prefix { $0.speed == 0 }
@@ -46,7 +46,7 @@ struct MotionTests {
         #expect(drive.states(rate: rate, backingUp: 0) == forward)
     }
 
-    @Test("wheels tell backwards as backwards, and the body does not turn with the direction of travel")
+    @Test("odometry reports reversing, and the heading does not follow the direction of travel")
     func reverse() throws {
         let (_, drive) = try Self.drive()
         let states = drive.states(rate: 50, backingUp: 12)
@@ -63,7 +63,7 @@ struct MotionTests {
         #expect(abs(driven) < 0.02 * all)
     }
 
-    @Test("a car's sensors are chosen by the seed and err as sensors do")
+    @Test("the seed chooses sensor errors of a realistic size")
     func cars() {
         let cars = (0..<400 as Range<UInt64>).map { OdometryModel.car(seed: $0) }
         #expect(OdometryModel.car(seed: 7) == cars[7] && Set(cars).count == 400)
@@ -72,7 +72,7 @@ struct MotionTests {
         #expect((0.006...0.01).contains(spread))
     }
 
-    @Test("a passage through a tunnel is found, one that light shines through is none")
+    @Test("a passage through a tunnel is found, unless the tunnel is shorter than the limit")
     func tunnels() throws {
         let (map, drive) = try Self.drive()
         let graph = map.router().metric.turns.graph

@@ -17,14 +17,14 @@ struct ReceiverTests {
             SeededDrive(map.router().metric, route: route, environment: environment, outages: outages, seed: seed))
     }
 
-    @Test("equal seeds give equal fixes, others do not", arguments: ReceiverModel.Environment.allCases)
+    @Test("equal seeds give equal fixes, different seeds do not", arguments: ReceiverModel.Environment.allCases)
     func seeds(_ environment: ReceiverModel.Environment) throws {
         let first = try Self.drive(environment, seed: 3).fixes
         #expect(try Self.drive(environment, seed: 3).fixes == first)
         #expect((try Self.drive(environment, seed: 4).fixes == first) == (environment == .none))
     }
 
-    @Test("stamps follow the drive, outages are silent")
+    @Test("stamps follow the drive, and outages have no fixes")
     func outages() throws {
         let whole = try Self.drive(.open)
         #expect(whole.fixes.count == whole.states.count)
@@ -37,11 +37,11 @@ struct ReceiverTests {
             return (20...30).contains(time) || (100...105.5).contains(time)
         }
         #expect(silent.isEmpty && broken.fixes.count == whole.fixes.count - 11 - 6)
-        // What is reported does not depend on what is not.
+        // The reported fixes do not depend on the suppressed ones.
         #expect(broken.fixes.allSatisfy(whole.fixes.contains))
     }
 
-    @Test("errors are as large as the surroundings say")
+    @Test("errors are as large as the environment states")
     func errors() throws {
         for (environment, range) in [
             (ReceiverModel.Environment.none, 0.0...0.001), (.open, 1.0...3.0), (.urban, 3.0...8.0),
@@ -55,7 +55,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test("a standing vehicle has no course, a moving one about its own")
+    @Test("a stationary vehicle has no course, a moving one has about its own")
     func courses() throws {
         let drive = try Self.drive(.open)
         let first = try #require(drive.fixes.first)
@@ -78,7 +78,7 @@ struct SeededRandomTests {
         #expect(random.next() == 9_817_491_932_198_370_423)
     }
 
-    @Test("uniform and normal numbers are distributed as they should")
+    @Test("uniform and normal numbers have their distributions")
     func distribution() {
         var random = SeededRandom(seed: 99)
         let uniform = (0..<20_000).map { _ in random.uniform() }

@@ -19,7 +19,7 @@ struct ComparisonTests {
         PairedComparison(fleet(before), fleet(after)) { _ in EventDiff.Tolerances() }
     }
 
-    /// Values that look like chance, the same each time.
+    /// Pseudorandom values from a seed.
     private static func noise(_ count: Int, seed: UInt64) -> [Double] {
         var state = seed &* 0x2545_f491_4f6c_dd1d | 1
         return (0..<count).map { _ in
@@ -30,7 +30,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test func aBuildIsNoChangeOfItself() {
+    @Test func buildDoesNotDifferFromItself() {
         for seed in 1...20 {
             let values = Self.noise(60, seed: UInt64(seed))
             let comparison = Self.compare(values, values)
@@ -39,7 +39,7 @@ struct ComparisonTests {
     }
 
     @Test(arguments: [8, 30, 400])
-    func noiseIsNoChange(count: Int) {
+    func noiseIsNotAChange(count: Int) {
         for seed in 1...20 {
             let before = Self.noise(count, seed: UInt64(seed))
             let after = zip(before, Self.noise(count, seed: UInt64(seed + 1_000))).map { $0 + 0.3 * $1 }
@@ -56,7 +56,7 @@ struct ComparisonTests {
         #expect(row.pairs == count && abs(row.mean - 0.4) < 0.1)
     }
 
-    @Test func fewBagsTellNothing() throws {
+    @Test func fewBagsAreInconclusive() throws {
         let row = try #require(Self.compare([1, 1, 1], [3, 3, 3]).rows.first { $0.metric == "cross_track_p95_m" })
         #expect(!row.isChange && row.mean == 2 && row.differing == 3)
     }

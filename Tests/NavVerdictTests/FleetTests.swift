@@ -8,7 +8,7 @@ struct FleetTests {
         try Fleet(try YAMLValue(yaml: text, source: "fleet file 'f.yaml'"))
     }
 
-    @Test func anEntryAddsToWhatHoldsForAll() throws {
+    @Test func entryExtendsTheCommonSettings() throws {
         let fleet = try Self.fleet(
             """
             tiles: tiles
@@ -74,7 +74,7 @@ struct FleetTests {
         ("bags: {", "is not YAML"),
         ("", "is empty"),
     ])
-    func whatIsWrongIsNamedWithItsLine(text: String, message: String) throws {
+    func errorsNameTheirLine(text: String, message: String) throws {
         let error = #expect(throws: ConfigError.self) { try Self.fleet(text) }
         #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
         #expect(error?.description.hasPrefix("fleet file 'f.yaml'") == true)

@@ -21,7 +21,7 @@ struct VerdictTests {
             tolerances: tolerances, reference: reference)
     }
 
-    @Test func aCriterionIsKeptBrokenOrNotJudged() throws {
+    @Test func criterionIsMetViolatedOrNotJudged() throws {
         let right = try #require(Criterion(.rightRoad, ">= 0.9"))
         #expect(Self.result(metrics: ["right_road": 0.9], criteria: [right]).verdict == .passed)
         let broken = Self.result(metrics: ["right_road": 0.85], criteria: [right])
@@ -33,7 +33,7 @@ struct VerdictTests {
         #expect(Self.result(unexpected: ["line 3: never say\n  but it came"]).headline == "line 3: never say")
     }
 
-    @Test func aReferenceIsReadAsItWasWritten() throws {
+    @Test func referenceRoundTrips() throws {
         let events = [Self.event(0, "state GUIDANCE"), Self.event(119.4, "say: Turn left onto A  B")]
         let text = Reference.text(events, bag: "x/a.mcap")
         #expect(
@@ -48,7 +48,7 @@ struct VerdictTests {
         #expect(Self.result(reference: .missing).verdict == .changed)
     }
 
-    @Test func tolerancesAreOfTheUnitThatFollows() {
+    @Test func tolerancesApplyByUnit() {
         var tolerances = EventDiff.Tolerances()
         (tolerances.time, tolerances.distance, tolerances.duration) = (1, 10, 60)
         func changes(_ before: String, _ after: String, at time: Double = 0) -> Int {
@@ -81,7 +81,7 @@ struct VerdictTests {
             classes[0].description.contains("later: reroute WILL_REROUTE (OFF_ROUTE) by 5.0 s in the median: 2 bags"))
     }
 
-    @Test func theResultFileIsReadAsItWasWritten() throws {
+    @Test func resultFileRoundTrips() throws {
         let bags = [Self.result("b", events: [Self.event(1.5, "say: \"<&>\"")]), Self.result("a", failure: "gone")]
         let result = FleetResult(build: "1.0 abc", bags: bags)
         #expect(result.bags.map(\.bag) == ["a", "b"] && result.summary == "1 passed, 1 failed, 0 changed")
@@ -96,7 +96,7 @@ struct VerdictTests {
         #expect(page.contains("<h1>f&lt;1&gt;</h1>") && page.contains("gone") && !page.contains("<script"))
     }
 
-    @Test func aTruthWithNothingToCompareFails() throws {
+    @Test func truthWithNothingToMeasureFails() throws {
         let right = try #require(Criterion(.rightRoad, ">= 0.9"))
         var record = DriveRecord()
         record.unmeasured = ["right_road"]
@@ -118,7 +118,7 @@ struct VerdictTests {
         #expect(figures.unmeasured(hasDestination: false).isEmpty)
     }
 
-    @Test func aReferenceMayHaveOtherLineEndsAndAnyTime() throws {
+    @Test func referenceMayHaveCRLFAndAnyTime() throws {
         let events = [Self.event(1, "state GUIDANCE"), Self.event(2, "say: Turn left")]
         let text = Reference.text(events, bag: "a").replacing("\n", with: "\r\n")
         #expect(Self.result(events: events, reference: try Reference(text: text)).verdict == .passed)
@@ -129,7 +129,7 @@ struct VerdictTests {
 
     /// Long lists are compared in parts.
     @Test(arguments: [0, 3, 700])
-    func aDifferenceLeadsFromOneListToTheOther(period: Int) {
+    func differencesTransformOneListIntoTheOther(period: Int) {
         let before = (0..<4_000).map { Self.event(Double($0), "say: \($0 % 97)") }
         var after = before
         for index in stride(from: 3_990, to: 0, by: -max(period, 1)) where period > 0 {
@@ -148,12 +148,12 @@ struct VerdictTests {
         #expect(before.count - removed.count == diff.commonCount && after.count - added.count == diff.commonCount)
         func counted(_ texts: [String]) -> [String: Int] { Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +) }
         #expect(counted(before.map(\.text) + added) == counted(after.map(\.text) + removed))
-        // Nothing in common, as a drive in another language: square in the events, gigabytes were taken.
+        // Nothing in common, as with another language: this once took gigabytes, quadratic in the events.
         let other = before.map { Self.event($0.time, "dire : " + $0.text) }
         #expect(EventDiff(before, other).changes.count == 8_000)
     }
 
-    @Test func markupIsEscapedAndControlsAreLeftOut() throws {
+    @Test func markupIsEscapedAndControlCharactersAreRemoved() throws {
         let result = FleetResult(build: "b", bags: [Self.result("a\u{1b}[2J'\"", failure: "<\u{0}&>")])
         let junit = result.junit(name: "f")
         #expect(junit.contains("name=\"a[2J&apos;&quot;\"") && junit.contains("message=\"&lt;&amp;&gt;\""))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The text of one file of this repository, or of an example that a rule is tried on.
+/// The text of one file of this repository, or of an example for a rule.
 struct SourceFile {
     /// From the root: `Sources/NavGeo/Angle.swift`.
     let path: String
     let text: String
 
-    /// The folder below `Sources`, which is the target.
+    /// The target: the folder below `Sources`.
     var target: String? {
         let parts = path.split(separator: "/")
         return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
@@ -14,7 +14,7 @@ struct SourceFile {
 
     var isSwift: Bool { path.hasSuffix(".swift") }
 
-    /// Written by a program: the rules for people do not apply.
+    /// Whether a program generated the file: the rules for handwritten code do not apply.
     var isGenerated: Bool { path.contains("/generated/") || path.contains("/Generated/") }
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
@@ -25,7 +25,7 @@ struct SourceFile {
     }
 }
 
-/// What a rule found: `path:line: message`.
+/// A finding of a rule: `path:line: message`.
 struct Finding: CustomStringConvertible, Equatable {
     let path: String
     let line: Int?
@@ -36,12 +36,12 @@ struct Finding: CustomStringConvertible, Equatable {
     }
 }
 
-/// The repository that these tests are part of.
+/// The repository of these tests.
 enum Repository {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Every file that is committed or would be: paths from the root, sorted. Empty where there is no git.
+    /// Every committed or untracked file that is not ignored: paths from the root, sorted. Empty without git.
     static let paths: [String] = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

@@ -1,6 +1,6 @@
 import Testing
 
-/// A rule that cannot fail is none: each is tried on what it must find, and on what it must leave alone.
+/// Tests each rule on examples that it must find, and on examples that it must accept.
 @Suite struct RuleTests {
     func file(_ text: String, _ path: String = "Sources/NavGeo/A.swift") -> SourceFile {
         SourceFile(path: path, text: text)
@@ -70,7 +70,7 @@ import Testing
         #expect(found.map(\.line) == [4, 4, 4])
     }
 
-    @Test func namesOfTopicsOutsideOfTheirTableAreFound() {
+    @Test func topicNamesOutsideTheirTableAreFound() {
         let table = file("let fix = Topic<GnssFix>(\n    \"/gnss/fix\", .latest)", Rules.topicTable)
         let uses = file("/// \"/gnss/fix\"\nlet a = \"/gnss/fixes\"\nlet b = [\"/gnss/fix\"]")
         #expect(Rules.topicNames([table, uses]).map(\.line) == [3])
@@ -112,7 +112,7 @@ import Testing
         #expect(texts(Rules.commentedOutCode([file(line)])) == [])
     }
 
-    @Test func longFilesAreFoundUnlessAProgramWroteThem() {
+    @Test func longFilesAreFoundUnlessGenerated() {
         let fits = String(repeating: "x\n", count: Rules.maximumLines)
         #expect(Rules.fileLength([file(fits)]).isEmpty)
         #expect(Rules.fileLength([file(fits + "x\n")]).count == 1)
@@ -120,13 +120,13 @@ import Testing
         #expect(Rules.fileLength([file(fits + fits, "Tests/Fixtures/drive.csv")]).isEmpty)
     }
 
-    @Test func pathsOfOneMachineAreFound() {
+    @Test func machinePathsAndRegistriesAreFound() {
         #expect(Rules.foreignWords([file("cd /wo" + "rk/project", "launch/test")]).map(\.line) == [1])
         #expect(Rules.foreignWords([file("https://pypi" + ".org/simple", "README.md")]).count == 1)
         #expect(Rules.foreignWords([file("a/network/b, https://github.com/x/y")]).isEmpty)
     }
 
-    @Test func strangersAtTheTopAndProductsAreFound() {
+    @Test func unknownTopLevelNamesAndBuildProductsAreFound() {
         let found = Rules.layout([
             "Package.swift", ".ci/run", ".gitignore", "notes.txt", "tools/x", "Sources/A/a.o", "Package.resolved",
             "Tests/Peers/__pycache__/a.pyc", "launch/demo",

@@ -1,4 +1,4 @@
-/// What keeps the house in order. Each rule reads files and returns what is wrong with them.
+/// The rules of this repository. Each rule reads files and returns its findings.
 enum Rules {
     /// Targets without IO, clock, randomness and Foundation, and what each may import besides the standard library.
     static let pureImports: [String: Set<String>] = [
@@ -10,12 +10,12 @@ enum Rules {
         "NavPositioning": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"],
         "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"],
-        // Of NavStorage it may know the error of a store alone: see `impure`.
+        // From NavStorage it may use the error of a store only: see `impure`.
         "NavTileCache": ["Glibc", "NavGeo", "NavDigest", "NavRemote", "NavStorage", "HeapModule"],
         "NavRemote": [],
     ]
 
-    /// Imports of pure targets. Those of the others stand in Package.swift, which the build holds to.
+    /// Finds forbidden imports of pure targets. Those of other targets are in Package.swift, which the build enforces.
     static func imports(_ files: [SourceFile]) -> [Finding] {
         files.filter(\.isSwift).flatMap { file -> [Finding] in
             guard let target = file.target, let allowed = pureImports[target] else { return [] }
@@ -26,7 +26,7 @@ enum Rules {
         }
     }
 
-    /// What runs without sockets and processes: the tests of targets without IO, and what draws their maps.
+    /// Test targets without sockets and processes: the tests of targets without IO, and their map drawings.
     private static let quietTests = Set(pureImports.keys.map { $0 + "Tests" }).union([
         "NavTestSupport", "ScenarioTests", "SimWorldTests",
     ])
@@ -62,10 +62,10 @@ enum Rules {
         }
     }
 
-    /// The file that holds the table of topics.
+    /// The file with the table of topics.
     static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
 
-    /// Names of topics outside of their table: a literal can name a topic that does not exist, or carry another type.
+    /// Finds topic names outside their table: a literal can name a missing topic, or carry another type.
     static func topicNames(_ files: [SourceFile]) -> [Finding] {
         let table = files.first { $0.path == topicTable }?.text ?? ""
         let names = table.matches(of: /Topic<\w+>\(\s*("[^"]+")/).map(\.1)
@@ -84,7 +84,7 @@ enum Rules {
     /// The table of terms.
     static let glossary = "Sources/navbus/navbus.docc/Glossary.md"
 
-    /// Names of the glossary that the sources do not declare, or the schema and the keys do not have.
+    /// Finds names of the glossary that neither the sources nor the schema nor the keys have.
     static func glossaryNames(_ files: [SourceFile]) -> [Finding] {
         let code = files.filter { $0.isSwift && $0.target != nil }.map(\.text).joined()
         let wire = files.filter { $0.path.hasPrefix("Proto/") || $0.path.hasSuffix("/ConfigurationKeys.md") }
@@ -120,7 +120,7 @@ enum Rules {
         }
     }
 
-    /// Marks of unfinished work, composed so that this file does not hold them itself.
+    /// Marks of unfinished work, composed so that this file does not contain them.
     private static let unfinished = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
 
     static func finished(_ files: [SourceFile]) -> [Finding] {
@@ -167,7 +167,7 @@ enum Rules {
     /// The targets of the exported product.
     private static let exported: Set<String> = ["NavBus", "NavKit", "NavMessages", "NavConfig", "NavGeo"]
 
-    /// Public declarations of the exported product without documentation. Elsewhere a name may speak for itself.
+    /// Finds undocumented public declarations of the exported product. Elsewhere a name may suffice.
     static func documentation(_ files: [SourceFile]) -> [Finding] {
         files.filter { $0.isSwift && !$0.isGenerated && $0.target.map(exported.contains) ?? false }.flatMap {
             file -> [Finding] in
@@ -198,7 +198,7 @@ enum Rules {
         [".swift", ".c", ".h", ".proto", ".py", ".md", ".yaml"].contains { path.hasSuffix($0) }
     }
 
-    /// Machine paths and package registries have no place here. Composed for the same reason as above.
+    /// Machine paths and package registries, which must not be named. Composed for the same reason as above.
     private static let foreign = [
         "/wo" + "rk/", "pypi" + ".org", "pythonhosted" + ".org", "deb.debian" + ".org", "archive.ubuntu" + ".com",
         "registry." + "npmjs", "index.crates" + ".io", "proxy.golang" + ".org",
@@ -219,7 +219,7 @@ enum Rules {
         "Package.swift", "Sources", "Proto", "Tests", "launch", "README.md", "LICENSE",
     ]
 
-    /// What is visible at the top, and what must never be committed anywhere.
+    /// Finds unknown names at the top level, and files that must never be committed.
     static func layout(_ paths: [String]) -> [Finding] {
         let visible = Set(paths.map { String($0.split(separator: "/")[0]) }).filter { !$0.hasPrefix(".") }
         let unknown = visible.subtracting(topLevel).sorted().map {

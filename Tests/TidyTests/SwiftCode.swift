@@ -1,12 +1,12 @@
-/// Just enough of Swift's grammar to tell code from comments and strings.
+/// A minimal Swift scanner that separates code from comments and strings.
 enum SwiftCode {
-    /// The text with every comment and every string literal's contents replaced by spaces; line ends stay.
+    /// Returns the text with comments and the contents of string literals replaced by spaces; line ends stay.
     static func withoutCommentsAndStrings(_ text: String) -> String {
         var scanner = Scanner(Array(text.utf8))
         return String(decoding: scanner.run(), as: UTF8.self)
     }
 
-    /// Whether the code holds the words as such: not as a part of a longer name, and, for a call of a free function
+    /// Whether the code contains the words: not as a part of a longer name, and, for a call of a free function
     /// (`print(`), neither as a method nor as its own declaration.
     static func contains(_ words: String, in code: some StringProtocol) -> Bool {
         let isCall = words.hasSuffix("(") && !words.hasPrefix(".")
@@ -25,7 +25,7 @@ enum SwiftCode {
         return false
     }
 
-    /// The modules that a line of code imports: `public import NavGeo`, `import struct Glibc.timeval`.
+    /// Returns the module that a line imports: `public import NavGeo`, `import struct Glibc.timeval`.
     static func importedModule(_ line: some StringProtocol) -> String? {
         let words = line.split(separator: " " as Character)
         guard let keyword = words.firstIndex(of: "import"), keyword + 1 < words.count else { return nil }

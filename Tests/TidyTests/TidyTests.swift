@@ -1,6 +1,6 @@
 import Testing
 
-/// Reads the repository itself. Where there is no git (an unpacked archive) there is nothing to read.
+/// Checks the repository itself. Skipped without git, as in an unpacked archive.
 @Suite(.enabled(if: !Repository.paths.isEmpty, "no git, or not a clone: the list of files is unknown"))
 struct TidyTests {
     @Test func theRepositoryIsFound() {
@@ -8,27 +8,27 @@ struct TidyTests {
         #expect(Repository.swiftSources.count > 10)
     }
 
-    @Test func importsRunOneWay() {
+    @Test func importsFollowTheLayers() {
         expectNone(Rules.imports(Repository.swiftSources))
     }
 
-    @Test func pureTestsTakeNoSocketsAndNoProcesses() {
+    @Test func pureTestsUseNoSocketsOrProcesses() {
         expectNone(Rules.testImports(Repository.files))
     }
 
-    @Test func pureTargetsKnowNoClockNoChanceAndNoIO() {
+    @Test func pureTargetsUseNoClockRandomnessOrIO() {
         expectNone(Rules.purity(Repository.swiftSources))
     }
 
-    @Test func topicsAreNamedInTheirTableAlone() {
+    @Test func topicNamesAreOnlyInTheirTable() {
         expectNone(Rules.topicNames(Repository.swiftSources))
     }
 
-    @Test func theGlossaryNamesWhatThereIs() {
+    @Test func glossaryNamesExist() {
         expectNone(Rules.glossaryNames(Repository.files))
     }
 
-    @Test func sourcesHoldNoTraps() {
+    @Test func sourcesHaveNoTraps() {
         expectNone(Rules.soundness(Repository.swiftSources))
     }
 
@@ -48,11 +48,11 @@ struct TidyTests {
         expectNone(Rules.fileLength(Repository.files))
     }
 
-    @Test func theProjectSpeaksOfItselfAlone() {
+    @Test func noMachinePathsOrRegistriesAreNamed() {
         expectNone(Rules.foreignWords(Repository.files))
     }
 
-    @Test func theTopLevelHoldsTheKnownNamesAndNoProducts() {
+    @Test func topLevelHasOnlyKnownNames() {
         expectNone(Rules.layout(Repository.paths))
     }
 

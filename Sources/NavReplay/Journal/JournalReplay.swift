@@ -90,7 +90,7 @@ package struct JournalReplay {
 
     private func words(_ difference: JournalComparison.Difference, _ start: CoreStart) -> String {
         var lines = [
-            "message \(difference.position) of \(difference.topic), at event \(difference.entry) of the journal, differs"
+            "message \(difference.position) of \(difference.topic), at journal event \(difference.entry), differs"
         ]
         lines += difference.recorded.map { "  recorded:   \($0)" } + difference.reproduced.map { "  reproduced: \($0)" }
         if let version = start.version, version != NavbusVersion.text {

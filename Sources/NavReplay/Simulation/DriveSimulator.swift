@@ -89,8 +89,9 @@ package struct DriveSimulator {
             if driven == nil {
                 throw NodeError(
                     .missing,
-                    "there is no wrong turn with a way to the destination after \(Int(exactly: distance.rounded()) ?? .max) m of the "
-                        + "\(Int(route.length)) m route: choose a smaller --deviate-at")
+                    "there is no wrong turn with a way to the destination after "
+                        + "\(Int(exactly: distance.rounded()) ?? .max) m of the \(Int(route.length)) m route: "
+                        + "choose a smaller --deviate-at")
             }
         } else {
             driven = DrivePath(route, graph: graph)

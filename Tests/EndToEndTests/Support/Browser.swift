@@ -1,12 +1,12 @@
 import Foundation
 import NavTestSystem
 
-/// Chromium without a window.
+/// Headless Chromium.
 enum Browser {
-    /// Its program; nil where it is not installed.
+    /// The path of the program; nil if it is not installed.
     static let path = Project.find("chromium") ?? Project.find("chromium-browser")
 
-    /// Opens a page and returns its document after its script has run, and what it said on the console.
+    /// Opens a page and returns its document after its script has run, and its console output.
     static func open(_ address: String, in box: Sandbox) async throws -> (document: String, console: [String]) {
         guard let path else { throw Failure("Chromium is not installed") }
         let result = try await box.succeed(
@@ -22,7 +22,7 @@ enum Browser {
         return (result.output, console.map(String.init))
     }
 
-    /// Opens a page that is not over, and waits until each condition in turn is true: expressions of JavaScript. Needs Python with
+    /// Opens a live page, and waits for one condition after the other, each a JavaScript expression. Needs Python with
     /// websockets.
     static func follow(_ address: String, until conditions: [String], in box: Sandbox) throws -> Program {
         guard let path else { throw Failure("Chromium is not installed") }
@@ -31,7 +31,7 @@ enum Browser {
             ["\(Project.root)/Tests/EndToEndTests/browser.py", path, "\(box.path)/browser", address] + conditions)
     }
 
-    /// What a page that was followed shows in the end.
+    /// The final state of a live page.
     struct Page: Decodable {
         var document: String
         var console: [String]

@@ -1,16 +1,16 @@
 import Foundation
 import NavTestSystem
 
-/// A folder with road tiles of several editions of a made-up land around 41.15, -8.61: nothing reads what is in them.
+/// A folder with synthetic road tiles of several editions around 41.15, -8.61; their content is never decoded.
 struct MadeUpRoads {
     /// A tile by its place in the pyramid.
     struct Tile: Hashable {
         var zoom, x, y: Int
 
-        /// Its file below an edition's folder, but for the ending.
+        /// Its file below an edition's folder, without the extension.
         var path: String { "\(zoom)/\(x)/\(y)" }
 
-        /// What the map of an edition has there; of every third tile all editions have the same.
+        /// Returns the content of a tile in an edition; every third tile is the same in all editions.
         func content(_ edition: Int, _ kind: String) -> [UInt8] {
             let version = (x + y) % 3 == 0 ? 0 : edition
             let line = "\(kind) \(path) of \(version)\n"
@@ -18,7 +18,7 @@ struct MadeUpRoads {
         }
     }
 
-    /// All tiles that there are: eight by eight of the lowest layer and what lies above them.
+    /// All tiles: eight by eight of the lowest layer and those above them.
     static let tiles: [Tile] =
         (1944..<1952).flatMap { x in (1528..<1536).map { Tile(zoom: 12, x: x, y: $0) } }
         + [Tile(zoom: 9, x: 243, y: 191), Tile(zoom: 6, x: 30, y: 23)]
@@ -28,16 +28,16 @@ struct MadeUpRoads {
 
     init(in box: Sandbox) { self.box = box }
 
-    /// Where a server finds the newest edition.
+    /// The path of the newest edition on the server.
     var served: String { box.path + "/served" }
 
     /// The folder of an edition.
     func folder(_ edition: Int) -> String { "\(box.path)/edition-\(edition)" }
 
-    /// How an edition calls itself.
+    /// The version string of an edition.
     static func version(_ edition: Int) -> String { "edition\(edition)" }
 
-    /// Makes an edition, and then it is the one that is served.
+    /// Creates an edition and serves it.
     func publish(_ edition: Int) async throws {
         let folder = folder(edition)
         var files: [String] = []
@@ -71,7 +71,7 @@ struct MadeUpRoads {
             },
         ]
         try JSONSerialization.data(withJSONObject: list).write(to: URL(fileURLWithPath: folder + "/tileset.json"))
-        // In one step, as a server's owner would.
+        // Atomically, as a server's owner would.
         let link = served + "-next"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder)
         guard rename(link, served) == 0 else { throw Failure("\(served) cannot be made") }

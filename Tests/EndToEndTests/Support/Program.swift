@@ -3,9 +3,9 @@ import Glibc
 import NavTestKit
 import NavTestSystem
 
-/// A started process. Its output goes to files, so that nobody has to read it for it to go on.
+/// A started process. Its output goes to files, so that a full pipe never blocks it.
 final class Program: Sendable {
-    /// What a process left behind.
+    /// The exit status and the output of a process.
     typealias Result = Programs.Result
 
     let name: String
@@ -34,15 +34,15 @@ final class Program: Sendable {
     /// The exit status, 128 and more for a signal; nil while the process runs.
     var exitStatus: Int32? { process.exitStatus }
 
-    /// The number of the process.
+    /// The process id.
     var id: Int32 { process.id }
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Lets the process open no more files, or as many as is usual.
+    /// Limits the process to its open files, or restores the usual limit.
     func mayOpenFiles(_ isAllowed: Bool) throws {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd").compactMap { Int($0) }
-        // A file gets the lowest number that is free.
+        // A file gets the lowest free descriptor.
         let limit = isAllowed ? 1_024 : (0...1_024).first { !open.contains($0) } ?? 1_024
         guard Programs.succeeds("/usr/bin/prlimit", ["--pid", "\(process.id)", "--nofile=\(limit):"]) else {
             throw Failure("prlimit cannot change what \(name) may open")
@@ -55,7 +55,7 @@ final class Program: Sendable {
         return Result(status: exitStatus ?? -1, output: output, errors: errors)
     }
 
-    /// Waits until the process has said something, on either stream.
+    /// Waits until the process has printed a text, on either stream.
     func says(_ text: String, times: Int = 1, seconds: Int = 300) async throws {
         try await eventually("\(name) says '\(text)'", seconds: seconds, detail: { self.transcript }) {
             let isOver = exitStatus != nil
@@ -67,7 +67,7 @@ final class Program: Sendable {
 
     private var transcript: String { "status \(exitStatus.map(String.init) ?? "running")\n\(errors)\n\(output)" }
 
-    /// Ends the process and what it started, whatever state it is in.
+    /// Ends the process and its children, whatever their state.
     func end() { process.end() }
 }
 

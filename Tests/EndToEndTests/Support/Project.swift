@@ -2,7 +2,7 @@ import Foundation
 import NavTestKit
 import NavTestSystem
 
-/// Where things are.
+/// Paths of the repository and of tools.
 enum Project {
     /// The repository.
     static let root = TestData.project
@@ -13,13 +13,13 @@ enum Project {
     /// Python with pyzmq, protobuf, mcap and mcap-protobuf-support: `NAVBUS_PYTHON`, else the system's.
     static let python = Python.path
 
-    /// Whether Python has what the tests of real peers need.
+    /// Whether Python has the packages for the tests with real peers.
     static let hasPython = Python.has("google.protobuf, mcap, mcap_protobuf, zmq")
 
     /// Whether Python can write extracts of OpenStreetMap.
     static let hasOsmium = Python.has("osmium")
 
-    /// A program of the system; gpsd lies where only root's `PATH` leads.
+    /// Returns the path of a system program; gpsd is only in root's `PATH`.
     static func find(_ program: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return (path + ":/usr/sbin").split(separator: ":").map { "\($0)/\(program)" }.first {
@@ -28,12 +28,12 @@ enum Project {
     }
 }
 
-/// A JSON document as it comes.
+/// Parses a JSON document.
 func json(_ text: some StringProtocol) throws -> Any {
     try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
 }
 
-/// Message counts by topic, as `navbus bag info --json` tells them.
+/// Returns the message counts by topic from the output of `navbus bag info --json`.
 func topicCounts(of info: String) throws -> [String: Int] {
     guard let document = try json(info) as? [String: Any], let topics = document["topics"] as? [[String: Any]] else {
         throw Failure("no topics in \(info)")

@@ -4,7 +4,7 @@ import NavBench
 import NavTestSystem
 import Synchronization
 
-/// A TCP server that speaks gpsd's protocol and sends what a receiver once said: greeting, `?WATCH`, reports.
+/// A TCP server that speaks gpsd's protocol with recorded reports: greeting, `?WATCH`, reports.
 final class GPSDServer: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -13,7 +13,7 @@ final class GPSDServer: Sendable {
     private let finished = DispatchSemaphore(value: 0)
     private let isStopped = Atomic<Bool>(false)
 
-    /// Serves one client after the other with `reports`, from the beginning each time, until it is stopped.
+    /// Serves `reports` to one client after the other, from the beginning each time, until it is stopped.
     ///
     /// - Parameter port: 0 takes a free one.
     init(_ reports: [UInt8], port wanted: UInt16 = 0) throws {
@@ -21,10 +21,10 @@ final class GPSDServer: Sendable {
         Thread { [self] in serve(reports) }.start()
     }
 
-    /// What clients have asked for so far.
+    /// The requests of the clients so far.
     var asked: String { requests.withLock { $0 } }
 
-    /// Closes every connection and the port, as a daemon that dies does.
+    /// Closes every connection and the port, like a daemon that dies.
     func stop() {
         guard !isStopped.exchange(true, ordering: .relaxed) else { return }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -55,14 +55,14 @@ final class GPSDServer: Sendable {
             request += String(decoding: buffer[..<count], as: UTF8.self)
         }
         requests.withLock { $0 += request }
-        // A report at a time, as a receiver makes them: whoever listens to the client has time to find it.
+        // One report at a time, like a receiver, so that subscribers of the client have time to connect.
         for report in reports.split(separator: UInt8(ascii: "\n")) {
             guard !isStopped.load(ordering: .relaxed), write(report + [UInt8(ascii: "\n")], to: connection) else {
                 return
             }
             usleep(5_000)
         }
-        // The connection stays open until the client goes or the server is stopped.
+        // The connection stays open until the client leaves or the server is stopped.
         while recv(connection, &buffer, buffer.count, 0) > 0 {}
     }
 
@@ -80,11 +80,11 @@ final class GPSDServer: Sendable {
     }
 }
 
-/// A pseudo-terminal: its device is what a serial receiver is plugged into.
+/// A pseudo-terminal whose device stands for the port of a serial receiver.
 final class SerialReceiver {
     let device: String
     private let descriptor: Int32
-    /// The device's own end, open so that the line holds before and after its reader.
+    /// The device's own end, open so that the line stays up without a reader.
     private let plug: Int32
 
     init() throws {
@@ -102,7 +102,7 @@ final class SerialReceiver {
         close(plug)
     }
 
-    /// Sends what fits into the line; a reader that does not read loses the rest, as with a real one.
+    /// Sends as much as fits into the line; a reader that does not read loses the rest, as with a real receiver.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -46,7 +46,7 @@ final class Sandbox: Sendable {
         try await start(tool, arguments, in: folder, environment: environment).wait()
     }
 
-    /// Runs a program to its end, which must be a success.
+    /// Runs a program to its end and expects success.
     @discardableResult
     func succeed(_ tool: String, _ arguments: [String] = [], environment: [String: String] = [:]) async throws
         -> Program.Result
@@ -69,7 +69,7 @@ final class Sandbox: Sendable {
         return file
     }
 
-    /// A copy of the demo map's tiles that a test may spoil.
+    /// Returns a copy of the demo map's tiles that a test may modify.
     func copyTiles() async throws -> String {
         let copy = path + "/tiles-\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.copyItem(atPath: try await Town.shared.tiles, toPath: copy)
@@ -112,12 +112,12 @@ actor Town {
         }
     }
 
-    /// The road tiles; not to be changed.
+    /// The road tiles; read-only.
     var tiles: String {
         get async throws { try await made.value.path + "/tiles" }
     }
 
-    /// How many fixes the drive has, one a second.
+    /// The number of fixes in the drive, one per second.
     static let fixCount = 390
 
     /// The drive.
