@@ -126,7 +126,7 @@ struct BagRecoverCommand: ParsableCommand {
             if recovery.damage.orphanMessages > 0 {
                 print("  ! \(recovery.damage.orphanMessages) messages of undefined channels")
             }
-            if recovery.ending != .complete { print("  ! the end: \(recovery.ending)") }
+            if recovery.ending != .complete { print("  ! end of the bag: \(recovery.ending)") }
         } catch {
             let isThere = error.code == .io && !overwrite && FileManager.default.fileExists(atPath: out)
             throw NodeError(.invalid, "cannot recover \(bag): \(error)\(isThere ? "; --overwrite replaces it" : "")")

@@ -15,7 +15,7 @@ struct CacheDriveTests {
         let cache = try box.start(
             "tile-cache-node",
             ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(url)"] + more)
-        try await eventually("the tileset's list is there", detail: { "no \(Self.tiles(box))/tileset.json" }) {
+        try await eventually("the tileset list exists", detail: { "no \(Self.tiles(box))/tileset.json" }) {
             FileManager.default.fileExists(atPath: Self.tiles(box) + "/tileset.json")
         }
         return cache
@@ -51,7 +51,7 @@ struct CacheDriveTests {
             let player = try box.start(
                 "navbus", ["bag", "play", drive, "--rate", "8", "--topics", "/gnss/fix", "--subscribers", "1"])
             try await navigation.says("state GUIDANCE TRACKING")
-            try await eventually("all tiles of the way are on board") {
+            try await eventually("all tiles of the route are stored") {
                 let covered = try await coverage(box)
                 let wanted = try #require(covered["wanted_count"] as? Int)
                 return covered["present_count"] as? Int == wanted

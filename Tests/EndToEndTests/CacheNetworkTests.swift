@@ -78,7 +78,7 @@ struct CacheNetworkTests {
             // Online again, the newer edition is loaded completely.
             try await set(box, "bandwidth_kbps", "0")
             try await set(box, "mode", "unmetered")
-            try await eventually("both regions are there, of the newer edition") {
+            try await eventually("both regions are loaded in the newer edition") {
                 guard try edition(box, MadeUpRoads.tiles) == 2 else { return false }
                 let regions = try await box.succeed("navbus", ["region", "list"]).output
                 return regions.contains(#/country +complete/#) && regions.contains(#/town +complete/#)

@@ -71,7 +71,7 @@ struct CheckTests {
             let again = try await check(box)
             #expect(again.status == 0 && again.output.contains("3 passed, 0 failed, 0 changed; 0 executed"))
             _ = try await check(box, ["--update"])
-            #expect(try files(below: box.path + "/stored") == references, "references were written anew")
+            #expect(try files(below: box.path + "/stored") == references, "references were rewritten")
 
             // The planted fault doubles the tolerated distance and time.
             let fault = ["deviation.min_distance_m=50", "deviation.max_distance_m=120", "deviation.debounce_s=6"]

@@ -19,7 +19,7 @@ struct MatchTests {
         return try result.outputLines.dropFirst().map { line in
             let fields = line.split(separator: ",", omittingEmptySubsequences: false)
             guard fields.count == 9, let time = Double(fields[0]) else {
-                throw Failure("a row of another shape: \(line)")
+                throw Failure("unexpected row: \(line)")
             }
             return Row(
                 time: time, latitude: Double(fields[1]), longitude: Double(fields[2]), way: String(fields[3]),

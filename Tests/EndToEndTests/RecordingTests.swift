@@ -172,7 +172,9 @@ struct RecordingTests {
             try await Task.sleep(for: .seconds(3))
             player.send(SIGCONT)
             let size = readBytes("\(box.path)/heard.mcap")?.count ?? 0
-            try await eventually("it goes on") { (readBytes("\(box.path)/heard.mcap")?.count ?? 0) > size + 2_000 }
+            try await eventually("the player continues") {
+                (readBytes("\(box.path)/heard.mcap")?.count ?? 0) > size + 2_000
+            }
             for program in [player, recorder] {
                 program.send(SIGINT)
                 #expect(try await program.wait().status == 0, "\(program.errors)")

@@ -56,7 +56,8 @@ enum Rules {
             numbered(file.codeLines).flatMap { number, line in
                 impure.filter { SwiftCode.contains($0, in: line) }.map { word in
                     Finding(
-                        path: file.path, line: number, message: "\"\(word)\" in a target without IO, clock and chance")
+                        path: file.path, line: number,
+                        message: "\"\(word)\" in a target without IO, clock and randomness")
                 }
             }
         }
@@ -100,7 +101,7 @@ enum Rules {
                     let parts = name.split(separator: ".")
                     return !types.contains(parts[0]) || !parts.dropFirst().allSatisfy { code.contains($0) }
                 } + names(cells[4]).filter { !wireText.contains($0) }
-            return missing.map { Finding(path: glossary, line: number, message: "there is no \($0)") }
+            return missing.map { Finding(path: glossary, line: number, message: "\($0) does not exist") }
         }
     }
 
@@ -128,7 +129,7 @@ enum Rules {
             file in
             numbered(file.lines).flatMap { number, line in
                 unfinished.filter { SwiftCode.contains($0, in: line) }.map {
-                    Finding(path: file.path, line: number, message: "\"\($0)\": finish it or leave it out")
+                    Finding(path: file.path, line: number, message: "\"\($0)\": finish it or remove it")
                 }
             }
         }
@@ -177,7 +178,7 @@ enum Rules {
                 // An attribute may take several lines; its last one ends with a parenthesis.
                 let above = lines[..<(number - 1)].last { !$0.hasPrefix("@") } ?? ""
                 guard !above.hasPrefix("///"), !above.hasSuffix(")") else { return nil }
-                return Finding(path: file.path, line: number, message: "public, and without documentation: \(line)")
+                return Finding(path: file.path, line: number, message: "public without documentation: \(line)")
             }
         }
     }
@@ -190,7 +191,7 @@ enum Rules {
             guard count > maximumLines else { return nil }
             return Finding(
                 path: file.path, line: nil,
-                message: "\(count) lines, more than \(maximumLines): which subjects are in it?")
+                message: "\(count) lines, more than \(maximumLines): split the file")
         }
     }
 
@@ -209,7 +210,7 @@ enum Rules {
             numbered(file.lines).flatMap { number, line in
                 foreign.filter { line.contains($0) }.map {
                     Finding(
-                        path: file.path, line: number, message: "\"\($0)\" belongs to one machine, not to the project")
+                        path: file.path, line: number, message: "\"\($0)\" is a path or registry of one machine")
                 }
             }
         }
@@ -223,14 +224,14 @@ enum Rules {
     static func layout(_ paths: [String]) -> [Finding] {
         let visible = Set(paths.map { String($0.split(separator: "/")[0]) }).filter { !$0.hasPrefix(".") }
         let unknown = visible.subtracting(topLevel).sorted().map {
-            Finding(path: $0, line: nil, message: "not a name of the top level")
+            Finding(path: $0, line: nil, message: "unknown name at the top level")
         }
         let built = paths.filter { path in
             let parts = path.split(separator: "/")
             return parts.contains { $0 == ".build" || $0 == "__pycache__" || $0 == ".venv" || $0 == "Package.resolved" }
                 || [".o", ".a", ".so", ".pyc"].contains { path.hasSuffix($0) }
         }
-        return unknown + built.map { Finding(path: $0, line: nil, message: "a product of a build is committed") }
+        return unknown + built.map { Finding(path: $0, line: nil, message: "a build product is committed") }
     }
 
     private static func numbered(_ lines: [Substring]) -> [(Int, Substring)] {

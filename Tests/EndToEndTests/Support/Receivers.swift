@@ -90,7 +90,7 @@ final class SerialReceiver {
     init() throws {
         var (line, terminal) = (Int32(-1), Int32(-1))
         var name = [CChar](repeating: 0, count: 128)
-        guard openpty(&line, &terminal, &name, nil, nil) == 0 else { throw Failure("no pseudo-terminal can be made") }
+        guard openpty(&line, &terminal, &name, nil, nil) == 0 else { throw Failure("cannot create a pseudo-terminal") }
         [line, terminal].forEach(closeOnExec)
         _ = fcntl(line, F_SETFL, O_NONBLOCK)
         (descriptor, plug) = (line, terminal)
