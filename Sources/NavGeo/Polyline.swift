@@ -20,7 +20,7 @@ public struct Polyline: Sendable, Equatable {
 
     /// Creates a polyline whose running length the caller summed up with ``Geodesy/distance(_:_:)``.
     package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
-        precondition(coordinates.count == cumulativeLengths.count, "one running length for each position")
+        precondition(coordinates.count == cumulativeLengths.count, "each coordinate needs one cumulative length")
         self.coordinates = coordinates
         self.cumulativeLengths = cumulativeLengths
     }

@@ -63,7 +63,7 @@ public struct EdgeRanks: Sendable, Equatable {
         guard field(EdgeRanks.checksumOffset) == TileLayout.checksum(bytes, fieldAt: EdgeRanks.checksumOffset) else {
             throw .checksum
         }
-        guard field(12) == tile.rawValue else { throw .corrupt("the ranks are of another tile than \(tile)") }
+        guard field(12) == tile.rawValue else { throw .corrupt("the ranks belong to another tile than \(tile)") }
         var values: ContiguousArray<UInt32> = []
         values.reserveCapacity(edgeCount)
         for edge in 0..<edgeCount { values.append(field(EdgeRanks.headerBytes + edge * 4)) }

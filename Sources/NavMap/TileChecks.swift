@@ -16,14 +16,14 @@ extension RoadTile {
 
     private func checkNodesAndEdges() throws(TileError) {
         guard shapeCoordinates.count == shapeNodeIDs.count else {
-            throw .corrupt("shapes and their node ids differ in number")
+            throw .corrupt("shape points and their node ids differ in number")
         }
         var nextEdge = 0
         for node in nodes {
             guard Int(node.firstEdge) == nextEdge else { throw .corrupt("a node's edges are out of order") }
             nextEdge += Int(node.edgeCount)
         }
-        guard nextEdge == edges.count else { throw .corrupt("edges without a node") }
+        guard nextEdge == edges.count else { throw .corrupt("some edges belong to no node") }
         for (index, edge) in edges.enumerated() {
             let head = Int(edge.head & ~TileLayout.externalHead)
             let heads = edge.head & TileLayout.externalHead != 0 ? externalNodes.count : nodes.count
@@ -67,15 +67,15 @@ extension RoadTile {
             }
             nextCondition += Int(record.conditionCount)
         }
-        guard nextCondition == conditions.count else { throw .corrupt("conditions without a road") }
+        guard nextCondition == conditions.count else { throw .corrupt("some conditions belong to no road") }
         var known: Set<UInt32> = []
         for condition in conditions {
-            guard isTime(condition.time, &known) else { throw .corrupt("a condition's time is not understood") }
+            guard isTime(condition.time, &known) else { throw .corrupt("a condition's time is invalid") }
             switch condition.kind {
             case ConditionRecord.accessKind where AccessLevel(rawValue: condition.level) != nil: break
             case ConditionRecord.speedKind where condition.speed > 0 && condition.speed <= TileLayout.greatestQuantity:
                 break
-            default: throw .corrupt("a condition changes nothing that is known")
+            default: throw .corrupt("a condition has an unknown kind or an invalid value")
             }
         }
     }
@@ -106,12 +106,12 @@ extension RoadTile {
                 (2...TileLayout.longestPath).contains(Int(restriction.memberCount))
             else { throw .corrupt("a restriction's members are out of order") }
             guard restriction.time == 0 || isTime(restriction.time, &known) else {
-                throw .corrupt("a restriction's time is not understood")
+                throw .corrupt("a restriction's time is invalid")
             }
             nextMember += Int(restriction.memberCount)
         }
         guard nextMember == restrictionMembers.count else {
-            throw .corrupt("restriction members without a restriction")
+            throw .corrupt("some restriction members belong to no restriction")
         }
     }
 

@@ -67,16 +67,16 @@ public struct TileJoins: Sendable {
         let layer = tiles[number].id.layer
         for node in tiles[number].nodes {
             if TileJoins.tile(layer, node.latitudeE7, node.longitudeE7) != tiles[number].id {
-                report(number, "node \(node.osmID) lies outside of the tile")
+                report(number, "node \(node.osmID) lies outside the tile")
             }
             for other in RoadLayer.allCases where other != layer && node.layers & 1 << UInt32(other.rawValue) != 0 {
                 let id = TileJoins.tile(other, node.latitudeE7, node.longitudeE7)
                 guard let place = tileNumbers[id] else {
-                    report(number, "node \(node.osmID) has roads in the tile \(id), which is not in the set")
+                    report(number, "node \(node.osmID) has roads in tile \(id), which is not in the set")
                     continue
                 }
                 if !isSame(node.osmID, node.latitudeE7, node.longitudeE7, in: place) {
-                    report(number, "node \(node.osmID) has roads in the tile \(id), which does not know it")
+                    report(number, "node \(node.osmID) has roads in tile \(id), which does not contain it")
                 }
             }
         }
@@ -97,15 +97,15 @@ public struct TileJoins: Sendable {
                 let head = tile.externalNodes[Int(edge.head & ~TileLayout.externalHead)]
                 let id = TileJoins.tile(tile.id.layer, head.latitudeE7, head.longitudeE7)
                 guard let other = tileNumbers[id] else {
-                    report(number, "way \(edge.wayID) leads into the tile \(id), which is not in the set")
+                    report(number, "way \(edge.wayID) leads into tile \(id), which is not in the set")
                     continue
                 }
                 guard isSame(head.osmID, head.latitudeE7, head.longitudeE7, in: other) else {
-                    report(number, "way \(edge.wayID) leads to node \(head.osmID), which the tile \(id) lacks")
+                    report(number, "way \(edge.wayID) leads to node \(head.osmID), which is missing in tile \(id)")
                     continue
                 }
                 if !arrivals[other].contains(Arrival(tail: node.osmID, head: head.osmID)) {
-                    report(number, "way \(edge.wayID) leads to node \(head.osmID) of the tile \(id) unannounced")
+                    report(number, "way \(edge.wayID) leads to node \(head.osmID); tile \(id) lists no such arrival")
                 }
             }
         }
@@ -132,11 +132,11 @@ public struct TileJoins: Sendable {
             let head = tile.nodes[Int(arrival.node)].osmID
             let id = TileJoins.tile(tile.id.layer, tail.latitudeE7, tail.longitudeE7)
             guard let other = tileNumbers[id] else {
-                report(number, "a road from the tile \(id) is announced, which is not in the set")
+                report(number, "an arrival names tile \(id), which is not in the set")
                 continue
             }
             guard let index = sharedNodes[other][tail.osmID] else {
-                report(number, "a road from node \(tail.osmID) is announced, which the tile \(id) lacks")
+                report(number, "an arrival names node \(tail.osmID), which is missing in tile \(id)")
                 continue
             }
             let origin = tiles[other]
@@ -146,7 +146,7 @@ public struct TileJoins: Sendable {
                 edge.head & TileLayout.externalHead != 0
                     && origin.externalNodes[Int(edge.head & ~TileLayout.externalHead)].osmID == head
             }
-            if !comes { report(number, "a road from node \(tail.osmID) to node \(head) is announced, and is none") }
+            if !comes { report(number, "an arrival names a missing road: node \(tail.osmID) to \(head)") }
         }
     }
 
@@ -182,7 +182,7 @@ public struct TileJoins: Sendable {
                         "a restriction names a road from node \(lost.tailNodeID) to \(lost.headNodeID) along way "
                             + "\(lost.wayID), which is not in the set")
                 } else if zip(path, path.dropFirst()).contains(where: { $0.headNodeID != $1.tailNodeID }) {
-                    report(number, "a restriction names roads that do not follow each other")
+                    report(number, "a restriction names roads that are not connected")
                 }
             }
         }

@@ -46,7 +46,7 @@ public enum TileError: Error, Sendable, Equatable, CustomStringConvertible {
         case .version(let found):
             "road tile of format version \(found), this program reads \(TileLayout.version); rebuild with 'navbus map build'"
         case .truncated(let expected, let found): "road tile of \(found) bytes should have \(expected)"
-        case .checksum: "road tile is damaged: its checksum does not fit"
+        case .checksum: "road tile is damaged: checksum mismatch"
         case .corrupt(let what): "road tile is damaged: \(what)"
         }
     }

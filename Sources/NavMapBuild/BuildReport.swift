@@ -22,14 +22,14 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     /// A description of the oddity, to follow its count.
     public var description: String {
         switch self {
-        case .missingNodes: "nodes of roads are not in the extract; the roads are cut there"
+        case .missingNodes: "nodes of roads are missing in the extract; the roads are cut there"
         case .shortWays: "roads with fewer than two nodes are left out"
-        case .repeatedNodes: "nodes follow themselves in a road; they are taken once"
-        case .duplicateIDs: "objects come twice; the last one counts"
-        case .invalidCoordinates: "nodes lie outside of the world; they are taken as missing"
-        case .unknownConditions: "conditions of roads are not understood; what holds without them counts"
+        case .repeatedNodes: "nodes repeat in a row in a road; each run counts once"
+        case .duplicateIDs: "objects have a duplicate id; the last one counts"
+        case .invalidCoordinates: "nodes have coordinates out of range; they are treated as missing"
+        case .unknownConditions: "conditions of roads are not supported; the unconditional values apply"
         case .unknownCountry:
-            "km of roads lie in no known country; they get no general limits and traffic keeps to the right (--country)"
+            "km of roads lie in no known country; no default limits apply and traffic keeps right (set --country)"
         }
     }
 }

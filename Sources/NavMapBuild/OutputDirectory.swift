@@ -20,7 +20,7 @@ struct OutputDirectory {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: trimmed)) ?? []
         guard entries.isEmpty || OutputDirectory.isTileset(trimmed) else {
             throw MapBuildError(
-                .outputExists, path: path, reason: "holds something else than a tileset",
+                .outputExists, path: path, reason: "contains something other than a tileset",
                 advice: "Name a new directory, or remove this one first")
         }
     }

@@ -74,7 +74,7 @@ public enum TilesetChecker {
 
     private static func index(_ directory: String) throws(MapBuildError) -> Tileset {
         let path = directory + "/tileset.json"
-        let advice = "Name a directory that 'navbus map build' has written"
+        let advice = "Name a directory that 'navbus map build' wrote"
         guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size <= largestIndex,
             let data = FileManager.default.contents(atPath: path)
         else { throw MapBuildError(.unreadable, path: path, reason: "cannot be read", advice: advice) }
@@ -88,10 +88,10 @@ public enum TilesetChecker {
     private static func checkIndex(_ tileset: Tileset, _ report: inout Report) throws(MapBuildError) {
         func wrong(_ reason: String) { report.problems.append(Problem(file: "tileset.json", reason: reason)) }
         if zip(tileset.tiles, tileset.tiles.dropFirst()).contains(where: { $0.id >= $1.id }) {
-            wrong("its tiles are not in ascending order, each once")
+            wrong("its tiles are not unique and in ascending order")
         }
         if try MapBuilder.version(tileset.tiles) != tileset.mapVersion {
-            wrong("its map version is not that of its tiles")
+            wrong("its map version does not match its tiles")
         }
     }
 
@@ -99,7 +99,7 @@ public enum TilesetChecker {
         _ entry: Tileset.Entry, _ directory: String
     ) -> (tile: RoadTile?, bytes: Int, problems: [Problem]) {
         guard let id = entry.tile else {
-            let reason = "names a tile \(entry.id) at '\(entry.file)' that cannot be"
+            let reason = "has an invalid tile id or file name: \(entry.id) at '\(entry.file)'"
             return (nil, 0, [Problem(file: "tileset.json", reason: reason)])
         }
         var problems: [Problem] = []
@@ -109,14 +109,14 @@ public enum TilesetChecker {
                 return nil
             }
             if content.count != bytes {
-                problems.append(Problem(file: file, reason: "has \(content.count) bytes, its tileset says \(bytes)"))
+                problems.append(Problem(file: file, reason: "has \(content.count) bytes; the tileset expects \(bytes)"))
                 return content
             }
             switch ContentHash(of: content)?.hexadecimal {
             case sha256: break
             case nil: problems.append(Problem(file: file, reason: "cannot be checked: \(ContentHash.refusal)"))
             default:
-                problems.append(Problem(file: file, reason: "is not the one that its tileset names: its hash differs"))
+                problems.append(Problem(file: file, reason: "does not match the tileset: its SHA-256 differs"))
             }
             return content
         }
@@ -147,6 +147,6 @@ public enum TilesetChecker {
         for entry in tileset.tiles { known.formUnion([entry.file, entry.ranks.file]) }
         let found = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
         return found.filter { ($0.hasSuffix(".road") || $0.hasSuffix(".rank")) && !known.contains($0) }.sorted()
-            .map { Problem(file: $0, reason: "is not named by the tileset") }
+            .map { Problem(file: $0, reason: "is not listed in the tileset") }
     }
 }

@@ -87,7 +87,7 @@ public struct RouteMapping: Sendable {
             $0 + $1.line.count + Int(min(Polyline($1.line).length, 1e9) / config.spacing)
         }
         guard points <= config.maximumPoints else {
-            throw RouteMappingError(code: .invalid, message: "the provided route is too long to be followed")
+            throw RouteMappingError(code: .invalid, message: "the provided route is too long")
         }
         let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }
         let route: Route
@@ -110,7 +110,7 @@ public struct RouteMapping: Sendable {
             throw RouteMappingError(
                 code: .unmapped,
                 message:
-                    "the provided route takes a way that is \(Int(route.length - provided.lineLength)) m longer here",
+                    "the provided route is \(Int(route.length - provided.lineLength)) m longer on this map",
                 share: agreement.share, unmapped: agreement.unmapped)
         }
         return MappedRoute(

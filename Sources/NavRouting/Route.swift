@@ -343,7 +343,7 @@ public struct RouteRequest: Sendable, Hashable {
         }
         for (index, waypoint) in waypoints.enumerated() {
             guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
-                return "waypoint \(index) has a bearing or a tolerance that is no angle"
+                return "waypoint \(index) has an invalid bearing or bearing tolerance"
             }
             guard waypoint.radius.map({ (0...Self.greatestSnapRadius).contains($0) }) ?? true else {
                 return "the radius of waypoint \(index) is not within 0 ... \(Int(Self.greatestSnapRadius)) m"

@@ -40,7 +40,7 @@ struct BadInputTests {
         Mistake(call: "map build text --out o", status: 1, says: ["text", "OpenStreetMap"]),
         Mistake(call: "map build empty --out o", status: 1, says: ["empty", "OpenStreetMap"]),
         Mistake(call: "map build missing --out o", status: 1, says: ["missing", "No such file"]),
-        Mistake(call: "map build folder --out o", status: 1, says: ["folder", "no regular file"]),
+        Mistake(call: "map build folder --out o", status: 1, says: ["folder", "not a regular file"]),
         Mistake(call: "map build LAUNCH/../Tests/Fixtures/helsinki.osm.pbf --out text", status: 1, says: ["text"]),
         Mistake(
             call: "map build LAUNCH/../Tests/Fixtures/helsinki.osm.pbf --out /proc/o", status: 1, says: ["/proc/o"]),

@@ -91,7 +91,7 @@ public enum OSMPBFReader {
         do throws(WireError) {
             return try bytes.withBytes(body)
         } catch {
-            throw file.malformed("in the block \(error.text)", at: blob.offset)
+            throw file.malformed("block: \(error.text)", at: blob.offset)
         }
     }
 }

@@ -61,7 +61,7 @@ public enum OSMXMLReader {
                 if scanner.openElements == 1 {
                     guard !isOSM, scanner.isNamed("osm") else {
                         throw MapBuildError(
-                            .notOSM, path: file.path, offset: 0, reason: "is XML but not of OSM: its root is no 'osm'",
+                            .notOSM, path: file.path, offset: 0, reason: "is XML but not OSM: the root is not 'osm'",
                             advice: "Name an .osm.pbf or .osm file")
                     }
                     isOSM = true
@@ -72,7 +72,7 @@ public enum OSMXMLReader {
             case .finished:
                 guard isOSM else {
                     throw MapBuildError(
-                        .notOSM, path: file.path, offset: 0, reason: "holds no 'osm' element",
+                        .notOSM, path: file.path, offset: 0, reason: "has no 'osm' element",
                         advice: "Name an .osm.pbf or .osm file")
                 }
                 return
@@ -86,7 +86,7 @@ public enum OSMXMLReader {
     }
 
     fileprivate static func id(_ scanner: XMLScanner, _ name: StaticString) throws(MapBuildError) -> Int64 {
-        guard let id = try scanner.number(name) else { throw scanner.malformed("has an object without its id") }
+        guard let id = try scanner.number(name) else { throw scanner.malformed("has an object without an id") }
         return id
     }
 
@@ -144,7 +144,7 @@ private struct WayPass {
         case "node": kind = .node
         case "way": kind = .way
         case "relation": kind = .relation
-        default: throw scanner.malformed("has a member of a kind that OSM does not have")
+        default: throw scanner.malformed("has a relation member of an unknown type")
         }
         let role = try scanner.attribute("role") ?? []
         members.append(

@@ -41,7 +41,7 @@ package final class PBFFile: Sendable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             size = 0
             throw MapBuildError(
-                .unreadable, path: path, reason: "is no regular file", advice: "Name an .osm.pbf file")
+                .unreadable, path: path, reason: "is not a regular file", advice: "Name an .osm.pbf file")
         }
         size = Int(status.st_size)
     }
@@ -59,25 +59,25 @@ package final class PBFFile: Sendable {
             let prefix = try read(at: offset, count: 4, of: start)
             let length = prefix.reduce(0) { $0 << 8 | Int($1) }
             guard length > 0 && length <= PBFFile.largestHeader else {
-                if header == nil { throw notOSM("does not begin like an OSM PBF file", at: 0) }
+                if header == nil { throw notOSM("does not start like an OSM PBF file", at: 0) }
                 throw malformed("a block header claims \(length) bytes", at: start)
             }
             if header == nil && offset + 4 + length > size {
-                throw notOSM("does not begin like an OSM PBF file", at: 0)
+                throw notOSM("does not start like an OSM PBF file", at: 0)
             }
             let (type, dataSize) = try blobHeader(at: offset + 4, length: length, start: start, isFirst: header == nil)
             guard dataSize <= UInt64(PBFFile.largestBlob) else {
                 throw MapBuildError(
                     .blobTooLarge, path: path, offset: start,
                     reason: "a block claims \(dataSize) bytes, the format allows \(PBFFile.largestBlob)",
-                    advice: "The file is damaged or no OSM PBF: download it again")
+                    advice: "The file is damaged or not an OSM PBF file: download it again")
             }
             offset += 4 + length
             guard Int(dataSize) <= size - offset else { throw truncated(start) }
             let blob = Blob(offset: offset, length: Int(dataSize))
             offset += blob.length
             if header == nil {
-                guard type == "OSMHeader" else { throw notOSM("does not begin with an OSM header", at: 0) }
+                guard type == "OSMHeader" else { throw notOSM("does not start with an OSM header", at: 0) }
                 header = try readHeader(blob)
             } else if type == "OSMData" {
                 blobs.append(blob)
@@ -129,7 +129,7 @@ package final class PBFFile: Sendable {
             throw MapBuildError(
                 .blobTooLarge, path: path, offset: offset,
                 reason: "a block inflates to \(size) bytes, the format allows \(PBFFile.largestBlob)",
-                advice: "The file is damaged or no OSM PBF: download it again")
+                advice: "The file is damaged or not an OSM PBF file: download it again")
         }
         var status: Int32 = Z_DATA_ERROR
         let bytes = ContiguousArray<UInt8>(unsafeUninitializedCapacity: Int(size)) { buffer, count in
@@ -167,8 +167,8 @@ package final class PBFFile: Sendable {
                 return (type, dataSize)
             }
         } catch {
-            if isFirst { throw notOSM("does not begin like an OSM PBF file", at: 0) }
-            throw malformed("in a block header \(error.text)", at: start)
+            if isFirst { throw notOSM("does not start like an OSM PBF file", at: 0) }
+            throw malformed("block header: \(error.text)", at: start)
         }
     }
 
@@ -188,7 +188,7 @@ package final class PBFFile: Sendable {
                 return header
             }
         } catch {
-            throw malformed("in the file's header \(error.text)", at: blob.offset)
+            throw malformed("file header: \(error.text)", at: blob.offset)
         }
     }
 
@@ -243,6 +243,6 @@ package final class PBFFile: Sendable {
     private func notOSM(_ what: String, at offset: Int) -> MapBuildError {
         MapBuildError(
             .notOSM, path: path, offset: offset, reason: what,
-            advice: "Give an .osm.pbf extract of OpenStreetMap, for example from an extract server")
+            advice: "Name an .osm.pbf extract of OpenStreetMap, for example from an extract server")
     }
 }

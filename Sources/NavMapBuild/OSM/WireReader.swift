@@ -15,10 +15,10 @@ package enum WireError: Error, Equatable {
     package var text: String {
         switch self {
         case .truncated: "a length runs past the end of its message"
-        case .numberTooLong: "a number is longer than ten bytes"
-        case .badField: "a field has no valid number or wire type"
-        case .badIndex: "an index points outside its string table"
-        case .unevenLists: "two lists that belong together differ in length"
+        case .numberTooLong: "a varint is longer than ten bytes"
+        case .badField: "a field has an invalid number or wire type"
+        case .badIndex: "an index is outside its string table"
+        case .unevenLists: "two parallel lists differ in length"
         }
     }
 }

@@ -40,7 +40,7 @@ struct XMLScanner {
     func malformed(_ reason: String) -> MapBuildError {
         MapBuildError(
             .malformed, path: file.path, offset: offset, reason: reason,
-            advice: "The file is damaged or no OSM XML: download it again")
+            advice: "The file is damaged or not OSM XML: download it again")
     }
 
     /// Reads more of the file after the unused bytes; false at its end.
@@ -66,7 +66,7 @@ struct XMLScanner {
             guard try find(UInt8(ascii: "<")) else {
                 guard depth == 0 else {
                     throw MapBuildError(
-                        .truncated, path: file.path, offset: file.byteCount, reason: "ends inside of an element",
+                        .truncated, path: file.path, offset: file.byteCount, reason: "ends inside an element",
                         advice: "The file is cut short: download it again")
                 }
                 return .finished
@@ -76,7 +76,7 @@ struct XMLScanner {
             } else if try isNext("<?") {
                 try pass("?>")
             } else if try isNext("<!") {
-                throw malformed("has a document type or a section that OSM files do not have")
+                throw malformed("has a '<!' declaration that OSM files do not use")
             } else {
                 return try readTag()
             }
@@ -106,7 +106,7 @@ struct XMLScanner {
     private mutating func pass(_ text: StaticString) throws(MapBuildError) {
         let first = text.withUTF8Buffer { $0[0] }
         while true {
-            guard try find(first) else { throw malformed("has a comment without an end") }
+            guard try find(first) else { throw malformed("has an unterminated comment or declaration") }
             if try isNext(text) {
                 position += text.utf8CodeUnitCount
                 return
@@ -120,9 +120,9 @@ struct XMLScanner {
         var quote: UInt8 = 0
         while true {
             if end >= buffer.count {
-                guard end - position <= XMLScanner.longestTag else { throw malformed("has a tag without an end") }
+                guard end - position <= XMLScanner.longestTag else { throw malformed("has an unterminated tag") }
                 end -= position
-                guard try fill() else { throw malformed("has a tag without an end") }
+                guard try fill() else { throw malformed("has an unterminated tag") }
                 end += position
                 continue
             }
@@ -134,14 +134,14 @@ struct XMLScanner {
             } else if byte == UInt8(ascii: ">") {
                 break
             } else if byte == UInt8(ascii: "<") {
-                throw malformed("has a tag inside of a tag")
+                throw malformed("has a tag inside a tag")
             }
             end += 1
         }
         var inside = position + 1..<end
         position = end + 1
         if buffer[inside].first == UInt8(ascii: "/") {
-            guard depth > 0 else { throw malformed("ends an element that never began") }
+            guard depth > 0 else { throw malformed("has an end tag without a start tag") }
             depth -= 1
             return .end
         }
@@ -150,7 +150,7 @@ struct XMLScanner {
             endsNext = true
         }
         depth += 1
-        guard depth <= XMLScanner.deepest else { throw malformed("has elements too deep in each other") }
+        guard depth <= XMLScanner.deepest else { throw malformed("has elements nested too deeply") }
         try readAttributes(inside)
         return .start
     }
@@ -176,7 +176,7 @@ struct XMLScanner {
             while at < inside.upperBound, XMLScanner.isSpace(buffer[at]) { at += 1 }
             guard at < inside.upperBound, buffer[at] == UInt8(ascii: "\"") || buffer[at] == UInt8(ascii: "'"),
                 let close = buffer[(at + 1)..<inside.upperBound].firstIndex(of: buffer[at])
-            else { throw malformed("has an attribute without quotes") }
+            else { throw malformed("has an attribute value without quotes") }
             guard parts.count < 64 else { throw malformed("has an element with too many attributes") }
             parts.append((name, at + 1..<close))
             at = close + 1
@@ -204,10 +204,10 @@ struct XMLScanner {
                 continue
             }
             guard let end = raw[at...].prefix(12).firstIndex(of: UInt8(ascii: ";")) else {
-                throw malformed("has a character reference without an end")
+                throw malformed("has an unterminated character reference")
             }
             guard let character = XMLScanner.character(raw[(at + 1)..<end]) else {
-                throw malformed("has a reference to a character that does not exist")
+                throw malformed("has a reference to an invalid character")
             }
             result.append(contentsOf: String(character).utf8)
             at = end + 1

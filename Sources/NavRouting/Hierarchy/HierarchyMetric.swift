@@ -41,7 +41,7 @@ public final class HierarchyMetric: @unchecked Sendable {
         _ hierarchy: ContractionHierarchy, _ metric: Metric,
         forEach: ForEach = HierarchyMetric.inTurn
     ) {
-        precondition(hierarchy.turns === metric.turns, "a metric of another turn graph than the hierarchy's")
+        precondition(hierarchy.turns === metric.turns, "the metric and the hierarchy have different turn graphs")
         self.init(metric, on: hierarchy)
         let parts = hierarchy.parts
         forEach(parts.subtrees.count) { part in

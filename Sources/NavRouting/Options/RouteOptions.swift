@@ -81,10 +81,10 @@ public struct RouteOptions: Sendable, Hashable {
     /// The reason why the options are invalid; nil when they are valid.
     package var fault: String? {
         guard (0...Self.greatestInitialRadius).contains(initialManeuverAvoidance) else {
-            return "the radius without maneuvers is not within 0 ... \(Int(Self.greatestInitialRadius)) m"
+            return "the radius of maneuver avoidance is not within 0 ... \(Int(Self.greatestInitialRadius)) m"
         }
         guard chosenRouteFactor > 0, chosenRouteFactor <= 1 else {
-            return "the factor of the chosen route is not above 0 and at most 1"
+            return "the factor of the chosen route must be above 0 and at most 1"
         }
         guard excludedAreas.count <= Self.greatestAreas else {
             return "more than \(Self.greatestAreas) areas are excluded"
@@ -93,8 +93,8 @@ public struct RouteOptions: Sendable, Hashable {
             guard (3...ExcludedArea.greatestCorners).contains(area.corners.count),
                 area.corners.allSatisfy(\.isValid), AreaShape(area).reach <= ExcludedArea.greatestReach
             else {
-                return "excluded area \(index) is no polygon of 3 ... \(ExcludedArea.greatestCorners) corners within "
-                    + "\(Int(ExcludedArea.greatestReach / 1_000)) km of its middle"
+                return "excluded area \(index) is not a polygon of 3 ... \(ExcludedArea.greatestCorners) corners "
+                    + "within \(Int(ExcludedArea.greatestReach / 1_000)) km of its centre"
             }
         }
         return nil

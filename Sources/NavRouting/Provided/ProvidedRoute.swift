@@ -49,7 +49,7 @@ public struct ProvidedRoute: Sendable, Equatable {
         for (index, leg) in legs.enumerated() {
             let segments = leg.line.count - 1
             guard segments > 0 else { return "leg \(index) has no line" }
-            guard leg.line.allSatisfy(\.isValid) else { return "leg \(index) leads off the Earth" }
+            guard leg.line.allSatisfy(\.isValid) else { return "leg \(index) has an invalid coordinate" }
             guard leg.nodeIDs.isEmpty || leg.nodeIDs.count == segments + 1 else {
                 return "leg \(index) has \(segments + 1) points and \(leg.nodeIDs.count) nodes"
             }
@@ -60,7 +60,7 @@ public struct ProvidedRoute: Sendable, Equatable {
                 return "leg \(index) has \(segments) segments and \(leg.congestion.count) congestion levels"
             }
             guard ([leg.duration, leg.length] + leg.durations).allSatisfy({ $0 >= 0 && $0 <= Self.greatest }) else {
-                return "leg \(index) has odd numbers"
+                return "leg \(index) has a duration or length that is negative or too large"
             }
         }
         return nil

@@ -99,7 +99,7 @@ package struct RouteFollower {
         if let previous { join(&walk, to: previous.end) }
         if walk.edges.count == 1, walk.end < walk.start {
             guard walk.start - walk.end <= Self.endTolerance else {
-                throw Fault(leg: walk.leg, message: "it leads back along one edge")
+                throw Fault(leg: walk.leg, message: "it goes backwards along an edge")
             }
             walk.end = walk.start
         }
@@ -129,7 +129,7 @@ package struct RouteFollower {
         }
         guard !isFar else {
             throw Fault(
-                leg: walk.leg, message: "its \(end.rawValue) is not on the map, or not on a road for this vehicle",
+                leg: walk.leg, message: "its \(end.rawValue) is not on a road of the map that this vehicle may use",
                 missingTiles: graph.missingTiles(
                     at: isStart ? graph.edgeTails[edge.index] : graph.edgeHeads[edge.index]))
         }
@@ -200,7 +200,7 @@ package struct RouteFollower {
                 throw Fault(
                     leg: walk.leg,
                     message:
-                        "no way leads on from \(graph.nodePositions[node.index].coordinate.brief) as the route does",
+                        "from \(graph.nodePositions[node.index].coordinate.brief) no permitted way follows the route",
                     missingTiles: graph.missingTiles(at: node))
             }
             states += bridge.states

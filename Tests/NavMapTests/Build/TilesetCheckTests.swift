@@ -115,7 +115,7 @@ struct TilesetCheckTests {
             var bad = good
             bad[bad.count - 1] ^= 1
             try bad.write(to: url)
-            #expect(try problems().contains { $0.reason.contains("hash differs") })
+            #expect(try problems().contains { $0.reason.contains("SHA-256 differs") })
             try good.dropLast(8).write(to: url)
             #expect(try problems().contains { $0.reason.contains("bytes") })
             try FileManager.default.removeItem(at: url)
