@@ -34,12 +34,12 @@ extension SchemaPool {
         guard json.utf8.count <= 4 * min(limit, Int.max / 4) else {
             throw MessageTextError(
                 type: fullName, field: "", position: 1,
-                "\(json.utf8.count) bytes of JSON are too much for \(limit) bytes of message")
+                "\(json.utf8.count) bytes of JSON are too large for a message of at most \(limit) bytes")
         }
         var reader = DynamicReader(pool: self, json: json)
         do throws(JSONScanner.Problem) {
             let bytes = try reader.message(index, depth: 0)
-            if reader.scanner.peek() != nil { throw reader.scanner.problem("there is more text after the message") }
+            if reader.scanner.peek() != nil { throw reader.scanner.problem("unexpected text after the message") }
             guard bytes.count <= limit else {
                 throw reader.scanner.problem("the message has \(bytes.count) bytes, over the limit of \(limit)")
             }
@@ -75,7 +75,7 @@ private struct DynamicReader {
     // MARK: Messages
 
     mutating func message(_ index: Int, depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
-        guard depth < SchemaPool.maximumDepth else { throw scanner.problem("messages lie too deep in messages") }
+        guard depth < SchemaPool.maximumDepth else { throw scanner.problem("messages are nested too deeply") }
         let type = pool.messages[index]
         guard scanner.take("{") else { throw scanner.problem("expected a \(type.fullName) in braces") }
         var parts: [(position: Int, bytes: [UInt8])] = []
@@ -92,7 +92,7 @@ private struct DynamicReader {
                 path.removeLast()
                 continue
             }
-            guard seen.insert(position).inserted else { throw scanner.problem("the field is there twice") }
+            guard seen.insert(position).inserted else { throw scanner.problem("duplicate field") }
             if let oneof = field.oneof, let other = members.updateValue(field.name, forKey: oneof) {
                 throw scanner.problem(
                     "only one of '\(other)' and '\(field.name)' can be set (oneof \(type.oneofs[oneof]))")
@@ -148,7 +148,7 @@ private struct DynamicReader {
         _ field: FieldDeclaration, _ type: MessageDeclaration, _ depth: Int
     ) throws(JSONScanner.Problem) -> [UInt8] {
         guard let key = type.field(numbered: 1), let content = type.field(numbered: 2) else {
-            throw scanner.problem("the map has no key or no value")
+            throw scanner.problem("the map entry lacks its key or value type")
         }
         guard scanner.take("{") else { throw scanner.problem("expected an object in braces") }
         var out: [UInt8] = []
@@ -157,7 +157,7 @@ private struct DynamicReader {
         while try scanner.hasNext(closing: "}", &isFirst) {
             let name = try scanner.string()
             path.append(.member(name))
-            guard seen.insert(name).inserted else { throw scanner.problem("the key is there twice") }
+            guard seen.insert(name).inserted else { throw scanner.problem("duplicate key") }
             try scanner.expect(":")
             let entry =
                 Self.tag(1, key.kind.shape ?? .bytes) + (try mapKey(key.kind, name))
@@ -172,7 +172,7 @@ private struct DynamicReader {
         switch kind {
         case .string: return try string(text)
         case .bool:
-            guard text == "true" || text == "false" else { throw scanner.problem("a key is \"true\" or \"false\"") }
+            guard text == "true" || text == "false" else { throw scanner.problem("expected \"true\" or \"false\"") }
             return [text == "true" ? 1 : 0]
         default: return try integer(kind, text)
         }
@@ -196,7 +196,7 @@ private struct DynamicReader {
             return [0]
         case .enumeration(let index): return try enumeration(pool.enums[index])
         case .double, .float: return try floating(kind)
-        case .group: throw scanner.problem("the field is a group, which the bus does not carry")
+        case .group: throw scanner.problem("the field is a group, which the bus does not support")
         default:
             let isText = scanner.peek() == UInt8(ascii: "\"")
             return try integer(kind, isText ? try scanner.string() : try scanner.number())
@@ -204,7 +204,7 @@ private struct DynamicReader {
     }
 
     private func string(_ text: String) throws(JSONScanner.Problem) -> [UInt8] {
-        guard !text.utf8.contains(0) else { throw scanner.problem("a string on the bus has no NUL (\\u0000)") }
+        guard !text.utf8.contains(0) else { throw scanner.problem("a string must not contain NUL (\\u0000)") }
         return Self.varint(UInt64(text.utf8.count)) + Array(text.utf8)
     }
 
@@ -216,12 +216,12 @@ private struct DynamicReader {
             if number == nil {
                 let names = type.values.prefix(20).map(\.name).joined(separator: ", ")
                 throw scanner.problem(
-                    "'\(name.prefix(80))' is none of \(names)\(type.values.count > 20 ? ", …" : "")")
+                    "'\(name.prefix(80))' is not one of \(names)\(type.values.count > 20 ? ", …" : "")")
             }
         } else {
             number = Int32(try scanner.number())
         }
-        guard let number else { throw scanner.problem("an enum is a name or a number of 32 bits") }
+        guard let number else { throw scanner.problem("an enum value must be a name or a 32-bit integer") }
         return Self.varint(UInt64(bitPattern: Int64(number)))
     }
 
@@ -232,12 +232,12 @@ private struct DynamicReader {
         let infinite = isText ? special[text] : nil
         if kind == .double {
             guard let value = infinite ?? Double(text).flatMap({ $0.isFinite ? $0 : nil }) else {
-                throw scanner.problem("'\(text.prefix(40))' is not a number of 64 bits")
+                throw scanner.problem("'\(text.prefix(40))' is not a 64-bit number")
             }
             return Self.fixed(value.bitPattern)
         }
         guard let value = infinite.map({ Float($0) }) ?? Float(text).flatMap({ $0.isFinite ? $0 : nil }) else {
-            throw scanner.problem("'\(text.prefix(40))' is not a number of 32 bits")
+            throw scanner.problem("'\(text.prefix(40))' is not a 32-bit number")
         }
         return Self.fixed(value.bitPattern)
     }
@@ -248,7 +248,7 @@ private struct DynamicReader {
             if let value = Number(text) { return value }
             if let value = Double(text).flatMap({ Number(exactly: $0) }) { return value }
             throw scanner.problem(
-                "'\(text.prefix(40))' is not a whole number from \(Number.min) to \(Number.max)")
+                "'\(text.prefix(40))' is not an integer from \(Number.min) to \(Number.max)")
         }
         switch kind {
         case .int32: return Self.varint(UInt64(bitPattern: Int64(try parse(Int32.self))))
@@ -265,7 +265,7 @@ private struct DynamicReader {
         case .sfixed32: return Self.fixed(try parse(Int32.self))
         case .fixed64: return Self.fixed(try parse(UInt64.self))
         case .sfixed64: return Self.fixed(try parse(Int64.self))
-        default: throw scanner.problem("this type cannot be a number")
+        default: throw scanner.problem("the type is not numeric")
         }
     }
 

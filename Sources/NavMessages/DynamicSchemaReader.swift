@@ -91,7 +91,7 @@ private struct SchemaReader {
     private mutating func message(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ prefix: String, _ file: File, depth: Int
     ) throws(SchemaError) {
-        guard depth < SchemaPool.maximumDepth else { throw SchemaError("messages are declared too deep in messages") }
+        guard depth < SchemaPool.maximumDepth else { throw SchemaError("message declarations are nested too deeply") }
         var name = ""
         var fields: [Field] = []
         var nested: [Range<Int>] = []
@@ -150,9 +150,9 @@ private struct SchemaReader {
         try check(name: field.name)
         let place = "\(message.fullName).\(field.name)"
         guard (1...0x1fff_ffff).contains(field.number), message.fields.last.map({ $0.number < field.number }) ?? true
-        else { throw SchemaError("\(place): the number \(field.number) is not a field's, or another field's") }
+        else { throw SchemaError("\(place): field number \(field.number) is invalid or already used") }
         guard let label = [1: FieldDeclaration.Label.optional, 2: .required, 3: .repeated][field.label] else {
-            throw SchemaError("\(place): \(field.label) is no label")
+            throw SchemaError("\(place): \(field.label) is not a label")
         }
         if let oneof = field.oneof, oneof >= UInt64(message.oneofs.count) {
             throw SchemaError("\(place): there is no oneof \(oneof)")
@@ -165,7 +165,7 @@ private struct SchemaReader {
             kind = field.type == 14 ? .enumeration(-1) : .message(-1)
             references.append(Reference(message: index, field: message.fields.count, name: field.typeName))
         } else {
-            throw SchemaError("\(place): \(field.type) is no type")
+            throw SchemaError("\(place): \(field.type) is not a type")
         }
         let isMessage = field.type == 11 || field.type == 10
         let isPackable = label == .repeated && kind.shape != .bytes && kind != .group && !isMessage
@@ -279,7 +279,7 @@ private struct SchemaReader {
             } else {
                 let message = pool.messages[reference.message]
                 throw SchemaError(
-                    "\(message.fullName).\(message.fields[reference.field].name) is a '\(name)', which no file of the "
+                    "\(message.fullName).\(message.fields[reference.field].name) has type '\(name)', which no file of the "
                         + "schema declares: include the imported files")
             }
             pool.messages[reference.message].fields[reference.field].kind = kind
@@ -290,14 +290,14 @@ private struct SchemaReader {
                 pool.messages[index].positions[field.jsonName] = position
             }
             if message.isMapEntry, message.fields.map(\.number) != [1, 2] {
-                throw SchemaError("\(message.fullName) is a map's entry without key and value")
+                throw SchemaError("\(message.fullName) is a map entry without a key and a value")
             }
         }
         for service in pool.services {
             for method in service.methods {
                 for type in [method.request, method.response] where pool.messageIndices[type] == nil {
                     throw SchemaError(
-                        "\(service.fullName).\(method.name) takes or gives a '\(type)', which no file of the schema "
+                        "\(service.fullName).\(method.name) takes or returns '\(type)', which no file of the schema "
                             + "declares: include the imported files")
                 }
             }
@@ -307,7 +307,7 @@ private struct SchemaReader {
     /// Returns a reference without its leading dot; compilers write full names.
     private static func absolute(_ name: String) throws(SchemaError) -> String {
         guard name.hasPrefix(".") else {
-            throw SchemaError("the reference to '\(name.prefix(80))' is not a full name: let protoc make the schema")
+            throw SchemaError("the reference to '\(name.prefix(80))' is not fully qualified: use protoc")
         }
         return String(name.dropFirst())
     }
@@ -331,14 +331,14 @@ private struct SchemaReader {
     private func text(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(SchemaError) -> String {
         guard range.count <= 4 * SchemaPool.maximumNameLength,
             let text = String(validating: UnsafeRawBufferPointer(rebasing: bytes[range]), as: UTF8.self)
-        else { throw SchemaError("a text of the schema at byte \(range.lowerBound) is too long or not UTF-8") }
+        else { throw SchemaError("a string in the schema at byte \(range.lowerBound) is too long or not UTF-8") }
         return text
     }
 
     private func number(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(SchemaError) -> UInt64 {
         var cursor = WireCursor(bytes, range)
         guard let value = cursor.varint() else {
-            throw SchemaError("a number of the schema at byte \(range.lowerBound) is not valid")
+            throw SchemaError("a number in the schema at byte \(range.lowerBound) is not valid")
         }
         return value
     }

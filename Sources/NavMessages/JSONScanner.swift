@@ -47,20 +47,20 @@ package struct JSONScanner {
             position += 1
             switch byte {
             case UInt8(ascii: "\""):
-                guard let text = String(validating: out, as: UTF8.self) else { throw problem("not UTF-8") }
+                guard let text = String(validating: out, as: UTF8.self) else { throw problem("string is not UTF-8") }
                 return text
             case UInt8(ascii: "\\"): try escape(&out)
             case ..<0x20:
                 position -= 1
-                throw problem("a control character in a string: write it as \\u00\(byte < 16 ? "0" : "1")…")
+                throw problem("the string has a control character: write it as \\u00\(byte < 16 ? "0" : "1")…")
             default: out.append(byte)
             }
         }
-        throw problem("the string does not end")
+        throw problem("unterminated string")
     }
 
     private mutating func escape(_ out: inout [UInt8]) throws(Problem) {
-        guard position < bytes.count else { throw problem("the string does not end") }
+        guard position < bytes.count else { throw problem("unterminated string") }
         let byte = bytes[position]
         position += 1
         switch byte {
@@ -74,17 +74,17 @@ package struct JSONScanner {
             var scalar = try hexadecimal()
             if (0xd800..<0xdc00).contains(scalar) {
                 // `take` would skip white space, which is part of the string here.
-                guard bytes[position...].starts(with: "\\u".utf8) else { throw problem("half of a surrogate pair") }
+                guard bytes[position...].starts(with: "\\u".utf8) else { throw problem("unpaired surrogate") }
                 position += 2
                 let low = try hexadecimal()
-                guard (0xdc00..<0xe000).contains(low) else { throw problem("half of a surrogate pair") }
+                guard (0xdc00..<0xe000).contains(low) else { throw problem("unpaired surrogate") }
                 scalar = 0x10000 + (scalar - 0xd800) << 10 + (low - 0xdc00)
             }
-            guard let character = Unicode.Scalar(scalar) else { throw problem("half of a surrogate pair") }
+            guard let character = Unicode.Scalar(scalar) else { throw problem("unpaired surrogate") }
             out.append(contentsOf: String(Character(character)).utf8)
         default:
             position -= 1
-            throw problem("no such escape in a string")
+            throw problem("unknown escape sequence")
         }
     }
 
@@ -120,7 +120,7 @@ package struct JSONScanner {
     /// Skips a value and returns its range.
     @discardableResult
     mutating func skipValue(depth: Int = 0) throws(Problem) -> Range<Int> {
-        guard depth < 2 * SchemaPool.maximumDepth else { throw problem("nested too deep") }
+        guard depth < 2 * SchemaPool.maximumDepth else { throw problem("nested too deeply") }
         let next = peek()
         let start = position
         switch next {
@@ -137,7 +137,7 @@ package struct JSONScanner {
             position += 1
             var isFirst = true
             while try hasNext(closing: "]", &isFirst) { try skipValue(depth: depth + 1) }
-        case nil: throw problem("the text ends early")
+        case nil: throw problem("unexpected end of text")
         default:
             guard take(word: "true") || take(word: "false") || take(word: "null") else {
                 _ = try number()

@@ -25,11 +25,11 @@ extension MessageError: CustomStringConvertible {
         case .malformed(let type, let size):
             "\(type): \(size) bytes are not a valid message; check that the sender uses the same type"
         case .invalidString(let field):
-            "\(field): the string is not UTF-8 without NUL; the sender must fix it"
+            "\(field): the string is not UTF-8 or contains NUL; the sender must fix it"
         case .expandsTooMuch(let type, let size, let limit):
-            "\(type): \(size) bytes would unpack to more than \(limit) bytes of memory; the message is refused"
+            "\(type): \(size) bytes would decode to more than \(limit) bytes of memory; the message is refused"
         case .tooDeep(let type, let limit):
-            "\(type): messages lie more than \(limit) deep in messages; the message is refused"
+            "\(type): messages are nested more than \(limit) deep; the message is refused"
         case .missingField(let field):
             "\(field): the message lacks this required field; the sender must set it"
         case .unknownType(let name):

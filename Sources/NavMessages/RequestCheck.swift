@@ -50,7 +50,7 @@ extension SchemaPool {
             return { cursor in
                 var cursor = cursor
                 let number = Int32(truncatingIfNeeded: cursor.varint() ?? 0)
-                return declaration.name(of: number) == nil ? "\(number) is none of \(declaration.fullName)" : nil
+                return declaration.name(of: number) == nil ? "\(number) is not a value of \(declaration.fullName)" : nil
             }
         case .double:
             return { cursor in

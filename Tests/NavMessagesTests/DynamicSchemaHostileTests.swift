@@ -30,7 +30,7 @@ struct DynamicSchemaHostileTests {
         try refused([UInt8](repeating: 0, count: SchemaPool.maximumSize + 1), "limit")
         try refused(D.set(messages: [D.message("A", []), D.message("A", [])]), "twice")
         try refused(D.set(messages: [D.message("A", [D.field("x", 1, .message, of: ".no.Such")])]), "'no.Such'")
-        try refused(D.set(messages: [D.message("A", [D.field("x", 1, .message, of: "B")])]), "full name")
+        try refused(D.set(messages: [D.message("A", [D.field("x", 1, .message, of: "B")])]), "fully qualified")
         try refused(D.set(messages: [D.message("A\u{1b}[2J", [])]), "identifier")
         try refused(D.set(messages: [D.message("A", [D.field("x", 0, .int32)])]), "test.v1.A.x")
         try refused(

@@ -18,7 +18,7 @@ import Testing
 
     @Test func anUnknownNumberOfAnEnumIsNamed() {
         let units = CalculateRouteRequest(options: RouteOptions(units: UnitSystem(rawValue: 9)))
-        #expect(Self.unusable(units)?.hasPrefix("options.units: 9 is none of") == true)
+        #expect(Self.unusable(units)?.hasPrefix("options.units: 9 is not a value of") == true)
         let avoid = SetRouteRequest(
             target: .calculate(
                 CalculateRouteRequest(options: RouteOptions(avoid: [.tolls, AvoidFeature(rawValue: 99)]))))

@@ -6,18 +6,18 @@ extension Navigator {
     func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
         let here = vehiclePosition.map { origin($0, keepsCourse: true) }
         guard let start = order.origin ?? here ?? config.originFallback.map({ Waypoint($0) }) else {
-            return refuse(call, "the position is not known: give an origin", .noPosition)
+            return refuse(call, "the vehicle's position is unknown: give an origin", .noPosition)
         }
         if isPreview, trip?.isComplete == false {
-            return refuse(call, "guidance is under way: stop it first, or ask without a preview")
+            return refuse(call, "guidance is under way: stop it, or request routes without a preview")
         }
         guard routes.all.count(where: { $0.purpose.calculation != nil }) < Navigator.mostCalculations else {
-            return refuse(call, "too many routes are being found already", .internal)
+            return refuse(call, "too many route requests are pending: try again later", .internal)
         }
         let id = routes.nextID()
         let calculation = Calculation(
             order: order, isPreview: isPreview, call: call, origin: order.origin == nil ? vehiclePosition : nil)
-        if isPreview { cancelPreview("another preview was asked for") }
+        if isPreview { cancelPreview("superseded by another preview") }
         request(
             query(
                 id, .calculate, [start] + order.waypoints, order.preferences, at: event.stamp,
@@ -47,7 +47,7 @@ extension Navigator {
         case .found(let found):
             let routes = self.routes(found, calculation.order.preferences).filter { $0.plan.defect == nil }
             guard !routes.isEmpty else {
-                let failure = RouteFailure(code: .internal, message: "the routes that were found cannot be used")
+                let failure = RouteFailure(code: .internal, message: "the calculated routes are unusable")
                 return reply(.failed(failure), to: calculation.call)
             }
             if calculation.isPreview { show(RoutePreview(routes: routes, active: 0), calculation, event) }
@@ -79,17 +79,17 @@ extension Navigator {
         switch choice {
         case .index(let index):
             if routes.indices.contains(index) { return index }
-            refuse(call, "there is no route \(index): there are \(routes.count)", .notFound)
+            refuse(call, "the preview has no route \(index): it has \(routes.count) routes", .notFound)
         case .route(let id):
             if let index = routes.firstIndex(where: { $0.id == id }) { return index }
-            refuse(call, "there is no route with route_id \(id) in the preview", .notFound)
+            refuse(call, "the preview has no route with route_id \(id)", .notFound)
         }
         return nil
     }
 
     func selectPreview(_ choice: PreviewChoice, _ call: UInt64, _ event: NavigatorEvent) {
         guard preview.isActive, let shown = preview.shown else {
-            return refuse(call, "there are no routes to choose from: calculate some first")
+            return refuse(call, "the preview has no routes: calculate routes first")
         }
         guard let index = place(choice, call) else { return }
         if shown.preview.active != index {
@@ -103,7 +103,7 @@ extension Navigator {
         _ choice: PreviewChoice?, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
         guard preview.isActive, let shown = preview.shown else {
-            return refuse(call, "there are no routes to choose from: calculate some first")
+            return refuse(call, "the preview has no routes: calculate routes first")
         }
         guard let chosen = place(choice ?? .index(shown.preview.active), call) else { return }
         cancelSearch(event)

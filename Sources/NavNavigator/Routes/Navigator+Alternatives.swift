@@ -55,10 +55,10 @@ extension Navigator {
     func selectAlternative(_ id: UInt64, _ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard let offered = alternatives.offered(id, to: trip) else {
-            return refuse(call, "there is no alternative \(id) any more", .notFound)
+            return refuse(call, "alternative \(id) is not offered", .notFound)
         }
         guard offered.distanceToFork > 0 else {
-            return refuse(call, "the fork to alternative \(id) lies behind", .wrongState)
+            return refuse(call, "the vehicle has passed the fork to alternative \(id)", .wrongState)
         }
         take(offered, isByDriving: false, call: call, event)
     }
@@ -90,6 +90,6 @@ extension Navigator {
     /// Returns why an alternative found a while ago cannot be driven now; nil when it can.
     private func obstacle(on plan: RoutePlan) -> RouteFailure? {
         guard let closed = plan.route.edges.first(where: { pricing.isClosed($0.key) }) else { return nil }
-        return RouteFailure(code: .noRoute, message: "way \(closed.wayID) on it is closed or no longer on board")
+        return RouteFailure(code: .noRoute, message: "way \(closed.wayID) of the alternative is closed or not loaded")
     }
 }

@@ -73,7 +73,7 @@ extension Navigator {
         publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: trip.plan)), event)
         let pricing = pricing
         guard var (route, changed) = pricing.repriced(trip.plan.route) else {
-            let failure = RouteFailure(code: .tilesNeeded, message: "part of the route is not on board")
+            let failure = RouteFailure(code: .tilesNeeded, message: "tiles of part of the route are not loaded")
             publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: trip.plan)), event)
             return .failure(failure)
         }

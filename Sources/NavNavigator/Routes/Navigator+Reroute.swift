@@ -57,8 +57,8 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
-        guard let lastPosition else { return refuse(call, "the position is not known", .noPosition) }
-        guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
+        guard let lastPosition else { return refuse(call, "the vehicle's position is unknown", .noPosition) }
+        guard search.acceptsManualReroute else { return refuse(call, "a route request is already pending") }
         if let fault = preferences?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
         let draft = draft(reason, from: lastPosition, preferences: preferences, waypoints: waypoints, event)
@@ -250,7 +250,7 @@ extension Navigator {
         withdraw(.shouldReroute, .rerouteOptions, .acceptReroute)
         cancelRequests { $0.isSearch }
         if let wanted {
-            reply(.failed(RouteFailure(code: .cancelled, message: "another command came first")), to: wanted.call)
+            reply(.failed(RouteFailure(code: .cancelled, message: "superseded by another command")), to: wanted.call)
         }
         if let draft, draft.isAnnounced { tell(.rejected(.superseded), draft, event) }
         if case .reroute(let draft) = (pending ?? proposal)?.purpose { tell(.rejected(.superseded), draft, event) }
@@ -273,6 +273,6 @@ extension RouteFailure {
     /// Creates the failure for a plan that cannot be driven; nil when it can.
     init?(defectOf plan: RoutePlan) {
         guard let defect = plan.defect else { return nil }
-        self.init(code: .internal, message: "the route cannot be used: \(defect)")
+        self.init(code: .internal, message: "the route is unusable: \(defect)")
     }
 }

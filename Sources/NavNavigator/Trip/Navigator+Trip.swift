@@ -36,9 +36,9 @@ extension Navigator {
 
     private func repeatInstruction(_ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
-        guard !trip.isSilent else { return refuse(call, "off the route there is nothing to say before the reroute") }
+        guard !trip.isSilent else { return refuse(call, "off route there is no instruction until the reroute") }
         guard let (spoken, duration) = trip.repeatedInstruction(speed: lastPosition?.speed) else {
-            return refuse(call, "nothing is left to say on this leg")
+            return refuse(call, "the leg has no further instruction")
         }
         ask(
             .reviseInstruction(.spoken(spoken), distance: spoken.distance, duration: duration), standard: true, event)
@@ -210,9 +210,9 @@ extension Navigator {
     // MARK: Legs
 
     private func advanceLeg(_ leg: Int?, _ call: UInt64, _ event: NavigatorEvent) {
-        guard let trip, trip.isAtStop else { return refuse(call, "the vehicle is not held at a waypoint") }
+        guard let trip, trip.isAtStop else { return refuse(call, "the vehicle is not waiting at a waypoint") }
         if let leg, leg != trip.leg + 1 {
-            return refuse(call, "leg \(leg) does not begin here: the next is \(trip.leg + 1)", .notFound)
+            return refuse(call, "leg \(leg) does not start here: the next leg is \(trip.leg + 1)", .notFound)
         }
         guard let arrival = self.trip?.advanceLeg() else { return }
         withdraw(.shouldAdvanceLeg)

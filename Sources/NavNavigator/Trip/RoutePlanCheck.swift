@@ -7,9 +7,9 @@ extension RoutePlan {
     /// The on-board router makes no such plans, but a plan from outside may be of any kind.
     var defect: String? {
         if route.edges.isEmpty || route.coordinates.isEmpty { return "the route is empty" }
-        if !route.length.isFinite || route.length < 0 { return "the route's line has no length" }
+        if !route.length.isFinite || route.length < 0 { return "the route's length is negative or not finite" }
         if let edge = route.edges.firstIndex(where: { !RoutePlan.isSound($0) }) {
-            return "edge \(edge) has odd numbers"
+            return "edge \(edge) has a negative or non-finite value"
         }
         for index in 1..<max(route.edges.count, 1)
         where route.edges[index].routeOffset < route.edges[index - 1].routeOffset {
@@ -20,18 +20,18 @@ extension RoutePlan {
         var edge = 0
         for (index, leg) in route.legs.enumerated() {
             guard leg.routeOffset.isFinite, leg.length.isFinite, leg.length >= 0 else {
-                return "leg \(index) has odd numbers"
+                return "leg \(index) has a negative or non-finite value"
             }
             guard leg.destination > waypoint, leg.destination < route.waypoints.count else {
-                return "leg \(index) leads to no waypoint"
+                return "leg \(index) does not lead to a later waypoint"
             }
             waypoint = leg.destination
             guard leg.edges.lowerBound == edge, leg.edges.upperBound > edge, leg.edges.upperBound <= route.edges.count
-            else { return "leg \(index) has no edges, or those of another" }
+            else { return "leg \(index) has no edges, or they do not follow the previous leg's" }
             edge = leg.edges.upperBound
         }
-        if edge != route.edges.count { return "edges after the last leg" }
-        if guidance.legs.count != route.legs.count { return "the guidance is of a route with other legs" }
+        if edge != route.edges.count { return "there are edges after the last leg" }
+        if guidance.legs.count != route.legs.count { return "guidance and route have different numbers of legs" }
         if guidance.legs.contains(where: \.isEmpty) { return "the guidance has a leg without steps" }
         return nil
     }
