@@ -79,7 +79,7 @@ extension Navigator {
         switch choice {
         case .index(let index):
             if routes.indices.contains(index) { return index }
-            refuse(call, "the preview has no route \(index): it has \(routes.count) routes", .notFound)
+            refuse(call, "the preview has no route \(index): it has \(routes.count)", .notFound)
         case .route(let id):
             if let index = routes.firstIndex(where: { $0.id == id }) { return index }
             refuse(call, "the preview has no route with route_id \(id)", .notFound)
