@@ -61,7 +61,7 @@ struct GeodesyTests {
             distance: 212.971662, middleAzimuth: 90.000000),
     ]
 
-    @Test("distances are those of the geodesic within 0.1 %, and a millimetre on road segments", arguments: geodesics)
+    @Test("distances match the geodesic within 0.1 %, or a millimetre on road segments", arguments: geodesics)
     func distance(_ geodesic: Geodesic) {
         let distance = Geodesy.distance(geodesic.from, geodesic.to)
         #expect(abs(distance - geodesic.distance) <= max(geodesic.distance * 0.001, 0.000_001))
@@ -69,14 +69,14 @@ struct GeodesyTests {
         #expect(Geodesy.distance(geodesic.to, geodesic.from) == distance)
     }
 
-    @Test("bearings are those at the middle of the geodesic within 0.1°", arguments: geodesics)
+    @Test("bearings match the geodesic's at its middle within 0.1°", arguments: geodesics)
     func bearing(_ geodesic: Geodesic) {
         let bearing = Geodesy.bearing(from: geodesic.from, to: geodesic.to)
         #expect(Angle.degrees(Angle.separation(bearing, Angle.radians(geodesic.middleAzimuth))) < 0.1)
         #expect((0..<2 * Double.pi).contains(bearing))
     }
 
-    @Test("a destination is where distance and bearing say", arguments: [-75.0, -33, 0, 12, 48, 60.2, 71])
+    @Test("a destination has the given distance and bearing", arguments: [-75.0, -33, 0, 12, 48, 60.2, 71])
     func destination(latitude: Double) {
         for longitude in [-180, -77.1, 0, 24.9, 179.9999] {
             let start = Coordinate(latitude: latitude, longitude: longitude)
@@ -92,7 +92,7 @@ struct GeodesyTests {
         }
     }
 
-    @Test("the antimeridian is no further than it is")
+    @Test("distances are correct across the antimeridian")
     func antimeridian() {
         let west = Coordinate(latitude: -17, longitude: 179.999)
         let east = Coordinate(latitude: -17, longitude: -179.999)
@@ -106,7 +106,7 @@ struct GeodesyTests {
         #expect(abs(back.longitude - east.longitude) < 1e-9)
     }
 
-    @Test("a local frame leads back to where it came from")
+    @Test("a local frame round-trips positions")
     func frame() {
         for latitude in [-80.0, -20, 0, 45, 60, 89] {
             for longitude in [-180, -1, 0, 90, 179.999_99] {
@@ -120,7 +120,7 @@ struct GeodesyTests {
         }
     }
 
-    @Test("coincident positions are no distance apart and have bearing 0")
+    @Test("coincident positions have distance 0 and bearing 0")
     func coincident() {
         let place = Coordinate(latitude: 60, longitude: 24)
         #expect(Geodesy.distance(place, place) == 0)
@@ -129,7 +129,7 @@ struct GeodesyTests {
 
     static let hostile: [Double] = [.nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, 0, 90, -180]
 
-    @Test("no number traps")
+    @Test("extreme numbers never trap")
     func hostileNumbers() {
         for first in Self.hostile {
             for second in Self.hostile {
@@ -196,7 +196,7 @@ struct AngleTests {
         #expect((0..<2 * Double.pi).contains(Angle.normalised(1e300)))
     }
 
-    @Test("a turn to the right is positive, through north as well")
+    @Test("a turn to the right is positive, also across north")
     func difference() {
         #expect(abs(Angle.difference(from: Angle.radians(350), to: Angle.radians(20)) - Angle.radians(30)) < 1e-12)
         #expect(abs(Angle.difference(from: Angle.radians(20), to: Angle.radians(350)) + Angle.radians(30)) < 1e-12)

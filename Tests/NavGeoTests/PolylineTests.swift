@@ -16,7 +16,7 @@ struct PolylineTests {
 
     let bent = line([(0, 0), (100, 0), (100, 100)])
 
-    @Test("lengths add up and never fall")
+    @Test("lengths are cumulative and never decrease")
     func lengths() {
         #expect(abs(bent.length - 200) < 0.01)
         #expect(bent.cumulativeLengths.first == 0)
@@ -24,7 +24,7 @@ struct PolylineTests {
         #expect(Polyline([]).length == 0 && Polyline([Self.origin]).length == 0)
     }
 
-    @Test("positions along the line, clamped to its ends, which are met exactly")
+    @Test("offsets map to positions and clamp to the exact ends")
     func positions() throws {
         let quarter = try #require(bent.coordinate(at: 50))
         #expect(Geodesy.distance(quarter, Self.place(50, 0)) < 0.01)
@@ -38,7 +38,7 @@ struct PolylineTests {
         #expect(Polyline([]).coordinate(at: 0) == nil)
     }
 
-    @Test("bearings pass over segments without length")
+    @Test("bearings skip segments of length zero")
     func bearings() throws {
         #expect(abs(try #require(bent.bearing(at: 10)) - .pi / 2) < 1e-3)
         #expect(abs(try #require(bent.bearing(at: 150))) < 1e-3)
@@ -49,7 +49,7 @@ struct PolylineTests {
         #expect(Self.line([(0, 0), (0, 0)]).bearing(at: 0) == nil)
     }
 
-    @Test("the nearest point, the earliest of equals")
+    @Test("a projection is the nearest point, the earliest of equals")
     func projections() throws {
         let hit = try #require(bent.project(Self.place(40, 7)))
         #expect(abs(hit.offset - 40) < 0.01 && abs(hit.distance - 7) < 0.01 && hit.segment == 0)
@@ -60,7 +60,7 @@ struct PolylineTests {
         #expect(Polyline([Self.origin]).project(Self.origin) == nil)
     }
 
-    @Test("a window confines the nearest point to itself")
+    @Test("a window limits the projection")
     func windows() throws {
         let there = Self.line([(0, 0), (100, 0), (0, 0)])
         let back = try #require(there.project(Self.place(30, 0), within: 100...200))
@@ -71,13 +71,13 @@ struct PolylineTests {
         #expect(abs(tail.offset - 190) < 0.01)
     }
 
-    @Test("a window beyond the line holds no point of it")
+    @Test("a window beyond the line has no projection")
     func windowsOutside() {
         #expect(bent.project(Self.place(0, 0), within: 500...600) == nil)
         #expect(bent.project(Self.place(0, 0), within: -20 ... -10) == nil)
     }
 
-    @Test("slices have interpolated ends and keep what lies between")
+    @Test("slices have interpolated ends and keep the points between")
     func slices() {
         let slice = bent.slice(from: 50, to: 150)
         #expect(slice.count == 3 && slice[1] == bent.coordinates[1])
@@ -87,7 +87,7 @@ struct PolylineTests {
         #expect(bent.slice(from: 300, to: 400).isEmpty)
     }
 
-    @Test("slices put together are the line", arguments: 1...40)
+    @Test("joined slices equal the line", arguments: 1...40)
     func cutAndJoined(pieces: Int) {
         let step = bent.length / Double(pieces)
         let total = (0..<pieces).reduce(0.0) {
@@ -96,7 +96,7 @@ struct PolylineTests {
         #expect(abs(total - bent.length) < 1e-3)
     }
 
-    @Test("a line across the antimeridian is as long as it is")
+    @Test("a line across the antimeridian has the correct length")
     func antimeridian() throws {
         let line = Polyline([
             Coordinate(latitude: 0, longitude: 179.9), Coordinate(latitude: 0, longitude: -179.9),

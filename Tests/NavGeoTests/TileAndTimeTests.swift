@@ -5,7 +5,7 @@ import Testing
 struct TileTests {
     // Longitude and latitude of Helsinki's cathedral, and of Quito; tile numbers from mercantile 1.2.1.
     @Test(
-        "the tile of a place",
+        "a position maps to its tile",
         arguments: [
             (60.170_3, 24.952_1, 12, 2331, 1185), (60.170_3, 24.952_1, 6, 36, 18), (-0.220_2, -78.512_3, 9, 144, 256),
             (0, 0, 0, 0, 0), (85.06, 180, 3, 7, 0), (-90, -180, 3, 0, 7),
@@ -15,7 +15,7 @@ struct TileTests {
         #expect(tile == TileID(zoom: zoom, x: x, y: y))
     }
 
-    @Test("a tile contains its corner and middle, its neighbours touch it", arguments: [1, 6, 9, 12, 22] as [UInt8])
+    @Test("a tile contains its corner and centre and touches its neighbours", arguments: [1, 6, 9, 12, 22] as [UInt8])
     func bothWays(zoom: UInt8) throws {
         let count = UInt32(1) << zoom
         for (column, row) in [(0, 0), (count - 1, count - 1), (count / 3, count / 2), (count / 2, count / 5)] {
@@ -30,7 +30,7 @@ struct TileTests {
         }
     }
 
-    @Test("what lies outside the pyramid is no tile")
+    @Test("indices outside the pyramid give no tile")
     func outside() {
         #expect(TileID(zoom: 3, x: 8, y: 0) == nil)
         #expect(TileID(zoom: 3, x: 0, y: .max) == nil)
@@ -58,7 +58,7 @@ struct TimeTests {
         #expect(Timestamp(nanoseconds: 0).seconds(since: Timestamp(nanoseconds: 250_000_000)) == -0.25)
     }
 
-    @Test("moving a moment saturates at the ends of the range; by no number, it stays")
+    @Test("advancing a moment saturates, and NaN leaves it unchanged")
     func advancing() {
         let moment = Timestamp(nanoseconds: -5)
         #expect(moment.advanced(bySeconds: 1.5).nanoseconds == 1_499_999_995)
@@ -70,7 +70,7 @@ struct TimeTests {
         #expect(Timestamp(nanoseconds: .min).advanced(bySeconds: -1).nanoseconds == .min)
     }
 
-    @Test("seconds that no stamp can hold make none")
+    @Test("seconds out of range give no timestamp")
     func fromSeconds() {
         #expect(Timestamp(seconds: 1.25)?.nanoseconds == 1_250_000_000)
         for odd in [Double.nan, .infinity, -.infinity, 1e300, 9.3e9] { #expect(Timestamp(seconds: odd) == nil) }

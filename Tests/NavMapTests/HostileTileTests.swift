@@ -57,7 +57,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("a section table that leads astray is refused or harmless", arguments: TileLayout.Section.allCases)
+    @Test("a section table with wrong offsets is refused or harmless", arguments: TileLayout.Section.allCases)
     func sections(_ section: TileLayout.Section) throws {
         let good = try TestTiles.bytes()
         let entry = TileLayout.headerBytes + section.rawValue * 8
@@ -107,7 +107,7 @@ struct HostileTileTests {
     }
 
     /// A rank file and its tile: the ranks are read only where they fit the tile.
-    @Test("a rank file with any byte changed, cut short or of another tile is refused")
+    @Test("a rank file that is changed, truncated or of another tile is refused")
     func ranks() throws {
         let good = EdgeRanks(tile: TestTiles.id, values: [3, 3, 1]).encoded()
         func read(_ bytes: [UInt8], edges: Int = 3) throws -> EdgeRanks {
@@ -133,14 +133,14 @@ struct HostileTileTests {
         }
     }
 
-    @Test("ranks of any value are harmless", arguments: [0, 1, 2, UInt32.max - 1, .max])
+    @Test("arbitrary rank values are harmless", arguments: [0, 1, 2, UInt32.max - 1, .max])
     func wildRanks(value: UInt32) throws {
         let ranks = EdgeRanks(tile: TestTiles.id, values: [value, value, value ^ 1]).encoded()
         let tile = try RoadTile(TileStorage(copying: try TestTiles.bytes()), ranks: TileStorage(copying: ranks))
         TestTiles.exercise(tile)
     }
 
-    @Test("a tile in the place of another is refused")
+    @Test("a tile in another tile's place is refused")
     func swapped() throws {
         let bytes = try TestTiles.bytes()
         #expect(throws: TileError.self) {
@@ -148,7 +148,7 @@ struct HostileTileTests {
         }
     }
 
-    @Test("a file of nothing but a header and lies does not make a reader allocate")
+    @Test("a header with huge counts does not make a reader allocate")
     func hugeCounts() throws {
         for section in TileLayout.Section.allCases {
             var bytes = [UInt8](repeating: 0, count: TileLayout.firstSectionOffset)

@@ -4,7 +4,7 @@ import Testing
 /// The numbers of the format article: a change here is a new version of the format.
 @Suite("Road tile layout")
 struct LayoutTests {
-    @Test("records have the format's sizes")
+    @Test("records have the sizes of the format")
     func sizes() {
         #expect(MemoryLayout<NodeRecord>.stride == 32 && MemoryLayout<NodeRecord>.alignment == 8)
         #expect(MemoryLayout<EdgeRecord>.stride == 32)
@@ -21,7 +21,7 @@ struct LayoutTests {
         #expect(TileLayout.Section.allCases.count == 14 && TileLayout.firstSectionOffset == 64 + 14 * 8)
     }
 
-    @Test("fields lie where the format says")
+    @Test("fields have the offsets of the format")
     func offsets() {
         let node: [Int?] = [
             MemoryLayout<NodeRecord>.offset(of: \.osmID), MemoryLayout<NodeRecord>.offset(of: \.latitudeE7),

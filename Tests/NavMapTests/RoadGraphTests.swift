@@ -20,7 +20,7 @@ struct RoadGraphTests {
         "EF": ["highway": "motorway_link"],
     ]
 
-    @Test("a map across tiles and layers joins to the graph of its drawing", arguments: [0, 1, 2])
+    @Test("a map across tiles and layers joins to the drawn graph", arguments: [0, 1, 2])
     func joined(placement: Int) throws {
         let places: [ASCIIMap.Placement] = [.insideTiles, .localTileCorner, .everyTileCorner]
         let map = try ASCIIMap(Self.drawing, placement: places[placement], ways: Self.ways)
@@ -43,7 +43,7 @@ struct RoadGraphTests {
         #expect(degree == 4)
     }
 
-    @Test("without a tile its nodes are stubs that name it")
+    @Test("nodes of a missing tile are stubs that name the tile")
     func stubs() throws {
         let map = try ASCIIMap(Self.drawing, placement: .localTileCorner, ways: Self.ways)
         let tile = try map.tile(.local, at: "C")
@@ -55,7 +55,7 @@ struct RoadGraphTests {
         for edge in graph.incoming(NodeIndex(stub)) { #expect(graph.opposite(edge) == nil) }
     }
 
-    @Test("a prohibited path across tiles holds when all its tiles are loaded")
+    @Test("a prohibited path across tiles applies once all its tiles are loaded")
     func prohibitedPaths() throws {
         let map = try ASCIIMap(
             """
@@ -72,7 +72,7 @@ struct RoadGraphTests {
         }
     }
 
-    @Test("the order of tiles does not matter, nor does a tile given twice")
+    @Test("tile order and duplicate tiles do not affect the graph")
     func order() throws {
         let map = try ASCIIMap(Self.drawing, placement: .everyTileCorner, ways: Self.ways)
         let other = RoadGraph(tiles: map.tiles.reversed() + map.tiles, mapVersion: "")
@@ -88,7 +88,7 @@ struct RoadGraphTests {
         #expect(graph.edges(near: TestPlaces.insideTiles, radius: 1e6).isEmpty)
     }
 
-    @Test("the nearest edges are those of looking at every edge")
+    @Test("the nearest edges equal those of a linear scan")
     func nearest() throws {
         let graph = try RealMap.helsinki.get().graph
         var random = SeededRandom(seed: 42)
@@ -116,7 +116,7 @@ struct RoadGraphTests {
         }
     }
 
-    @Test("the side is right or left of the direction of travel")
+    @Test("the side is relative to the direction of travel")
     func sides() throws {
         let map = try ASCIIMap("A---B", ways: ["AB": road])
         let place = try map.position(between: "A", "B", at: 0.25, right: 7)
@@ -130,7 +130,7 @@ struct RoadGraphTests {
         #expect(map.graph.edges(near: Coordinate(latitude: .nan, longitude: 0), radius: 10).isEmpty)
     }
 
-    @Test("roads on the other side of the antimeridian are near")
+    @Test("roads across the antimeridian are found as near")
     func antimeridian() throws {
         let map = try ASCIIMap(
             "A---B", gridMetres: 10, placement: .northWest(Coordinate(latitude: -17, longitude: 179.999)),

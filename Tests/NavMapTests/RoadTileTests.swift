@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Road tiles")
 struct RoadTileTests {
-    @Test("a tile reads as it was written")
+    @Test("a tile survives a round trip")
     func roundTrip() throws {
         let content = TestTiles.content()
         let tile = try TestTiles.tile(TestTiles.bytes())
@@ -41,14 +41,14 @@ struct RoadTileTests {
         #expect(try TestTiles.bytes() == TestTiles.bytes())
     }
 
-    @Test("an empty tile is a tile")
+    @Test("an empty tile is valid")
     func empty() throws {
         let tile = try TestTiles.tile(TileEncoder.encode(TileContent(id: TestTiles.id)))
         #expect(tile.nodeCount == 0 && tile.edgeCount == 0)
         TestTiles.exercise(tile)
     }
 
-    @Test("every changed byte is noticed")
+    @Test("every changed byte is detected")
     func corruption() throws {
         let bytes = try TestTiles.bytes()
         for index in bytes.indices {
@@ -60,7 +60,7 @@ struct RoadTileTests {
         }
     }
 
-    @Test("every length but the right one is noticed")
+    @Test("every wrong length is detected")
     func truncation() throws {
         let bytes = try TestTiles.bytes()
         for count in 0..<bytes.count {
@@ -71,7 +71,7 @@ struct RoadTileTests {
         }
     }
 
-    @Test("what is wrong is said")
+    @Test("errors describe the defect")
     func errors() throws {
         #expect(throws: TileError.notATile) { try TestTiles.tile(Array("not a road tile at all".utf8)) }
         var other = try TestTiles.bytes()
@@ -84,7 +84,7 @@ struct RoadTileTests {
         #expect(error?.description.contains("expected \(TestTiles.neighbour)") == true)
     }
 
-    @Test("content that does not fit together is refused")
+    @Test("inconsistent content is refused")
     func inconsistent() {
         func refuses(_ change: (inout TileContent) -> Void) -> Bool {
             var content = TestTiles.content()
@@ -129,7 +129,7 @@ struct RoadTileTests {
         #expect(try TestTiles.tile(TileEncoder.encode(content)).prohibitedPathCount == 2)
     }
 
-    @Test("a time that readers would not understand is left out")
+    @Test("a time condition that readers cannot parse is left out")
     func unknownTimes() throws {
         var content = TestTiles.content()
         content.restrictions.append(
@@ -141,7 +141,7 @@ struct RoadTileTests {
         #expect(graph.attributes(of: EdgeIndex(0)).conditions == TestTiles.content().attributes[0].conditions)
     }
 
-    @Test("restrictions hold for their vehicles at their times")
+    @Test("restrictions apply to their vehicles at their times")
     func restrictions() throws {
         let graph = RoadGraph(tiles: [try TestTiles.tile(TestTiles.bytes())], mapVersion: "")
         let path = [EdgeIndex(0), EdgeIndex(2)]
@@ -154,7 +154,7 @@ struct RoadTileTests {
         #expect(graph.prohibitedPaths(for: .car, at: monday) == [path])
     }
 
-    @Test("strings longer than the format's limit end at a character")
+    @Test("strings beyond the format's limit are cut at a character boundary")
     func longStrings() throws {
         var content = TestTiles.content()
         content.attributes[0].name = String(repeating: "ö", count: 40_000)
@@ -162,7 +162,7 @@ struct RoadTileTests {
         #expect(graph.attributes(of: EdgeIndex(0)).name == String(repeating: "ö", count: 32_767))
     }
 
-    @Test("tile and edge names pack and unpack")
+    @Test("tile ids and edge keys pack and unpack")
     func names() throws {
         for layer in RoadLayer.allCases {
             for place in [

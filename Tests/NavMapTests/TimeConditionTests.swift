@@ -8,7 +8,7 @@ struct TimeConditionTests {
         try #require(LocalTime(year: 2026, month: 1, day: day, hour: hour, minute: minute))
     }
 
-    @Test("the calendar knows days of the week, months and leap years")
+    @Test("weekdays, months and leap years are computed")
     func calendar() throws {
         #expect(try january(5, 8, 30).weekday == 0 && january(5, 8, 30).minuteOfDay == 510)
         #expect(LocalTime(localSeconds: 0).weekday == 3 && LocalTime(localSeconds: 0).monthAndDay == (1, 1))
@@ -28,7 +28,7 @@ struct TimeConditionTests {
     }
 
     @Test(
-        "conditions hold when they say",
+        "conditions apply at the stated times",
         arguments: [
             ("07:00-09:00", 5, 7, true), ("07:00-09:00", 5, 9, false), ("Mo-Fr 07:00-09:00", 10, 8, false),
             ("Mo,We 07:00-09:00", 7, 8, true), ("Mo,We 07:00-09:00", 6, 8, false), ("Sa-Mo", 11, 0, true),
@@ -45,7 +45,7 @@ struct TimeConditionTests {
     }
 
     @Test(
-        "what is not understood is no condition",
+        "an unsupported text is not a condition",
         arguments: [
             "", ";", "sunrise-sunset", "wet", "Mo[1] 08:00", "week 1-10", "2026 Jan 01", "08:00+", "25:99-26:00", "Mo-",
             "Mo,", "08:00-", "Mo-Fr 08:00-18:00 x", "07:00-09:00,", "-", "Jan 32 08:00-09:00x",
@@ -54,7 +54,7 @@ struct TimeConditionTests {
         #expect(TimeCondition(text) == nil)
     }
 
-    @Test("long texts are refused before they cost anything")
+    @Test("long texts are refused before they are parsed")
     func bounds() {
         #expect(TimeCondition(String(repeating: "Mo;", count: 100_000)) == nil)
         #expect(TimeCondition(String(repeating: "Mo;", count: 33)) == nil)

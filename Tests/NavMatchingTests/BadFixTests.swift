@@ -16,7 +16,7 @@ struct BadFixTests {
     }
 
     @Test(
-        "a fix without a usable position is answered without a match and changes nothing",
+        "a fix without a usable position gives no match and changes nothing",
         arguments: [
             Coordinate(latitude: .nan, longitude: 9), Coordinate(latitude: 47, longitude: .infinity),
             Coordinate(latitude: 91, longitude: 9), Coordinate(latitude: 47, longitude: -181),
@@ -33,7 +33,7 @@ struct BadFixTests {
         #expect(drive.positions == expected.positions)
     }
 
-    @Test("a type is at least another by how good its positions are, and what is not said is not")
+    @Test("fix types compare by position quality, and an unstated type meets no minimum")
     func types() {
         let ascending: [FixType] = [.fix2D, .fix3D, .differential, .rtkFloat, .rtkFixed]
         for (low, high) in zip(ascending, ascending.dropFirst()) {
@@ -46,7 +46,7 @@ struct BadFixTests {
         #expect(FixType.simulated.isAtLeast(.rtkFixed) && !FixType.deadReckoning.isAtLeast(.fix3D))
     }
 
-    @Test("numbers out of range in the other fields are taken as unknown")
+    @Test("out-of-range values in other fields are treated as unknown")
     func oddFields() throws {
         let map = try road()
         let odd: [Double] = [.nan, .infinity, -.infinity, -1, 1e300, .leastNonzeroMagnitude]
@@ -62,7 +62,7 @@ struct BadFixTests {
         #expect(MatchedDrive(map, fixes).visited == ["AB", "BC"])
     }
 
-    @Test("stamps at the ends of time do not trap")
+    @Test("extreme timestamps do not trap")
     func extremeStamps() throws {
         let map = try road()
         var matcher = StreamingMatcher(metric: map.metric)
@@ -85,7 +85,7 @@ struct BadFixTests {
         #expect(drive.positions == expected.positions)
     }
 
-    @Test("standing still keeps place, direction and confidence", arguments: [0.1, 1])
+    @Test("a stationary vehicle keeps position, direction and confidence", arguments: [0.1, 1])
     func standing(interval: Double) throws {
         let map = try road()
         let drive = map.drive("AB", noise: 1).prefix(20)
@@ -107,7 +107,7 @@ struct BadFixTests {
         }
     }
 
-    @Test("standing still without a reported speed does not turn the vehicle round")
+    @Test("a stationary vehicle without reported speed does not reverse direction")
     func standingWithoutSpeed() throws {
         let map = try road()
         let drive = map.drive("AB", noise: 1, senses: false).prefix(20)
@@ -123,7 +123,7 @@ struct BadFixTests {
         #expect(MatchedDrive(map, fixes).visited == ["AB"])
     }
 
-    @Test("one fix far away is held back, and the drive goes on")
+    @Test("a single outlier is held back, and matching continues")
     func singleJump() throws {
         let map = try road()
         var fixes = map.drive("ABC", noise: 1)
@@ -136,7 +136,7 @@ struct BadFixTests {
         #expect(drive.path == ["AB", "BC"])
     }
 
-    @Test("a jump that lasts is flagged once, and matched where it leads")
+    @Test("a lasting jump is flagged once and matched at its new position")
     func teleport() throws {
         let map = try road()
         let start = map.drive("AB").prefix(8)
@@ -154,7 +154,7 @@ struct BadFixTests {
         #expect(drive.visited == ["AB", "BC"])
     }
 
-    @Test("a gap in the fixes is bridged by road")
+    @Test("a gap in the fixes is bridged along roads")
     func outage() throws {
         let map = try road()
         let fixes = map.drive("ABD", noise: 1)
@@ -164,7 +164,7 @@ struct BadFixTests {
         #expect(answers.path == ["AB", "BD"])
     }
 
-    @Test("a receiver that repeats its position while it moves is not believed to stand")
+    @Test("a position that repeats while the vehicle moves is held")
     func frozen() throws {
         let map = try road()
         var fixes = map.drive("ABC", noise: 1)
@@ -175,7 +175,7 @@ struct BadFixTests {
         #expect(drive.path == ["AB", "BC"])
     }
 
-    @Test("away from roads the off-road probability rises, and falls again on the way back")
+    @Test("the off-road probability rises away from roads and falls again on return")
     func offRoad() throws {
         let map = try road()
         let start = map.drive("AB", noise: 1).prefix(20)
@@ -200,7 +200,7 @@ struct BadFixTests {
         #expect(last.offRoadProbability < 0.01)
     }
 
-    @Test("where no road is near there are no candidates")
+    @Test("without roads nearby there are no candidates")
     func wilderness() throws {
         let map = try road()
         let drive = MatchedDrive(map, [map.fix(0, map.coordinate("A", north: 5_000))])

@@ -26,7 +26,7 @@ struct FollowingTests {
         #expect(drive.positions.allSatisfy { $0.state == .onRoad && !$0.isTeleport })
     }
 
-    @Test("a vehicle that drives against a one-way road stays on it, and not on the carriageway beside it")
+    @Test("a vehicle driving against a one-way road is not matched to the parallel carriageway")
     func againstOneWay() throws {
         let map = try DrawnMap(
             """
@@ -49,7 +49,7 @@ struct FollowingTests {
         #expect(against.allSatisfy { abs(($0.road?.bearing ?? 0) - 1.5 * .pi) < 0.1 })
     }
 
-    @Test("a turn is taken", arguments: [true, false])
+    @Test("a turn is followed", arguments: [true, false])
     func turn(senses: Bool) throws {
         let map = try cross()
         let drive = MatchedDrive(map, map.drive("ABD", noise: 2, seed: 3, senses: senses), includesPartialEnds: true)
@@ -81,7 +81,7 @@ struct FollowingTests {
         #expect(drive.positions[2].confidence > 0.9)
     }
 
-    @Test("a course tells the direction of a two-way road at the first fix")
+    @Test("a course gives the direction on a two-way road at the first fix")
     func courseAtFirstFix() throws {
         let map = try cross()
         let first = try #require(map.drive("CBA").first)
@@ -102,7 +102,7 @@ struct FollowingTests {
         #expect(drive.visited == ["CD"])
     }
 
-    @Test("a parallel road is not jumped to when single fixes lie nearer to it")
+    @Test("single fixes nearer to a parallel road do not switch the match")
     func parallel() throws {
         let map = try DrawnMap(
             """
@@ -116,7 +116,7 @@ struct FollowingTests {
         #expect(MatchedDrive(map, fixes).visited == ["AB"])
     }
 
-    @Test("a roundabout is driven round to its exit")
+    @Test("a roundabout is followed to its exit")
     func roundabout() throws {
         let map = try DrawnMap(
             """
@@ -132,7 +132,7 @@ struct FollowingTests {
         #expect(drive.path == ["WQ", "QS", "SR", "RE"])
     }
 
-    @Test("a forbidden turn is not driven while a permitted way explains the fixes")
+    @Test("a forbidden turn is not matched while a permitted path explains the fixes")
     func restriction() throws {
         let map = try DrawnMap(
             """
@@ -144,7 +144,7 @@ struct FollowingTests {
         #expect(drive.path == ["AB", "BC", "CE", "ED"])
     }
 
-    @Test("a vehicle that turns round is followed back")
+    @Test("a U-turn is followed")
     func uTurn() throws {
         let map = try DrawnMap("A--------------------B", scale: 20, roads: ["AB"])
         let there = map.drive("AB", speed: 10, senses: false).prefix(20)
@@ -162,7 +162,7 @@ struct FollowingTests {
         #expect(drive.positions.allSatisfy { !$0.isTeleport })
     }
 
-    @Test("the same fixes give the same answers")
+    @Test("matching is deterministic")
     func determinism() throws {
         let map = try cross()
         let fixes = map.drive("ABDBC", noise: 4, seed: 21)

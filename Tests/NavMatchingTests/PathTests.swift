@@ -5,7 +5,7 @@ import NavRouting
 import NavSimulation
 import Testing
 
-@Suite("The driven path, and new tiles on the way")
+@Suite("The driven path, and tiles that arrive during a drive")
 struct PathTests {
     private func grid() throws -> DrawnMap {
         try DrawnMap(
@@ -18,14 +18,14 @@ struct PathTests {
             """, scale: 20, roads: ["ABCD", "EFGH", "IJKL", "AEI", "BFJ", "CGK", "DHL"])
     }
 
-    @Test("a loop that crosses itself is given out in driving order, each traversal once")
+    @Test("a self-crossing loop is emitted in driving order, each traversal once")
     func loop() throws {
         let map = try grid()
         let drive = MatchedDrive(map, map.drive("EFGHDCGKL", noise: 2, seed: 8), includesPartialEnds: true)
         #expect(drive.path == ["EF", "FG", "GH", "HD", "DC", "CG", "GK", "KL"])
     }
 
-    @Test("segments driven in part at the ends count when asked for")
+    @Test("partially driven end segments are included on request")
     func partialEnds() throws {
         let map = try grid()
         let fixes = Array(map.drive("ABCD", speed: 10).dropFirst(3).dropLast(3))
@@ -40,7 +40,7 @@ struct PathTests {
         #expect(MatchedDrive(map, fixes, lag: 2).path == MatchedDrive(map, fixes).path)
     }
 
-    @Test("the path is given out while driving, not only at the end")
+    @Test("the path is emitted during the drive, not only at the end")
     func online() throws {
         let map = try grid()
         var matcher = StreamingMatcher(metric: map.metric, recordsPath: true)
@@ -53,7 +53,7 @@ struct PathTests {
         #expect(early.count >= 6)
     }
 
-    @Test("tiles that arrive on the way do not disturb the belief", arguments: ["drawn", "another"])
+    @Test("tiles that arrive during a drive do not disturb the belief", arguments: ["drawn", "another"])
     func adoption(version: String) throws {
         let roads = ["ABCD", "EFGH"]
         let drawing = """
@@ -75,7 +75,7 @@ struct PathTests {
         #expect(!after.isTeleport)
     }
 
-    @Test("a reset forgets everything")
+    @Test("a reset discards all state")
     func reset() throws {
         let map = try grid()
         let fixes = map.drive("ABCD", noise: 2)
@@ -86,7 +86,7 @@ struct PathTests {
         #expect(matcher.match(fixes[0]) == first)
     }
 
-    @Test("any sequence of fixes, with roads that come and go, is answered with finite numbers", arguments: 1...4)
+    @Test("any sequence of fixes and map changes gives finite results", arguments: 1...4)
     func anything(seed: UInt64) throws {
         let roads = ["ABCD", "EFGH", "IJKL", "AEI", "BFJ", "CGK", "DHL"]
         let drawing = """

@@ -92,7 +92,7 @@ private struct ScoredMap {
 @Suite("Drives with known truth")
 struct RealDriveTests {
     @Test(
-        "158 real drives with a fix every five seconds and nothing but positions",
+        "158 real drives with only positions every five seconds are matched",
         .enabled(if: TestData.has("gnss/hof"), "needs ../shared/data/gnss/hof"), arguments: [false, true])
     func sparseFleet(isSmoothed: Bool) throws {
         let map = try ScoredMap("gnss/hof/network.osm.pbf")
@@ -116,7 +116,7 @@ struct RealDriveTests {
     }
 
     @Test(
-        "clean drives through towns are followed without a wrong road",
+        "clean drives through towns are matched without a wrong road",
         .enabled(if: TestData.has("gnss/synth/liechtenstein"), "needs ../shared/data/gnss/synth"),
         arguments: ["suburban_1hz", "suburban_10hz"])
     func clean(profile: String) throws {

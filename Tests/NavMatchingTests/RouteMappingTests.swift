@@ -6,7 +6,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-@Suite("Routes of others on this map")
+@Suite("Provided routes on this map")
 struct RouteMappingTests {
     private let road = ["highway": "residential"]
 
@@ -44,7 +44,7 @@ struct RouteMappingTests {
         RouteMapping(Router(Metric(map.turns, model: CostModel())))
     }
 
-    @Test("a way over known nodes is taken, though it is not the fastest", arguments: [true, false])
+    @Test("a provided route over known nodes is taken even if it is not the fastest", arguments: [true, false])
     func known(withNodes: Bool) throws {
         let map = try grid()
         let provided = ProvidedRoute(legs: [try leg("ABFGCDHLK", on: map, withNodes: withNodes)])
@@ -55,7 +55,7 @@ struct RouteMappingTests {
         #expect(mapped.route.mapVersion == map.graph.mapVersion)
     }
 
-    @Test("times and traffic are the provider's, turns are what is left")
+    @Test("durations and traffic are the provider's, and turns take the remainder")
     func times() throws {
         let map = try grid()
         var leg = try leg("ABFG", on: map, turns: 12)
@@ -96,7 +96,7 @@ struct RouteMappingTests {
         }
     }
 
-    @Test("a silent point divides no leg and keeps its place; a stop does, and the vehicle may turn round there")
+    @Test("a pass-through point keeps its position within a leg; a stop ends the leg and permits a U-turn")
     func waypoints() throws {
         let map = try grid()
         var silent = try request("AFK", on: map)
@@ -118,7 +118,7 @@ struct RouteMappingTests {
         #expect(abs(there.length - 200) < 1 && abs(there.duration - 40) < 1)
     }
 
-    @Test("several silent points near one road keep their order")
+    @Test("several pass-through points near one road keep their order")
     func crowdedPoints() throws {
         let map = try grid()
         var request = try request("AFBFK", on: map)
@@ -136,7 +136,7 @@ struct RouteMappingTests {
 
     // MARK: What differs
 
-    @Test("a node that the map does not have is no gap when the road is the same")
+    @Test("a node missing in the map is no gap if the road is the same")
     func newNode() throws {
         let map = try grid()
         var leg = try leg("ABCD", on: map)
@@ -149,7 +149,7 @@ struct RouteMappingTests {
         #expect(abs(mapped.route.duration - 80) < 0.5)
     }
 
-    @Test("a short new road is bridged and told")
+    @Test("a short new road is bridged and reported")
     func shortGap() throws {
         // The provider's road from F to G is another one, 30 m south of ours.
         let map = try ASCIIMap(
@@ -173,7 +173,7 @@ struct RouteMappingTests {
         #expect(mapped.route.edges.allSatisfy { $0.duration.isFinite && $0.duration > 0 })
     }
 
-    @Test("a route of which too much is not on the map is none, and says where")
+    @Test("a route with too much unmapped length is rejected with the unmapped parts")
     func longGap() throws {
         let map = try grid()
         let south = try map.coordinate("L", north: -400)
@@ -188,7 +188,7 @@ struct RouteMappingTests {
         #expect(error?.unmapped.first.map { $0.start > 180 && $0.start < 260 } == true)
     }
 
-    @Test("a turn that is forbidden here is not made, nor a closed road used")
+    @Test("forbidden turns and closed roads of this map are not used")
     func rules() throws {
         let forbidden = try ASCIIMap(
             """
@@ -222,7 +222,7 @@ struct RouteMappingTests {
         !map.letters(of: route).contains(way)
     }
 
-    @Test("what the request excludes is not on the route")
+    @Test("excluded roads are not on the route")
     func exclusions() throws {
         let map = try grid()
         var request = try request("AK", on: map)
@@ -232,7 +232,7 @@ struct RouteMappingTests {
         #expect(error?.code == .unmapped)
     }
 
-    @Test("without its tile a road is not on the map, and the tile is named")
+    @Test("a road on a missing tile is unmapped, and the tile is named")
     func missingTile() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E---F", gridMetres: 40, placement: .localTileCorner,
@@ -249,7 +249,7 @@ struct RouteMappingTests {
 
     // MARK: Nonsense
 
-    @Test("what makes no sense is refused")
+    @Test("invalid provided routes are refused")
     func nonsense() throws {
         let map = try grid()
         let good = try leg("ABFG", on: map)
@@ -291,7 +291,7 @@ struct RouteMappingTests {
     // MARK: Chance
 
     @Test(
-        "a route of this map is found again, by its nodes and by its line alone",
+        "a route of this map is reproduced from its nodes and from its line alone",
         arguments: 1...30 as ClosedRange<UInt64>)
     func foundAgain(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 8, gridMetres: 150)
@@ -317,7 +317,7 @@ struct RouteMappingTests {
         }
     }
 
-    @Test("in a real town, too, the line alone leads over the same roads")
+    @Test("in a real town the line alone gives the same roads")
     func helsinki() throws {
         let router = try RealMap.helsinki.get().router()
         let graph = router.metric.turns.graph
@@ -359,7 +359,7 @@ struct RouteMappingTests {
             .map { route.edges[$0].key }
     }
 
-    @Test("nodes in any order end in a legal route or in an error", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test("nodes in any order give a legal route or an error", arguments: 1...10 as ClosedRange<UInt64>)
     func shuffledNodes(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 5)
         let router = Router(Metric(TurnGraph(map.graph), model: CostModel()))

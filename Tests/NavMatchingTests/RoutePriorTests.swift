@@ -2,7 +2,7 @@ import NavMap
 import NavMatching
 import Testing
 
-@Suite("The route as a hint")
+@Suite("The route as a prior")
 struct RoutePriorTests {
     /// A fork whose branches run side by side, 16 m apart.
     private func fork() throws -> DrawnMap {
@@ -18,7 +18,7 @@ struct RoutePriorTests {
         RoutePrior(edges: edges.compactMap { map.edge($0.0, $0.1) })
     }
 
-    @Test("where both branches fit the fixes, the route's branch is more probable")
+    @Test("if both branches fit the fixes, the route's branch is more probable")
     func ambiguity() throws {
         let map = try fork()
         let middle = map.coordinate("B", east: 40)
@@ -29,7 +29,7 @@ struct RoutePriorTests {
         #expect(lower.positions.last?.road?.edge == map.edge("B", "F"))
     }
 
-    @Test("a vehicle that leaves the route is seen to leave it")
+    @Test("a vehicle that leaves the route is matched off it")
     func leaving() throws {
         let map = try fork()
         let fixes = map.drive("ABDF", noise: 2, seed: 4)
@@ -38,7 +38,7 @@ struct RoutePriorTests {
         #expect(try #require(drive.positions.last).confidence > 0.95)
     }
 
-    @Test("the hint costs the truth a bounded delay")
+    @Test("the prior delays the true branch by a bounded time")
     func boundedDelay() throws {
         let map = try fork()
         let fixes = map.drive("ABDF", noise: 2, seed: 4)

@@ -4,7 +4,7 @@ import NavMatching
 import NavRouting
 import Testing
 
-@Suite("Whole drives, and what a receiver's noise tells")
+@Suite("Smoothed drives and receiver noise")
 struct SmoothingTests {
     private func fork() throws -> DrawnMap {
         // Two streets that run side by side after a fork, 40 m apart.
@@ -30,7 +30,7 @@ struct SmoothingTests {
         }
     }
 
-    @Test("what comes later decides what came before")
+    @Test("later fixes resolve earlier ambiguity")
     func lookAhead() throws {
         let map = try fork()
         // The first fixes after the fork lie nearer to the wrong street; those that follow do not.
@@ -44,7 +44,7 @@ struct SmoothingTests {
         #expect(drive.positions.allSatisfy { $0.edge == map.edge("A", "B") || $0.edge == map.edge("B", "C") })
     }
 
-    @Test("unusable fixes get no place, and an empty drive is an empty path")
+    @Test("unusable fixes get no position, and an empty drive gives an empty path")
     func nothing() throws {
         let map = try fork()
         let smoother = DriveSmoother(metric: map.metric)
@@ -56,7 +56,7 @@ struct SmoothingTests {
         #expect(drive.segments.isEmpty)
     }
 
-    @Test("a path without lag is given out with the position and never taken back")
+    @Test("a path without lag is emitted with the position and never revised")
     func noLag() throws {
         let map = try fork()
         let fixes = map.drive("ABDE", noise: 2, seed: 3)
@@ -86,7 +86,7 @@ struct SmoothingTests {
         #expect(matcher.usualSigma == MatcherConfig().defaultSigma)
     }
 
-    @Test("an error that stays for many fixes does not become certainty")
+    @Test("a persistent error does not become certainty")
     func correlatedError() throws {
         let map = try DrawnMap(
             """

@@ -20,7 +20,7 @@ struct BuildOutputTests {
         return result
     }
 
-    @Test("builds with one job and with three are byte-identical, and the tileset says what is there")
+    @Test("builds with one and three jobs are byte-identical, and the tileset describes its tiles")
     func deterministic() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -50,7 +50,7 @@ struct BuildOutputTests {
         #expect(tileset.tiles.reduce(0) { $0 + $1.bytes + $1.ranks.bytes } == report.bytes)
     }
 
-    @Test("tiles in memory are those of the files")
+    @Test("tiles built in memory equal the tiles written to files")
     func memory() throws {
         let data = try OSMPBFReader.read(path: TestData.osm("helsinki"), jobs: 3)
         let (tiles, report) = try MapBuilder(.init(jobs: 2)).build(data)
@@ -64,7 +64,7 @@ struct BuildOutputTests {
         }
     }
 
-    @Test("a tileset is replaced, anything else is left alone")
+    @Test("an existing tileset is replaced; any other directory is left untouched")
     func replacement() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -89,7 +89,7 @@ struct BuildOutputTests {
         #expect(try contents(foreign) == ["letter.txt": Data("mine".utf8)])
     }
 
-    @Test("a failed build leaves an older tileset as it was")
+    @Test("a failed build leaves an older tileset unchanged")
     func failure() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -102,7 +102,7 @@ struct BuildOutputTests {
         #expect(try contents(output) == before)
     }
 
-    @Test("a directory that cannot be made is named before the input is read")
+    @Test("an output directory that cannot be created is reported before the input is read")
     func unwritable() {
         let output = "/proc/nowhere/tiles"
         #expect { try MapBuilder().build(input: "/nowhere.osm.pbf", output: output) } throws: {

@@ -9,7 +9,7 @@ struct ConditionalTagsTests {
         RoadTags.attributes(of: ["highway": "primary"].merging(tags) { $1 }, country: country).forward
     }
 
-    @Test("values and conditions are told apart, in brackets and without")
+    @Test("values and conditions are separated, with and without brackets")
     func clauses() {
         typealias Clause = ConditionalTags.Clause
         #expect(
@@ -29,7 +29,7 @@ struct ConditionalTagsTests {
         #expect(ConditionalTags.clauses(String(repeating: "no @ (24/7);", count: 80)).count == 16)
     }
 
-    @Test("times of access and speed are kept with the road")
+    @Test("time conditions of access and speed are stored with the road")
     func kept() {
         let attributes = road([
             "motor_vehicle:conditional": "no @ (Mo-Fr 07:00-19:00)", "bus": "yes",
@@ -45,7 +45,7 @@ struct ConditionalTagsTests {
         #expect(attributes?.access.contains(.car) == true)
     }
 
-    @Test("a road that opens at times is in the map, closed by default")
+    @Test("a road with opening times is in the map and closed by default")
     func opening() {
         let attributes = road(["motor_vehicle": "no", "motor_vehicle:conditional": "destination @ (18:00-09:00)"])
         #expect(attributes?.access.isDisjoint(with: [.car, .truck]) == true)
@@ -54,7 +54,7 @@ struct ConditionalTagsTests {
         #expect(road(["motor_vehicle": "no", "motor_vehicle:conditional": "yes @ snow"]) == nil)
     }
 
-    @Test("conditions of size are limits")
+    @Test("conditional size restrictions become limits")
     func sizes() {
         #expect(road(["hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 7.5)
         #expect(road(["maxweight": "5", "hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 5)
@@ -69,7 +69,7 @@ struct ConditionalTagsTests {
         #expect(both.backward?.conditions.map(\.effect) == [.access(.none)])
     }
 
-    @Test("goods vehicles have limits of their own")
+    @Test("goods vehicles have separate limits")
     func trucks() {
         let attributes = road(["maxspeed": "100", "maxspeed:hgv": "60", "maxaxleload": "11.5 t", "hazmat": "no"])
         #expect(attributes?.truckSpeedLimit == 60 / 3.6 && attributes?.speedLimit == 100 / 3.6)
@@ -81,7 +81,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "general limits follow the country where its rules leave no doubt",
+        "default speed limits follow the country where its rules are unambiguous",
         arguments: [
             ("motorway", "PT", 120), ("motorway", "AD", 90), ("residential", "FR", 50), ("living_street", "DE", 7),
             ("living_street", "NL", 15), ("residential", "GB-WLS", 32.19), ("primary", "DE", nil),
@@ -93,14 +93,14 @@ struct ConditionalTagsTests {
         #expect(((attributes?.speedLimit ?? 0) * 3.6 - (expected ?? 0)).magnitude < 0.02)
     }
 
-    @Test("a German motorway has no limit, a motor road in Portugal the one of its kind")
+    @Test("a German motorway is unlimited; a Portuguese motor road has the default limit of its class")
     func impliedOthers() {
         #expect(road(["highway": "motorway"], country: "DE")?.flags.contains(.unlimitedSpeed) == true)
         let motorroad = road(["motorroad": "yes"], country: "PT")
         #expect(motorroad?.speedLimit == 100 / 3.6 && motorroad?.flags.contains(.motorroad) == true)
     }
 
-    @Test("a zone's tag names the country of its road")
+    @Test("a speed zone tag gives the country of its road")
     func country() {
         #expect(road([:], country: "PT")?.country == "PT")
         #expect(road(["source:maxspeed": "ES:rural"], country: "PT")?.country == "ES")
@@ -108,7 +108,7 @@ struct ConditionalTagsTests {
         #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
     }
 
-    @Test("signs over lanes, towards, and by street")
+    @Test("destinations per lane, per direction and by street are read")
     func signs() {
         let attributes = road([
             "oneway": "yes", "destination:lanes": "A|B;C", "destination:ref:to": "I 5",
@@ -121,7 +121,7 @@ struct ConditionalTagsTests {
     }
 
     @Test(
-        "barriers stop goods vehicles by their room and access",
+        "barriers stop goods vehicles by their clearance and access tags",
         arguments: [
             (["barrier": "height_restrictor", "maxheight": "2.1"], NodeFlags.truckImpassable),
             (["barrier": "height_restrictor"], .truckImpassable),

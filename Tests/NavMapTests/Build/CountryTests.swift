@@ -56,7 +56,7 @@ struct CountryTests {
         }
     }
 
-    @Test("a closed border is its country, whatever the directions of its ways; beyond no country is known")
+    @Test("a closed border encloses its country in any order of its ways; outside, the country is unknown")
     func closed() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -91,7 +91,7 @@ struct CountryTests {
         #expect(map.report.edges == 2)
     }
 
-    @Test("a border with a gap surrounds nothing")
+    @Test("a border with a gap encloses nothing")
     func gap() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -101,7 +101,7 @@ struct CountryTests {
         #expect(try grid.built.country(505, 605) == "")
     }
 
-    @Test("a border whose way lacks a node surrounds nothing")
+    @Test("a border with a missing node encloses nothing")
     func missingNode() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -111,7 +111,7 @@ struct CountryTests {
         #expect(try grid.built.country(505, 605) == "")
     }
 
-    @Test("an enclave is its own country, cut out or not")
+    @Test("an enclave is its own country, with or without a hole in the outer border")
     func enclave() throws {
         for role in [true, false] {
             var grid = CountryGrid()
@@ -126,7 +126,7 @@ struct CountryTests {
         }
     }
 
-    @Test("an inner border alone does not make its inside the country around it")
+    @Test("an inner border alone does not assign its inside to the surrounding country")
     func innerAlone() throws {
         var grid = CountryGrid()
         grid.border(5, [505, 507, 707, 705, 505])
@@ -135,7 +135,7 @@ struct CountryTests {
         #expect(try grid.built.edges.allSatisfy { try grid.built.country($0.tail, $0.head) == "" })
     }
 
-    @Test("border ways that do not say so are found by their relation")
+    @Test("untagged border ways are found through their relation")
     func untaggedWays() throws {
         var grid = CountryGrid()
         square(&grid, tags: false)
@@ -144,7 +144,7 @@ struct CountryTests {
         #expect(try grid.built.country(505, 605) == "LI")
     }
 
-    @Test("beyond a closed border near it lies the neighbour whose open border shares it, but not near open ends")
+    @Test("a neighbour with an open border lies beyond the shared part, except near its open ends")
     func neighbour() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -181,7 +181,7 @@ struct CountryTests {
         #expect(try grid.built.report.countries.map(\.country) == ["AD"])
     }
 
-    @Test("the user's country counts before borders, borders before zone tags, zone tags before addresses")
+    @Test("the country option precedes borders, borders precede zone tags, zone tags precede addresses")
     func order() throws {
         var grid = CountryGrid()
         square(&grid)
@@ -207,7 +207,7 @@ struct CountryTests {
     }
 
     @Test(
-        "objects say the country where at least three agree and no more than one in twenty differs",
+        "objects decide the country if at least three agree and at most one in twenty differs",
         arguments: [(3, 0, "DE"), (2, 0, ""), (40, 2, "DE"), (30, 10, "")])
     func evidence(german: Int, french: Int, expected: String) {
         var evidence = CountryEvidence()
@@ -217,7 +217,7 @@ struct CountryTests {
         #expect(CountryCode.text(evidence.country) == expected)
     }
 
-    @Test("living streets are no way through where the country says so")
+    @Test("living streets are closed to through traffic where the country's rules say so")
     func livingStreets() {
         func isBarred(_ country: String, _ tags: [String: String] = [:]) -> Bool? {
             RoadTags.attributes(of: tags.merging(["highway": "living_street"]) { $1 }, country: country).forward?
@@ -227,7 +227,7 @@ struct CountryTests {
         #expect(isBarred("UA", ["motor_vehicle": "yes"]) == false)
     }
 
-    @Test("XML and PBF find the same countries, whatever the number of jobs")
+    @Test("XML and PBF give the same countries with any number of jobs")
     func xml() throws {
         let text = """
             <osm version="0.6">
@@ -255,7 +255,7 @@ struct CountryTests {
 )
 struct RealCountryTests {
     @Test(
-        "countries of real extracts",
+        "real extracts lie in the expected countries",
         arguments: [
             ("andorra", ["AD", "FR", "ES"]), ("liechtenstein", ["LI"]), ("heidelberg", ["DE"]), ("helsinki", ["FI"]),
             ("porto", ["PT"]), ("cathedral", [""]),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Splitting ways into edges")
 struct GraphTests {
-    @Test("ways meet at shared nodes, and nodes between stay in the shape")
+    @Test("ways meet at shared nodes, and the nodes between become shape points")
     func crossing() throws {
         var map = GridMap()
         map.nodes([11, 12, 13, 2, 22, 32])
@@ -34,7 +34,7 @@ struct GraphTests {
         #expect(Set(built.edges) == [EdgeName(11, 12, 1), EdgeName(13, 12, 2)])
     }
 
-    @Test("ways that are no roads make no intersection")
+    @Test("ways that are not roads create no intersection")
     func footway() throws {
         var map = GridMap()
         map.nodes([11, 12, 13, 2, 22])
@@ -43,7 +43,7 @@ struct GraphTests {
         #expect(Set(try BuiltMap(map).edges) == [EdgeName(11, 13, 1), EdgeName(13, 11, 1)])
     }
 
-    @Test("a closed way with one intersection has no edge from a node to itself, and no two edges of one name")
+    @Test("a closed way with one intersection gives no self-loop and no two edges with the same key")
     func loop() throws {
         var map = GridMap()
         map.nodes([1, 11, 12, 13, 23, 22, 21])
@@ -55,7 +55,7 @@ struct GraphTests {
         #expect(edges.count == 2 + 6)
     }
 
-    @Test("a ring that two roads touch names each of its halves")
+    @Test("both halves of a ring between two roads have distinct keys")
     func ring() throws {
         var map = GridMap()
         map.nodes([10, 11, 12, 13, 14, 22, 2])
@@ -78,7 +78,7 @@ struct GraphTests {
         #expect(edges.contains(EdgeName(11, 12, 1)) && edges.contains(EdgeName(12, 22, 1)))
     }
 
-    @Test("a way that goes to a node and back harms nothing")
+    @Test("a way that goes to a node and back is handled")
     func thereAndBack() throws {
         var map = GridMap()
         map.nodes([11, 12])
@@ -88,7 +88,7 @@ struct GraphTests {
         #expect(edges.count == 4)
     }
 
-    @Test("an absent node cuts the road, and is counted")
+    @Test("a missing node cuts the road and is counted")
     func absentNode() throws {
         var map = GridMap()
         map.nodes([11, 12, 14, 15])
@@ -101,7 +101,7 @@ struct GraphTests {
         #expect(built.report.warnings == [.missingNodes: 1])
     }
 
-    @Test("repeated nodes and ways of one node are counted and do no harm")
+    @Test("repeated nodes and single-node ways are counted and ignored")
     func degenerate() throws {
         var map = GridMap()
         map.nodes([11, 12, 13])
@@ -114,7 +114,7 @@ struct GraphTests {
         #expect(built.report.warnings == [.repeatedNodes: 3, .shortWays: 3])
     }
 
-    @Test("of objects with the same id the last one counts")
+    @Test("the last of several objects with the same id counts")
     func duplicates() throws {
         var map = GridMap()
         map.nodes([11, 12, 13])
@@ -151,7 +151,7 @@ struct GraphTests {
         #expect(built.flags(ofNode: 12)?.contains(.impassable) == true)
     }
 
-    @Test("three roads make a junction, be it that one only leads to it")
+    @Test("three roads make a junction, even if one of them only leads into it")
     func junctions() throws {
         var map = GridMap()
         map.nodes([11, 12, 13, 14, 15])
@@ -202,7 +202,7 @@ struct GraphTests {
         #expect(built.graph.features(of: backward) == [])
     }
 
-    @Test("exit numbers come from the junction, else from the ramp")
+    @Test("exit numbers come from the junction node, otherwise from the ramp")
     func exits() throws {
         var map = GridMap()
         map.nodes([11, 13, 15, 22, 24])
@@ -220,7 +220,7 @@ struct GraphTests {
         #expect(exit(12) == "7a" && exit(14) == "8" && exit(11) == "" && exit(24) == "")
     }
 
-    @Test("each edge is in the layer of its class and the tile of its tail, and the graph joins across")
+    @Test("each edge is in its class's layer and its tail's tile, and the graph joins across tiles")
     func layers() throws {
         var builder = OSMDataBuilder()
         // 40 nodes over 0.8 degrees, through several tiles of each layer.
@@ -249,7 +249,7 @@ struct GraphTests {
         #expect((0..<built.graph.nodeCount).allSatisfy { !built.graph.isIncomplete(NodeIndex($0)) })
     }
 
-    @Test("a ferry takes its crossing time, shared by length when it calls on the way")
+    @Test("a ferry takes its crossing time, split by length if it has intermediate stops")
     func ferry() throws {
         var map = GridMap()
         map.nodes([10, 11, 12, 14, 22])
@@ -269,7 +269,7 @@ struct GraphTests {
         #expect(abs(total - 1800) < 1)
     }
 
-    @Test("an extract without roads is refused with a reason")
+    @Test("an extract without roads is an error with a reason")
     func noRoads() {
         var map = GridMap()
         map.nodes([1, 2])
@@ -277,7 +277,7 @@ struct GraphTests {
         #expect(throws: MapBuildError.self) { try BuiltMap(map) }
     }
 
-    @Test("nodes at one place make an edge of no length, and no harm")
+    @Test("nodes at the same position give an edge of length zero")
     func noLength() throws {
         var builder = OSMDataBuilder()
         let place = FixedCoordinate(latitudeE7: 480_000_000, longitudeE7: 110_000_000)
@@ -288,7 +288,7 @@ struct GraphTests {
         #expect(built.graph.edgeLengths[0] == 0)
     }
 
-    @Test("ids below zero, as editors give them, are kept")
+    @Test("negative ids, as editors assign them, are preserved")
     func negativeIDs() throws {
         var builder = OSMDataBuilder()
         builder.addNode(id: -2, position: FixedCoordinate(latitudeE7: 480_000_000, longitudeE7: 110_000_000))

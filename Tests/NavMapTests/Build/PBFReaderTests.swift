@@ -48,7 +48,7 @@ struct PBFReaderTests {
         #expect(Array(data.taggedNodes) == [0])
     }
 
-    @Test("a deleted version removes what an older one said, in a file with history")
+    @Test("in a file with history a deleted version removes the older one")
     func history() throws {
         var file = PBFWriter()
         file.header(["OsmSchema-V0.6", "HistoricalInformation"])
@@ -64,19 +64,19 @@ struct PBFReaderTests {
         #expect(report.roads == 1)
     }
 
-    @Test("what is no OSM PBF is named so", arguments: ["", "<?xml version='1.0'?><osm/>", "hello", "PK\u{3}\u{4}zip"])
+    @Test("other formats are not OSM", arguments: ["", "<?xml version='1.0'?><osm/>", "hello", "PK\u{3}\u{4}zip"])
     func notOSM(text: String) {
         let error = failure(Array(text.utf8))
         #expect(error?.code == .notOSM)
         #expect(error?.description.contains("in.osm.pbf") == true)
     }
 
-    @Test("a file that is absent or a directory is unreadable", arguments: ["/nowhere/at/all.osm.pbf", "/"])
+    @Test("a missing file and a directory are unreadable", arguments: ["/nowhere/at/all.osm.pbf", "/"])
     func unreadable(path: String) {
         #expect { try OSMPBFReader.read(path: path) } throws: { ($0 as? MapBuildError)?.code == .unreadable }
     }
 
-    @Test("a feature that is not supported is named")
+    @Test("an unsupported feature is named in the error")
     func unsupportedFeature() {
         var file = PBFWriter()
         file.header(["OsmSchema-V0.6", "SpiralNodes"])
@@ -84,7 +84,7 @@ struct PBFReaderTests {
         #expect(error?.code == .unsupported && error?.reason.contains("SpiralNodes") == true)
     }
 
-    @Test("a compression that is not supported is named")
+    @Test("an unsupported compression is named in the error")
     func unsupportedCompression() {
         var file = PBFWriter()
         file.header()
@@ -107,7 +107,7 @@ struct PBFReaderTests {
         #expect(failure(inflated.bytes)?.code == .blobTooLarge)
     }
 
-    @Test("an index outside of its string table is found")
+    @Test("an index outside its string table is detected")
     func badIndex() {
         for tag in [(UInt64(99), UInt64(2)), (1, 99), (UInt64.max, 1)] {
             var file = PBFWriter()
@@ -117,7 +117,7 @@ struct PBFReaderTests {
         }
     }
 
-    @Test("nodes outside of the world are counted and taken as missing")
+    @Test("nodes with coordinates out of range are counted and treated as missing")
     func outside() throws {
         var file = PBFWriter()
         file.header()
@@ -147,7 +147,7 @@ struct DamagedExtractTests {
         }
     }
 
-    @Test("a file that is cut anywhere gives an error with its place, or is whole")
+    @Test("a truncated file gives an error with its offset, or is complete")
     func truncated() throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
@@ -167,7 +167,7 @@ struct DamagedExtractTests {
         #expect(try attempt(Array(whole.dropLast()), file)?.code == .truncated)
     }
 
-    @Test("changed bytes in the blocks, inflated or not, never trap", arguments: 1...4)
+    @Test("changed bytes in compressed or inflated blocks never trap", arguments: 1...4)
     func mutated(seed: UInt64) throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)

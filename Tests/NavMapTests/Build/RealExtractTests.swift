@@ -8,7 +8,7 @@ import Testing
 struct RealExtractTests {
     /// The expected numbers of nodes and ways are those that osmium counts.
     @Test(
-        "counts of an extract are osmium's, and its road graph is of the expected size",
+        "the counts of an extract match osmium's, and its road graph has the expected size",
         arguments: [
             ("porto", 347_944, 51_458, 357, 100_000...170_000), ("andorra", 490_035, 25_706, 721, 6_000...16_000),
         ])
@@ -38,7 +38,7 @@ struct RealExtractTests {
         #expect(report.warnings[.duplicateIDs] == nil && report.warnings[.invalidCoordinates] == nil)
     }
 
-    @Test("the driven roads keep their consecutive small ids")
+    @Test("driven roads with consecutive small ids give distinct edges")
     func drivenRoads() throws {
         let built = try BuiltMap(try OSMPBFReader.read(path: TestData.drivenRoads))
         #expect(built.report.nodes == 3_776 && built.report.ways == 448 && built.report.roads == 448)
@@ -49,7 +49,7 @@ struct RealExtractTests {
         #expect(Set(built.edges).count == built.edges.count)
     }
 
-    @Test("the number of jobs does not change what is read")
+    @Test("the number of jobs does not affect the data that is read")
     func jobs() throws {
         let one = try OSMPBFReader.read(path: TestData.osm("cathedral"), jobs: 1)
         let four = try OSMPBFReader.read(path: TestData.osm("cathedral"), jobs: 4)

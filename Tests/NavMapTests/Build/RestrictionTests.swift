@@ -26,21 +26,21 @@ struct RestrictionTests {
         #expect(built.report.restrictions == 1 && built.report.restrictionProblems == [:])
     }
 
-    @Test("only_ forbids every other turn, the U-turn too", arguments: ["only_straight_on", "only_straight"])
+    @Test("only_ forbids every other turn, including the U-turn", arguments: ["only_straight_on", "only_straight"])
     func only(kind: String) throws {
         var map = crossroads()
         map.restriction(1, kind, from: [1], viaNodes: [12], to: [2])
         #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [11, 12, 22], [11, 12, 11]])
     }
 
-    @Test("no_u_turn forbids turning into the road one comes from")
+    @Test("no_u_turn forbids turning back into the same road")
     func uTurn() throws {
         var map = crossroads()
         map.restriction(1, "no_u_turn", from: [1], viaNodes: [12], to: [1])
         #expect(try BuiltMap(map).forbidden == [[11, 12, 11]])
     }
 
-    @Test("no_entry may have several from, no_exit several to")
+    @Test("no_entry accepts several from members, no_exit several to members")
     func several() throws {
         var map = crossroads()
         map.restriction(1, "no_entry", from: [1, 2], viaNodes: [12], to: [3])
@@ -62,14 +62,14 @@ struct RestrictionTests {
         return map
     }
 
-    @Test("a way as via forbids the whole path")
+    @Test("a restriction via a way forbids the whole path")
     func viaWay() throws {
         var map = dual()
         map.restriction(1, "no_u_turn", from: [1], viaWays: [3], to: [6])
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 21]])
     }
 
-    @Test("a via way that other roads cross is a path of several edges")
+    @Test("a via way that other roads split is a path of several edges")
     func splitViaWay() throws {
         var map = GridMap()
         map.nodes([11, 12, 22, 32, 31, 23])
@@ -81,7 +81,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32, 31]])
     }
 
-    @Test("several via ways are found in either order")
+    @Test("several via ways are accepted in either order")
     func viaWays() throws {
         for order in [[Int64(3), 4], [4, 3]] {
             var map = GridMap()
@@ -95,7 +95,7 @@ struct RestrictionTests {
         }
     }
 
-    @Test("only_ over a via way forbids every other way out of its end")
+    @Test("an only_ restriction via a way forbids every other exit from its end")
     func onlyViaWay() throws {
         var map = dual()
         map.way(8, [22, 32])
@@ -103,7 +103,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32], [11, 12, 22, 12]])
     }
 
-    @Test("restrictions name their vehicles, and what exempts cars does not bind them")
+    @Test("restrictions apply to their vehicles, and exempted cars are unaffected")
     func vehicles() throws {
         var map = crossroads()
         map.restriction(1, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:motorcar": "no_left_turn"])
@@ -117,7 +117,7 @@ struct RestrictionTests {
         #expect(built.graph.prohibitedPaths(for: .truck, at: nil).count == 3)
     }
 
-    @Test("what cannot be applied is counted by reason")
+    @Test("restrictions that cannot be applied are counted by reason")
     func broken() throws {
         var map = crossroads()
         map.nodes([3, 21, 31])

@@ -9,7 +9,7 @@ struct RoadTagsTests {
         RoadTags.attributes(of: tags)
     }
 
-    @Test("the vocabulary is spelled as OSM spells it")
+    @Test("the vocabulary uses OSM's spelling")
     func vocabulary() {
         #expect(TagKey.maxspeed__forward.text == "maxspeed:forward")
         #expect(TagKey.motor_vehicle__backward.text == "motor_vehicle:backward")
@@ -28,7 +28,7 @@ struct RoadTagsTests {
             })
     }
 
-    @Test("names in other languages are kept where one differs from the signs'")
+    @Test("names in other languages are stored if one differs from the name on the signs")
     func localNames() {
         func names(_ tags: [String: String]) -> LocalNames? {
             road(["highway": "primary"].merging(tags) { $1 }).forward?.localNames
@@ -47,7 +47,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "a highway value decides the class, its link and its layer",
+        "the highway value determines class, link flag and layer",
         arguments: [
             ("motorway", RoadClass.motorway, false), ("motorway_link", .motorway, true), ("trunk_link", .trunk, true),
             ("primary", .primary, false), ("secondary_link", .secondary, true), ("tertiary", .tertiary, false),
@@ -62,7 +62,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "what is no road for vehicles is left out",
+        "ways that are not roads for vehicles are left out",
         arguments: [
             ["highway": "footway"], ["highway": "steps"], ["highway": "construction"], ["highway": "proposed"],
             ["highway": "pedestrian"], ["highway": "track"], ["highway": "track", "tracktype": "grade4"],
@@ -100,21 +100,21 @@ struct RoadTagsTests {
         #expect((attributes?.flags.contains(.destinationOnly) ?? false) == isDestination)
     }
 
-    @Test("private ground is a road of its own kind")
+    @Test("roads on private ground have a separate access level")
     func privateRoads() {
         let attributes = road(["highway": "service", "access": "private"]).forward
         #expect(attributes?.flags.contains(.privateAccess) == true)
         #expect(attributes?.flags.contains(.destinationOnly) == false)
     }
 
-    @Test("access by direction closes one direction")
+    @Test("directional access tags close one direction")
     func directedAccess() {
         let attributes = road(["highway": "residential", "motor_vehicle:backward": "no"])
         #expect(attributes.forward != nil && attributes.backward == nil)
         #expect(attributes.forward?.flags.contains(.oneway) == true)
     }
 
-    @Test("goods vehicles and buses have access of their own")
+    @Test("goods vehicles and buses have separate access")
     func otherVehicles() {
         let noTrucks = road(["highway": "primary", "hgv": "no"]).forward
         #expect(noTrucks?.access == [.car, .bus, .taxi, .emergency])
@@ -128,7 +128,7 @@ struct RoadTagsTests {
         #expect(busLane?.access.contains(.bus) == true)
     }
 
-    @Test("tracks and pedestrian streets count where vehicles are permitted")
+    @Test("tracks and pedestrian streets are roads where vehicles are permitted")
     func permitted() {
         #expect(road(["highway": "track", "tracktype": "grade1"]).forward?.roadClass == .track)
         #expect(road(["highway": "track", "motor_vehicle": "yes"]).forward != nil)
@@ -137,7 +137,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "oneway in all its spellings",
+        "every spelling of oneway is understood",
         arguments: [
             (["oneway": "yes"], true, false), (["oneway": "true"], true, false), (["oneway": "1"], true, false),
             (["oneway": "-1"], false, true), (["oneway": "reverse"], false, true), (["oneway": "no"], true, true),
@@ -159,7 +159,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "speed limits with units, zones and words, in km/h",
+        "speed limits with units, zones and keywords are read in km/h",
         arguments: [
             ("50", Float(50)), ("30 mph", 48.28), ("30mph", 48.28), ("10 knots", 18.52), ("walk", 7), ("80 km/h", 80),
             ("DE:urban", 50), ("DE:rural", 100), ("CH:motorway", 120), ("FR:zone30", 30), ("DE:zone:30", 30),
@@ -170,12 +170,12 @@ struct RoadTagsTests {
         #expect(abs(limit * 3.6 - expected) < 0.02)
     }
 
-    @Test("speed limits that say nothing", arguments: ["signals", "variable", "fast", "", "0", "9999", "-5", "RU:"])
+    @Test("invalid speed limits are unknown", arguments: ["signals", "variable", "fast", "", "0", "9999", "-5", "RU:"])
     func unknownLimits(value: String) {
         #expect(road(["highway": "primary", "maxspeed": value]).forward?.speedLimit == nil)
     }
 
-    @Test("no limit is not an unknown limit")
+    @Test("unlimited speed differs from an unknown limit")
     func unlimited() {
         for value in ["none", "DE:motorway"] {
             let attributes = road(["highway": "motorway", "maxspeed": value]).forward
@@ -185,7 +185,7 @@ struct RoadTagsTests {
         }
     }
 
-    @Test("directions may have their own limits, lanes and arrows")
+    @Test("each direction can have separate limits, lanes and arrows")
     func directed() {
         let attributes = road([
             "highway": "primary", "maxspeed": "70", "maxspeed:backward": "50", "lanes": "3", "lanes:forward": "2",
@@ -197,7 +197,7 @@ struct RoadTagsTests {
         #expect(attributes.forward?.destination == "" && attributes.backward?.destination == "Basel")
     }
 
-    @Test("a one-way road takes the tags without direction")
+    @Test("a one-way road uses the tags without a direction suffix")
     func oneWayTexts() {
         let ramp = road([
             "highway": "motorway_link", "oneway": "yes", "lanes": "2", "turn:lanes": "through|right",
@@ -230,7 +230,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "bus lanes of which only the number is tagged are those at the kerb, unless their arrows are needed",
+        "counted bus lanes are the lanes at the kerb, unless their arrows are needed",
         arguments: [
             ("through|right|", "through|right|no_car;no_truck"),
             ("left|through|through", "left|through|through;no_car;no_truck"),
@@ -260,19 +260,19 @@ struct RoadTagsTests {
         #expect(try speed(["highway": "ice_road"]) < 15.01)
     }
 
-    @Test("minor works leave a road open", arguments: ["minor", "widening", "no"])
+    @Test("minor construction works leave a road open", arguments: ["minor", "widening", "no"])
     func smallConstruction(kind: String) {
         #expect(road(["highway": "primary", "construction": kind]).forward?.access.contains(.car) == true)
     }
 
-    @Test("a road that a ferry carries is driven on board")
+    @Test("a road tagged as a ferry route is a ferry")
     func roadOnFerry() throws {
         let ferry = try #require(road(["highway": "primary", "route": "ferry", "duration": "10"]).forward)
         #expect(ferry.roadClass == .ferry && ferry.crossingTime == 600)
         #expect(road(["highway": "primary", "route": "bus"]).forward?.roadClass == .primary)
     }
 
-    @Test("the width of a narrow road is a limit, that of a wider one is not")
+    @Test("only the width of a narrow road is a limit")
     func widths() {
         func limit(_ tags: [String: String]) -> Float? {
             road(["highway": "primary"].merging(tags) { $1 }).forward?.maximumWidth
@@ -282,7 +282,7 @@ struct RoadTagsTests {
         #expect(limit(["width": "2.5"]) == nil && limit(["width": "narrow"]) == nil)
     }
 
-    @Test("where walking pace is the limit, it is what is driven", arguments: [5, 7, 10])
+    @Test("a walking-pace limit sets the driving speed", arguments: [5, 7, 10])
     func slowLimits(limit: Int) throws {
         for highway in ["service", "residential", "living_street"] {
             let direction = try #require(road(["highway": highway, "maxspeed": "\(limit)"]).forward)
@@ -290,7 +290,7 @@ struct RoadTagsTests {
         }
     }
 
-    @Test("what a road is made of and runs through")
+    @Test("surface, bridge, tunnel and toll flags are set")
     func flags() throws {
         let plain = try #require(road(["highway": "primary"]).forward).flags
         #expect(plain == [])
@@ -308,7 +308,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "limits of size in metres and tonnes",
+        "size limits are read in metres and tonnes",
         arguments: [
             ("3.5", Float(3.5)), ("3.5 m", 3.5), ("3,5", 3.5), ("350 cm", 3.5), ("11 ft", 3.3528), ("11'6\"", 3.5052),
             ("11' 6\"", 3.5052),
@@ -318,7 +318,7 @@ struct RoadTagsTests {
         #expect(abs(height - metres) < 0.001)
     }
 
-    @Test("sizes that say nothing", arguments: ["default", "none", "below_default", "tall", "", "0", "3.5 x"])
+    @Test("invalid size limits are ignored", arguments: ["default", "none", "below_default", "tall", "", "0", "3.5 x"])
     func noSizes(value: String) {
         let attributes = road(["highway": "primary", "maxheight": value, "maxweight": value]).forward
         #expect(attributes?.maximumHeight == nil && attributes?.maximumWeight == nil)
@@ -331,7 +331,7 @@ struct RoadTagsTests {
     }
 
     @Test(
-        "crossing times of ferries",
+        "ferry crossing times are read in seconds",
         arguments: [
             ("20", Float(1200)), ("1:30", 5400), ("00:45", 2700), ("1:00:30", 3630), ("PT20M", 1200),
             ("PT1H30M", 5400), ("P1DT1H", 90_000),
@@ -341,7 +341,7 @@ struct RoadTagsTests {
         #expect(ferry.roadClass == .ferry && ferry.crossingTime == seconds)
     }
 
-    @Test("crossing times that say nothing", arguments: ["soon", "", "1:99", "PT", "P1", "0", "99999999999"])
+    @Test("invalid crossing times are ignored", arguments: ["soon", "", "1:99", "PT", "P1", "0", "99999999999"])
     func noDurations(value: String) {
         #expect(road(["route": "ferry", "duration": value]).forward?.crossingTime == nil)
     }
@@ -368,19 +368,19 @@ struct NodeTagsTests {
         ("swing_gate", "permit", [.gate, .privateGate, .truckPrivateGate]),
     ]
 
-    @Test("signs and signals", arguments: signCases)
+    @Test("stop signs, give-way signs and signals are read", arguments: signCases)
     func signs(highway: String, expected: NodeFlags) {
         #expect(NodeTags.flags(of: ["highway": highway]) == expected)
     }
 
-    @Test("barriers let cars pass or not, by their kind and access", arguments: barrierCases)
+    @Test("the kind and access tags of a barrier decide whether cars pass", arguments: barrierCases)
     func barriers(kind: String, access: String?, expected: NodeFlags) {
         var tags = ["barrier": kind]
         tags["motor_vehicle"] = access
         #expect(NodeTags.flags(of: tags) == expected)
     }
 
-    @Test("a node that is closed to cars is not passed, whatever stands there")
+    @Test("a node closed to cars is impassable with or without a barrier")
     func closedNodes() {
         #expect(NodeTags.flags(of: ["access": "no"]) == .impassable)
         #expect(NodeTags.flags(of: ["highway": "crossing", "vehicle": "no"]) == [.crossing, .impassable])
@@ -388,12 +388,12 @@ struct NodeTagsTests {
         #expect(NodeTags.flags(of: ["access": "private"]) == [])
     }
 
-    @Test("other tags mean nothing")
+    @Test("other node tags are ignored")
     func others() {
         #expect(NodeTags.flags(of: ["name": "Somewhere"]) == [])
     }
 
-    @Test("nobody drives through on tracks and car-pool roads that do not say so")
+    @Test("tracks and car-pool roads are closed to through traffic unless tagged otherwise")
     func noWayThrough() {
         func flags(_ tags: [String: String]) -> RoadFlags? { RoadTags.attributes(of: tags).forward?.flags }
         let track = ["highway": "track", "tracktype": "grade1"]

@@ -7,7 +7,7 @@ import NavTestSupport
 import Testing
 
 /// Sets of tiles as a whole: verified, equal for equal input, and sharing what an edit leaves alone.
-@Suite("Tilesets as a whole")
+@Suite("Checking tilesets")
 struct TilesetCheckTests {
     /// A town of small blocks over a corner of four tiles in every layer, with a restriction across it. With `edit`,
     /// one street well inside of a tile has another name.
@@ -43,12 +43,12 @@ struct TilesetCheckTests {
         try MapBuilder(.init(jobs: jobs)).build(data).tiles
     }
 
-    @Test("the number of jobs changes no byte", arguments: [2, 3, 7])
+    @Test("the number of jobs does not change the output", arguments: [2, 3, 7])
     func jobs(jobs: Int) throws {
         #expect(try tiles(town(), jobs: jobs) == tiles(town()))
     }
 
-    @Test("an edit of one street changes its tile alone")
+    @Test("editing one street changes only its tile")
     func incremental() throws {
         let before = try tiles(town())
         let after = try tiles(town(edit: true))
@@ -58,7 +58,7 @@ struct TilesetCheckTests {
         #expect(changed.first?.layer == .local)
     }
 
-    @Test("tiles of a build join, and a set that lacks one or mixes builds does not")
+    @Test("tiles of one build join; a set with a missing tile or mixed builds does not")
     func joins() throws {
         let built = try tiles(town()).map { try $0.roadTile }
         #expect(TileJoins.problems(built) == [])
@@ -93,7 +93,7 @@ struct TilesetCheckTests {
         return all.filter { $0.hasSuffix(ending) }.sorted()
     }
 
-    @Test("a set as it was built is sound")
+    @Test("a freshly built set is sound")
     func sound() throws {
         try withTileset { directory in
             let report = try TilesetChecker.check(directory.path, jobs: 2)
@@ -102,7 +102,7 @@ struct TilesetCheckTests {
         }
     }
 
-    @Test("a damaged, missing, swapped or added file is named", arguments: [".road", ".rank"])
+    @Test("a damaged, missing, swapped or added file is reported", arguments: [".road", ".rank"])
     func damaged(ending: String) throws {
         try withTileset { directory in
             let names = try files(directory, ending)
@@ -133,7 +133,7 @@ struct TilesetCheckTests {
         }
     }
 
-    @Test("an index that lies is noticed, one that is none is refused")
+    @Test("a wrong index is reported, an unreadable one is an error")
     func index() throws {
         try withTileset { directory in
             let url = directory.appendingPathComponent("tileset.json")

@@ -41,7 +41,7 @@ struct XMLReaderTests {
         </osm>
         """
 
-    @Test("nodes, ways and restrictions of roads are read, the rest is left out")
+    @Test("nodes, ways and restrictions of roads are read, other objects are skipped")
     func objects() throws {
         let data = try read(Self.small)
         #expect(data.statistics.nodes == 4 && data.statistics.ways == 5 && data.statistics.relations == 2)
@@ -54,7 +54,7 @@ struct XMLReaderTests {
         #expect(report.edges == 4 && report.restrictions == 1 && !tiles.isEmpty)
     }
 
-    @Test("the last of several versions of an object counts, and places outside of the world are missing")
+    @Test("the last version of an object counts, and nodes out of range are missing")
     func odd() throws {
         let data = try read(
             """
@@ -69,7 +69,7 @@ struct XMLReaderTests {
     }
 
     @Test(
-        "what is no OSM XML is refused with its place",
+        "a file that is not OSM XML is an error with an offset",
         arguments: [
             ("<html></html>", MapBuildError.Code.notOSM), ("<?xml version='1.0'?>", .notOSM), ("<osm>", .truncated),
             ("<osm><way id='1'>", .truncated), ("<osm><way id='1'", .malformed), ("<osm></osm></osm>", .malformed),
@@ -91,13 +91,13 @@ struct XMLReaderTests {
         }
     }
 
-    @Test("a tag without an end is refused before it fills the memory")
+    @Test("an unterminated tag is refused before it fills the memory")
     func endless() {
         let text = "<osm><way id='1' x='" + String(repeating: "a", count: 3 << 20) + "'/></osm>"
         #expect { try read(text) } throws: { ($0 as? MapBuildError)?.code == .malformed }
     }
 
-    @Test("a file cut anywhere, or with any byte changed, is read or refused")
+    @Test("a truncated or changed file is read or refused")
     func damage() throws {
         let whole = Array(Self.small.utf8)
         for length in stride(from: 0, to: whole.count, by: 7) {
@@ -111,7 +111,7 @@ struct XMLReaderTests {
         #expect(try read(Self.small).ways.ids.count == 2)
     }
 
-    @Test("the same map gives the same tiles from XML as from memory, also across pieces of the file")
+    @Test("XML gives the same tiles as the map in memory, also across chunks of the file")
     func tiles() throws {
         var text = "<osm>\n"
         var builder = OSMDataBuilder()
