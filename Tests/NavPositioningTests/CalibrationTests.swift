@@ -101,7 +101,7 @@ struct CalibrationTests {
     }
 
     @Test(arguments: ["nagoya", "comma2k19"])
-    func theFilterIsBetterThanTheReceiverOnRealDrives(folder: String) throws {
+    func filterBeatsTheReceiverOnRealDrives(folder: String) throws {
         var table = CalibrationTable()
         try CalibrationTests.fill(&table, folder)
         CalibrationTests.report(folder, table)
@@ -116,7 +116,7 @@ struct CalibrationTests {
     }
 
     @Test(arguments: ["suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz"])
-    func theStatedUncertaintyHoldsOnGeneratedDrives(receiver: String) throws {
+    func statedUncertaintyIsCalibratedOnSyntheticDrives(receiver: String) throws {
         var table = CalibrationTable()
         for number in 0..<5 { try CalibrationTests.fill(&table, "synth/liechtenstein/0\(number)/gnss/\(receiver)") }
         CalibrationTests.report(receiver, table)
@@ -132,7 +132,7 @@ struct CalibrationTests {
     private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
 
     @Test(arguments: ["suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz"])
-    func theRoadMakesThePlaceAlongItBetterAndTheUncertaintyHolds(receiver: String) throws {
+    func roadAidImprovesPositionAndUncertaintyStaysCalibrated(receiver: String) throws {
         let metric = Metric(try CalibrationTests.liechtenstein.get().turns, model: CostModel())
         var tables = [CalibrationTable(), CalibrationTable(), CalibrationTable()]
         for number in 0..<5 {

@@ -30,7 +30,7 @@ import Testing
     // MARK: Qualification
 
     @Test(arguments: [1.0, 5, 10, 20])
-    func goodFixesCountAtEveryRate(rate: Double) {
+    func goodFixesAreAcceptedAtEveryRate(rate: Double) {
         var tracker = PositionTracker()
         for index in 0..<200 {
             let seconds = Double(index) / rate
@@ -40,7 +40,7 @@ import Testing
         #expect(tracker.estimate.map { Geodesy.distance($0.coordinate, place) < 0.5 } == true)
     }
 
-    @Test func everyDefectHasItsReason() {
+    @Test func everyDefectHasItsRejectionReason() {
         var tracker = MotionTests.warm()
         func rejected(_ change: (inout Fix) -> Void) -> FixRejection.Reason? {
             var fix = MotionTests.fix(20)
@@ -63,7 +63,7 @@ import Testing
         #expect(rejected { $0.spoofing = .suspected } == nil)
     }
 
-    @Test func aFixThatWaitedInAQueueIsStaleAndOneFromTheFutureIsRejected() {
+    @Test func queuedFixIsStaleAndFutureFixIsRejected() {
         var tracker = PositionTracker()
         func take(_ seconds: Double, arriving: Double) -> FixVerdict {
             var fix = MotionTests.fix(seconds)
@@ -80,7 +80,7 @@ import Testing
         #expect(take(18, arriving: 17.1) == .accepted)
     }
 
-    @Test func aVehicleThatWasCarriedAwayIsFollowed() {
+    @Test func carriedVehicleIsFollowedAfterAJump() {
         var tracker = MotionTests.warm()
         let away = Coordinate(latitude: 47.5, longitude: 9)
         var verdicts: [FixVerdict] = []
@@ -93,7 +93,7 @@ import Testing
         #expect(verdicts[1] == .acceptedAfterJump)
     }
 
-    @Test func theBetterReceiverIsUsedAndASilentOneIsReplaced() {
+    @Test func betterReceiverIsUsedAndSilentOneIsReplaced() {
         var tracker = PositionTracker()
         func take(_ seconds: Double, _ receiver: UInt8, sigma: Double) -> FixVerdict {
             var fix = MotionTests.fix(seconds, sigma: sigma)
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Filter
 
-    @Test func theOdometersScaleIsLearnedAndCarriesThroughAnOutage() {
+    @Test func odometerScaleIsLearnedAndUsedInAnOutage() {
         var tracker = PositionTracker()
         var seconds = 0.0
         func drive(until end: Double, hasFixes: Bool) {
@@ -143,13 +143,13 @@ import Testing
         #expect(newest.covariance.perAxis > before)
     }
 
-    @Test func hundredFixesOfOneReflectionAreNotHundredMeasurements() {
+    @Test func correlatedFixesDoNotCountAsIndependentMeasurements() {
         var tracker = PositionTracker()
         for index in 0..<1_000 { _ = tracker.take(MotionTests.fix(Double(index) * 0.1, sigma: 4)) }
         #expect(tracker.estimate.map { $0.covariance.perAxis > 1 } == true)
     }
 
-    @Test func aFixThatArrivesLateMovesThePresentToo() {
+    @Test func lateFixCorrectsTheCurrentEstimate() {
         var tracker = MotionTests.warm()
         for index in 0..<40 {
             tracker.take(
@@ -166,7 +166,7 @@ import Testing
         #expect(Geodesy.distance(newest.coordinate, truth) < 1)
     }
 
-    @Test func aRoadSaysWhereTheVehicleIsAcrossIt() {
+    @Test func roadConstrainsThePositionAcrossIt() {
         var tracker = MotionTests.warm()
         guard let before = tracker.estimate else { return #expect(Bool(false)) }
         let beside = Geodesy.destination(from: before.coordinate, bearing: MotionTests.course + .pi / 2, distance: 3)
@@ -184,7 +184,7 @@ import Testing
 
     // MARK: Health
 
-    @Test func healthSaysWhatIsWrongAndForHowLong() {
+    @Test func healthReportsItsReasonsAndRecovers() {
         var judge = HealthJudge()
         func note(_ seconds: Double, _ change: (inout Fix) -> Void = { _ in }) {
             var fix = MotionTests.fix(seconds)

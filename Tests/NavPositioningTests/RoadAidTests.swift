@@ -51,7 +51,7 @@ import Testing
 
     private static func street(_ name: String) -> [String: String] { ["highway": "secondary", "name": name] }
 
-    @Test func whatARoadTellsOfTheReceiversErrorCountsBehindTheNextBend() throws {
+    @Test func receiverErrorLearntOnOneRoadAppliesAfterTheBend() throws {
         let map = try ASCIIMap(
             """
             B-------C
@@ -78,7 +78,7 @@ import Testing
         #expect(abs(frame.point(place).east - with) < 1)
     }
 
-    @Test func nothingOfTheRoadReachesWhatTheMatcherGoesBy() throws {
+    @Test func roadAidDoesNotAffectTheMatcherInput() throws {
         let map = try ASCIIMap(
             """
             A--------B-----------C
@@ -92,7 +92,7 @@ import Testing
         #expect(aided.matches.map(\.road?.edge) == alone.matches.map(\.road?.edge))
     }
 
-    @Test func whereTwoRoadsAreAlikeNoneCorrects() throws {
+    @Test func ambiguousRoadsDoNotCorrectThePosition() throws {
         let map = try ASCIIMap(
             """
             A--------------------B

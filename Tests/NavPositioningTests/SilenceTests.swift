@@ -51,18 +51,18 @@ import Testing
         return back
     }
 
-    @Test func aFixAfterASilenceIsBelievedByFilterAndPredictionAlike() throws {
+    @Test func filterAndPredictionAcceptAFixAfterSilence() throws {
         let back = try Self.return()
         #expect(back.endsPrediction && back.distance < 1)
     }
 
     /// The next one may be one of them.
-    @Test func aFixAfterBadOnesIsBelievedByNeither() throws {
+    @Test func filterAndPredictionDoubtAFixAfterBadOnes() throws {
         let back = try Self.return(rejected: [3, 29])
         #expect(!back.endsPrediction && back.distance > 3)
     }
 
-    @Test func aFixAfterWheelsIsBelievedByNeither() throws {
+    @Test func filterAndPredictionDoubtAFixAfterOdometry() throws {
         let back = try Self.return(wheels: [0.5])
         #expect(!back.endsPrediction && back.distance > 3)
     }

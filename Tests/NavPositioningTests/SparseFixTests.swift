@@ -26,13 +26,13 @@ import Testing
     }
 
     /// 25 m/s from the first fix on: nothing is known of speed and course yet.
-    @Test func theSecondFixCounts() throws {
+    @Test func secondSparseFixIsAccepted() throws {
         let verdicts = try Self.verdicts(every: 15, [(0, 0), (375, 0), (750, 0)])
         #expect(verdicts == [.accepted, .accepted, .accepted])
     }
 
     /// A vehicle that stood sets off in another direction than the one in which it came.
-    @Test(arguments: [4.0, 5, 10]) func settingOffAsideCounts(seconds: Double) throws {
+    @Test(arguments: [4.0, 5, 10]) func departureInANewDirectionIsAccepted(seconds: Double) throws {
         let aside = seconds * seconds / 2 * 2.5
         let places: [(east: Double, north: Double)] = [
             (-50, 0), (-20, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, aside), (0, 2 * aside),
@@ -41,7 +41,7 @@ import Testing
         #expect(verdicts.allSatisfy { $0 == .accepted })
     }
 
-    @Test func aPlaceThatNoVehicleReachesIsStillAJump() throws {
+    @Test func unreachablePositionIsAJump() throws {
         let verdicts = try Self.verdicts(every: 5, [(0, 0), (50, 0), (100, 0), (1_500, 0), (200, 0)])
         #expect(verdicts.map(\.rejection) == [nil, nil, nil, .jump, nil])
     }

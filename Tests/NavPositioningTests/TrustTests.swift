@@ -35,7 +35,7 @@ import Testing
 
     // MARK: Several receivers
 
-    @Test func oneThatRepeatsItsPlaceIsReplacedAndNotTakenBack() {
+    @Test func frozenReceiverIsReplacedForGood() {
         var tracker = PositionTracker()
         var switches: [(second: Double, change: ReceiverChange)] = []
         for second in 0..<120 {
@@ -52,7 +52,7 @@ import Testing
         #expect(tracker.receiver == 2)
     }
 
-    @Test func oneThatJumpsIsReplacedBeforeItIsBelieved() {
+    @Test func jumpingReceiverIsReplacedBeforeItIsTrusted() {
         var tracker = PositionTracker()
         var worst = 0.0
         for second in 0..<90 {
@@ -69,7 +69,7 @@ import Testing
         #expect(worst < 5)
     }
 
-    @Test func aReceiverThatFailsAgainAndAgainIsLeftAloneForLonger() {
+    @Test func repeatedlyFailingReceiverIsAvoidedForLonger() {
         var tracker = PositionTracker(
             limits: {
                 var limits = FixLimits()
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [18.0, -18])
-    func clocksThatDifferMakeNobodySilent(difference: Double) {
+    func receiversWithDifferentClocksAreNotSilent(difference: Double) {
         var tracker = PositionTracker()
         var switches = 0
         for second in 0..<100 {
@@ -103,7 +103,7 @@ import Testing
         #expect(switches == 0 && tracker.receiver == 1)
     }
 
-    @Test func aFifthReceiverIsHeardAndFiveAtOnceAreNoneTooMany() {
+    @Test func fiveReceiversAreTrackedAtOnce() {
         var tracker = PositionTracker()
         var switches = 0
         for second in 0..<100 {
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: What counts
 
-    @Test func aDilutionOfPrecisionIsAnAccuracy() {
+    @Test func hdopServesAsAccuracy() {
         func verdict(_ dilution: Double) -> FixVerdict {
             var tracker = PositionTracker()
             var fix = TrustTests.fix(0, sigma: nil)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [5_000.0, 500])
-    func whoseWheelsTurnWasNotCarriedAway(distance: Double) {
+    func distantFixesAreRejectedWhileTheWheelsTurn(distance: Double) {
         for (wheels, isBelieved) in [(TrustTests.speed, false), (0, true)] {
             var tracker = PositionTracker()
             var believed = 0
@@ -182,7 +182,7 @@ import Testing
         return (tracker, rejected, worst)
     }
 
-    @Test func signalsThatAreRightAreBelieved() {
+    @Test func correctSignalsAreTrusted() {
         let drive = TrustTests.blocks(600) { fix, _, time in
             // A reflection every minute, for ten seconds.
             guard time.truncatingRemainder(dividingBy: 60) >= 50 else { return }
@@ -197,7 +197,7 @@ import Testing
         (.receiverSpeed, "zero"), (.receiverSpeed, "knots"), (.receiverCourse, "constant"),
         (.receiverCourse, "backwards"),
     ])
-    func aSignalThatIsWrongIsFoundAndLeftOut(signal: MotionSignals, fault: String) {
+    func wrongSignalIsDetectedAndIgnored(signal: MotionSignals, fault: String) {
         let drive = TrustTests.blocks(300) { fix, odometry, time in
             switch (signal, fault) {
             case (.turnRate, "sign"): odometry.turnRate = odometry.turnRate.map { -$0 }
@@ -216,14 +216,14 @@ import Testing
     }
 
     @Test(arguments: [0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.3, 1.4])
-    func wheelsThatAreOffByAShareAreLearnt(scale: Double) {
+    func wheelSpeedScaleErrorIsLearnt(scale: Double) {
         let drive = TrustTests.blocks(300) { _, odometry, _ in odometry.speed = 12 * scale }
         #expect(drive.tracker.distrusted.isEmpty && drive.rejected == 0 && drive.worst < 5, "\(drive)")
         #expect(drive.tracker.odometerScale.map { abs($0.mean - (scale - 1)) < 0.005 } == true)
     }
 
     @Test(arguments: [0.7, 0.75, 0.8, 0.85, 1.15, 1.2, 1.25, 1.3, 1.4])
-    func aReceiverWhoseSpeedIsOffByAShareIsFoundOut(scale: Double) {
+    func receiverSpeedScaleErrorIsDetected(scale: Double) {
         for wheels in [12, 12.5, nil] {
             let drive = TrustTests.blocks(900, from: 600) { fix, odometry, _ in
                 (fix.speed, odometry.speed) = (12 * scale, wheels)
@@ -233,17 +233,17 @@ import Testing
     }
 
     @Test(arguments: [0.95, 1.05])
-    func aReceiverWhoseSpeedIsAlmostRightIsBelieved(scale: Double) {
+    func receiverSpeedWithASmallErrorIsTrusted(scale: Double) {
         let drive = TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * scale }
         #expect(drive.tracker.distrusted.isEmpty && drive.worst < 10, "\(drive.worst) m")
     }
 
-    @Test func whereReceiverAndWheelsAreOffAlikeThePositionsAre() {
+    @Test func equalScaleErrorOfReceiverAndWheelsIsNotDistrusted() {
         let drive = TrustTests.blocks(900) { fix, odometry, _ in (fix.speed, odometry.speed) = (12 * 1.2, 12 * 1.2) }
         #expect(drive.tracker.distrusted.isEmpty)
     }
 
-    @Test func aReceiverWhoseSpeedIsRightAgainIsBelievedAgain() {
+    @Test func correctedReceiverSpeedIsTrustedAgain() {
         let drive = TrustTests.blocks(2_400, from: 2_000) { fix, _, time in fix.speed = time < 900 ? 12 * 1.2 : 12 }
         #expect(drive.tracker.distrusted.isEmpty && drive.worst < 5, "\(drive.worst) m")
         #expect(TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * 1.2 }.tracker.distrusted == .receiverSpeed)
@@ -252,7 +252,7 @@ import Testing
     /// Straight on for two hours, by a receiver whose positions err anew with each fix by as much as it says, at speeds at which a leg is not
     /// much longer than that.
     @Test(arguments: [(3.0, 4.0), (3, 5.8), (5, 9.7), (5, 12), (8, 14)])
-    func aSpeedThatIsRightIsBelievedWherePositionsAreNoisy(sigma: Double, speed: Double) {
+    func correctSpeedIsTrustedDespiteNoisyPositions(sigma: Double, speed: Double) {
         var random = SeededRandom(seed: UInt64(speed * 10))
         var tracker = PositionTracker()
         for second in 0..<7_200 {
@@ -271,12 +271,12 @@ import Testing
         }
     }
 
-    @Test func whatIsRightAgainIsBelievedAgain() {
+    @Test func correctedSignalIsTrustedAgain() {
         let drive = TrustTests.blocks(600) { fix, odometry, time in if time < 150 { odometry.speed = 0 } }
         #expect(drive.tracker.distrusted.isEmpty && drive.worst < 15)
     }
 
-    @Test func aReceiverOfPositionsAloneIsFollowedRoundCorners() {
+    @Test func positionOnlyReceiverIsFollowedAroundCorners() {
         let drive = TrustTests.blocks(600) { fix, odometry, _ in
             (fix.speed, fix.course) = (nil, nil)
             odometry = Odometry(stamp: odometry.stamp)
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func withoutAPositionItIsLostForAsLongAsThatLasts() {
+    @Test func healthIsLostWhileThereIsNoPosition() {
         var judge = HealthJudge()
         TrustTests.judge(0...30, &judge, isAccepted: false)
         #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
@@ -307,7 +307,7 @@ import Testing
         #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
     }
 
-    @Test func aPlaceThatCannotBeReachedIsDoubtedForAWhile() {
+    @Test func jumpReducesHealthTemporarily() {
         var judge = HealthJudge()
         TrustTests.judge(0...9, &judge, isAccepted: true)
         let fix = TrustTests.fix(10, aside: 3_000)

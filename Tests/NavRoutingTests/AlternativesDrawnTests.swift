@@ -20,7 +20,7 @@ struct AlternativesDrawnTests {
             ways: ["ZA": road, "AB": road, "BC": road, "CD": road, "AE": road, "EF": road, "FD": road, "DY": road])
     }
 
-    @Test("two bridges give two routes")
+    @Test("two bridges give a main route and an alternative")
     func twoBridges() throws {
         let map = try Self.bridges()
         let routes = try map.alternatives("ZY")
@@ -37,7 +37,7 @@ struct AlternativesDrawnTests {
         #expect(map.graph.key(of: try map.edge("Z", "A")) == alternative.fork.edge)
     }
 
-    @Test("the same detour on two legs has two numbers")
+    @Test("the same detour on two legs has two ids")
     func twoLegs() throws {
         // A circuit: out over the bridges, back on the road in the north that leads one way only, and out again.
         let map = try ASCIIMap(
@@ -77,7 +77,7 @@ struct AlternativesDrawnTests {
         #expect(legs.sorted { $0.lexicographicallyPrecedes($1) } == [[0], [2]])
     }
 
-    @Test("that an end was moved to a connected road makes no alternative less of a detour")
+    @Test("moving an end to a connected road does not change which detours are alternatives")
     func movedEnd() throws {
         let map = try ASCIIMap(
             """
@@ -104,7 +104,7 @@ struct AlternativesDrawnTests {
         }
     }
 
-    @Test("the motorway and the national road are told apart by their names")
+    @Test("the names of the roads distinguish the motorway and the national road")
     func motorway() throws {
         let map = try ASCIIMap(
             """
@@ -125,7 +125,7 @@ struct AlternativesDrawnTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("a detour round a block is no alternative")
+    @Test("a detour around a block is not an alternative")
     func block() throws {
         let map = try ASCIIMap(
             """
@@ -138,18 +138,18 @@ struct AlternativesDrawnTests {
         #expect(try map.alternatives("AD", criteria: generous).alternatives.isEmpty)
     }
 
-    @Test("what shares too much of the way is no alternative")
+    @Test("a route that shares too much with the main one is not an alternative")
     func sharing() throws {
         #expect(try Self.bridges(tail: 12).alternatives("ZY").alternatives.count == 1)
         #expect(try Self.bridges(tail: 40).alternatives("ZY").alternatives.isEmpty)
     }
 
-    @Test("what takes too long is no alternative")
+    @Test("a route that takes too long is not an alternative")
     func stretch() throws {
         #expect(try Self.bridges(south: 9).alternatives("ZY").alternatives.isEmpty)
     }
 
-    @Test("a way with a needless corner in it is no alternative")
+    @Test("a route with a needless detour is not an alternative")
     func localOptimality() throws {
         // Over K it is longer than straight on from M to N, but by less than what stretch allows.
         let map = try ASCIIMap(
@@ -168,14 +168,14 @@ struct AlternativesDrawnTests {
         #expect(Set(shown) == ["ZABCDY", "ZAGMNHDY"])
     }
 
-    @Test("where the two ends lie on one edge there is nothing to choose")
+    @Test("two ends on one edge have no alternative")
     func oneEdge() throws {
         let map = try Self.bridges()
         let ends = [try map.position(between: "Z", "A", at: 0.2), try map.position(between: "Z", "A", at: 0.8)]
         #expect(try map.alternatives(ends.map { Waypoint($0) }).alternatives.isEmpty)
     }
 
-    @Test("of several legs one is replaced at a time")
+    @Test("an alternative replaces one leg at a time")
     func legs() throws {
         let map = try ASCIIMap(
             """
@@ -198,7 +198,7 @@ struct AlternativesDrawnTests {
         }
     }
 
-    @Test("to a route that is being driven the best one is an alternative, from where the vehicle is")
+    @Test("while driving a route, the best route from the vehicle is an alternative")
     func driven() throws {
         let map = try Self.bridges()
         let current = try #require(try map.alternatives("ZY").alternatives.first?.route)
@@ -214,7 +214,7 @@ struct AlternativesDrawnTests {
         #expect(Geodesy.distance(faster.fork.coordinate, try map.coordinate("A")) < 0.1)
     }
 
-    @Test("past the fork the alternative is gone, off the route the best route counts")
+    @Test("past the fork there is no alternative; off route the best route is the main one")
     func pastTheFork() throws {
         let map = try Self.bridges()
         let current = try map.alternatives("ZY").main
@@ -226,7 +226,7 @@ struct AlternativesDrawnTests {
         #expect(try !map.alternatives([off, goal], to: current).mainIsCurrent)
     }
 
-    @Test("with a stop ahead what is left of the route keeps it")
+    @Test("the remaining route keeps a stop ahead")
     func drivenWithStops() throws {
         let map = try Self.bridges()
         let stops = [try map.coordinate("Z"), try map.position(between: "B", "C"), try map.coordinate("Y")]
@@ -239,7 +239,7 @@ struct AlternativesDrawnTests {
         RouteInvariants.check(routes.main, map.graph, "what is left of a route")
     }
 
-    @Test("the same detour keeps its number while the vehicle comes nearer")
+    @Test("a detour keeps its id while the vehicle approaches")
     func identity() throws {
         let map = try Self.bridges()
         let goal = Waypoint(try map.coordinate("Y"))
@@ -254,7 +254,7 @@ struct AlternativesDrawnTests {
         #expect(back.alternatives.map(\.id) != [alternative.id])
     }
 
-    @Test("no route, no hierarchy and no request for alternatives are answered")
+    @Test("a missing hierarchy is an error, and a limit of zero gives no alternatives")
     func refusals() throws {
         let map = try Self.bridges()
         let request = RouteRequest(waypoints: [Waypoint(try map.coordinate("Z")), Waypoint(try map.coordinate("Y"))])

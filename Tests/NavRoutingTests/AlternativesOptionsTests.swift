@@ -6,7 +6,7 @@ import Testing
 
 private let road = ["highway": "secondary"]
 
-@Suite("Alternatives heed what is wished for")
+@Suite("Alternatives respect the route options")
 struct AlternativesOptionsTests {
     /// Three ways from Z to Y: over B and C, over G and H, over E and F; the last the longest.
     static func ways() throws -> ASCIIMap {
@@ -39,7 +39,7 @@ struct AlternativesOptionsTests {
         return [map.letters(of: routes.main)] + routes.alternatives.map { map.letters(of: $0.route) }
     }
 
-    @Test("excluded edges and areas are on no route")
+    @Test("no route uses excluded edges and areas")
     func exclusions() throws {
         let map = try Self.ways()
         #expect(try Set(Self.ask(map, RouteOptions())) == ["ZADY", "ZABCDY", "ZAEFDY"])
@@ -64,7 +64,7 @@ struct AlternativesOptionsTests {
         }
     }
 
-    @Test("roads that are closed at the time of departure are on no route")
+    @Test("no route uses roads closed at the departure time")
     func departure() throws {
         let map = try ASCIIMap(
             """
@@ -83,7 +83,7 @@ struct AlternativesOptionsTests {
         #expect(try Self.ask(map, options) == ["ZADY"])
     }
 
-    @Test("the chosen route is the main one, and the faster one is offered beside it")
+    @Test("the chosen route is the main route, and the faster one an alternative")
     func chosenRoute() throws {
         let map = try Self.ways()
         var options = RouteOptions()
@@ -95,7 +95,7 @@ struct AlternativesOptionsTests {
         #expect(shown.first == "ZABCDY" && shown.contains("ZADY"))
     }
 
-    @Test("no alternative makes more maneuvers in the initial stretch than the main route")
+    @Test("no alternative has more maneuvers near the start than the main route")
     func initialManeuvers() throws {
         let map = try Self.ways()
         var options = RouteOptions()

@@ -6,10 +6,10 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-@Suite("Every alternative keeps its criteria")
+@Suite("Every alternative meets its criteria")
 struct AlternativesOracleTests {
     /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
-    @Test("on random towns, asked of plain Dijkstra", arguments: 1...40 as ClosedRange<UInt64>)
+    @Test("on random towns, checked with plain Dijkstra", arguments: 1...40 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 9, gridMetres: 250)
         let found = try Self.check(map.graph, pairs: 20, seed: seed, "RandomMap(seed: \(seed), size: 9, 250)") {

@@ -45,7 +45,7 @@ struct DepartureTests {
         return map.letters(of: route)
     }
 
-    @Test("a request's departure is heeded by a router that was made for another time, with a hierarchy and without")
+    @Test("a router uses the request's departure instead of its own, with and without a hierarchy")
     func requests() throws {
         let map = try Self.town()
         let hierarchical = Router(graph: map.graph)
@@ -63,7 +63,7 @@ struct DepartureTests {
         #expect(try Self.letters(map, nightly, "AG", at: Self.monday(12)) == "ABCG")
     }
 
-    @Test("vehicles share the turn graph, and each obeys what binds it")
+    @Test("vehicles share the turn graph, and each obeys its own restrictions")
     func vehicles() throws {
         let map = try Self.town()
         let car = Router(graph: map.graph)
@@ -73,7 +73,7 @@ struct DepartureTests {
         #expect(try Self.letters(map, truck, "AD") != "ABD")
     }
 
-    @Test("times at which the same conditions hold are one: the signature says so")
+    @Test("times with the same active conditions have the same signature")
     func signatures() throws {
         let turns = try Self.town().turns
         func set(_ vehicle: VehicleProfile, _ hour: Int) -> ConditionSet {
@@ -86,7 +86,7 @@ struct DepartureTests {
         #expect(set(Self.truck.profile, 8).count == 1)
     }
 
-    @Test("a cache makes one router for each vehicle and signature, and forgets the one that was not used longest")
+    @Test("the cache holds one router per vehicle and signature and evicts the least recently used")
     func cache() throws {
         let map = try Self.town()
         var cache = RouterCache(Router(graph: map.graph), capacity: 2)
@@ -105,7 +105,7 @@ struct DepartureTests {
         #expect(try Self.letters(map, none.router(for: Self.truck, at: nil), "AD") != "ABD" && none.count == 0)
     }
 
-    @Test("traffic goes with the router to other vehicles and times")
+    @Test("traffic applies to routers for other vehicles and times")
     func traffic() throws {
         let map = try Self.town()
         var overlay = TrafficOverlay()
@@ -119,7 +119,7 @@ struct DepartureTests {
             try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)).live(TrafficOverlay()), "AE") == "ABE")
     }
 
-    @Test("a path that is forbidden to some is the beginning of one that is forbidden to others")
+    @Test("a path forbidden to trucks may be the start of a path forbidden to cars")
     func nested() throws {
         // Trucks may not drive A B C; cars may not drive A B C D. The states of the longer path go on over the shorter.
         let map = try ASCIIMap(
@@ -143,7 +143,7 @@ struct DepartureTests {
         #expect(["ABEFCD", "ABEFGD"].contains(try Self.letters(map, truck, "AD")))
     }
 
-    @Test("a restriction over a way holds through a point that is only passed, and not after a stop")
+    @Test("a via-way restriction applies across a pass-through point but not across a stop")
     func passing() throws {
         let map = try ASCIIMap(
             """
@@ -172,7 +172,7 @@ struct DepartureTests {
         }
     }
 
-    @Test("an hour of UTC is one of a place's clock by its offset")
+    @Test("UTC hours convert to local time by the offset of the place")
     func clocks() {
         let noon = Timestamp(nanoseconds: 1_767_614_400_000_000_000)
         #expect(LocalTime(noon, minutesAheadOfUTC: 0) == LocalTime(year: 2026, month: 1, day: 5, hour: 12))

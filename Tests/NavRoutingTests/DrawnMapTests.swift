@@ -9,7 +9,7 @@ private let oneway = ["highway": "residential", "oneway": "yes"]
 
 @Suite("Routes on drawn maps")
 struct DrawnMapTests {
-    @Test("the faster road wins over the shorter one")
+    @Test("a faster road is preferred to a shorter one")
     func fasterRoad() throws {
         let map = try ASCIIMap(
             """
@@ -21,7 +21,7 @@ struct DrawnMapTests {
         #expect(try map.route("AB") == "AB")
     }
 
-    @Test("one-way streets are driven one way")
+    @Test("one-way streets are driven in their direction only")
     func oneWay() throws {
         let map = try ASCIIMap(
             """
@@ -56,7 +56,7 @@ struct DrawnMapTests {
         #expect(try map.route("CD") == "CFD" || map.route("CD") == "CBD")
     }
 
-    @Test("only the demanded turn is made")
+    @Test("a mandatory turn is the only turn")
     func onlyTurn() throws {
         let map = try ASCIIMap(
             """
@@ -70,7 +70,7 @@ struct DrawnMapTests {
         #expect(try map.route("AD") == "ABD")
     }
 
-    @Test("a restriction over a way holds for those who come from its start only")
+    @Test("a via-way restriction applies only to vehicles from its first way")
     func viaWay() throws {
         let map = try ASCIIMap(
             """
@@ -92,7 +92,7 @@ struct DrawnMapTests {
         #expect(try map.route("AF") == "ABJKGDEF")
     }
 
-    @Test("a vehicle turns round at dead ends and turning circles only")
+    @Test("U-turns are made only at dead ends and turning circles")
     func uTurns() throws {
         let ways: KeyValuePairs<String, [String: String]> = ["AB": road, "BC": road, "BD": road, "BE": road]
         let away = try ASCIIMap(Self.cross, ways: ways)
@@ -106,7 +106,7 @@ struct DrawnMapTests {
         #expect(circle.letters(of: try circle.route([start, goal])) == "ABA")
     }
 
-    @Test("a barrier bars the way and is where one turns round")
+    @Test("a barrier blocks the road and permits a U-turn")
     func barrier() throws {
         let map = try ASCIIMap(
             """
@@ -120,7 +120,7 @@ struct DrawnMapTests {
         #expect(map.letters(of: try map.route([start, goal])) == "ABA")
     }
 
-    @Test("private ground is not a way through, but can be reached and left")
+    @Test("private ground is closed to through traffic but can be reached and left")
     func privateGround() throws {
         let map = try ASCIIMap(
             """
@@ -142,7 +142,7 @@ struct DrawnMapTests {
         #expect(map.letters(of: try map.route([inside, Waypoint(try map.coordinate("G"))])) == "BCG")
     }
 
-    @Test("the heading at the origin decides the direction")
+    @Test("the bearing at the origin decides the direction")
     func heading() throws {
         let map = try ASCIIMap(
             """
@@ -160,7 +160,7 @@ struct DrawnMapTests {
         #expect(map.names(of: try map.route([across, goal])).first != "ABC")
     }
 
-    @Test("two places on one edge, in either order")
+    @Test("two places on one edge are connected in either order")
     func sameEdge() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         let first = Waypoint(try map.position(between: "A", "B"))
@@ -180,7 +180,7 @@ struct DrawnMapTests {
         #expect(ring.letters(of: try ring.route([ahead, behind])) == "ABCDAB")
     }
 
-    @Test("a place at a junction is on every road that meets there")
+    @Test("a place at a junction snaps to every road of the junction")
     func atJunction() throws {
         let map = try ASCIIMap(Self.cross, ways: ["AB": road, "BC": road, "DB": oneway, "BE": oneway])
         let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(try map.coordinate("B"))])
@@ -189,7 +189,7 @@ struct DrawnMapTests {
         #expect(onward.edges.count == 1)
     }
 
-    @Test("a stop may be left by turning round, a pass-through point may not")
+    @Test("a U-turn is permitted at a stop but not at a pass-through point")
     func waypoints() throws {
         let map = try ASCIIMap(
             """
@@ -208,7 +208,7 @@ struct DrawnMapTests {
         #expect(passed.legs.count == 1 && passed.waypoints.count == 3)
     }
 
-    @Test("what cannot be reached, is off the road or makes no sense is said so")
+    @Test("unreachable, off-road and invalid requests are distinguished")
     func refusals() throws {
         let map = try ASCIIMap("A---B   C---D", ways: ["AB": road, "CD": road])
         let a = Waypoint(try map.coordinate("A"))
@@ -233,7 +233,7 @@ struct DrawnMapTests {
         }
     }
 
-    @Test("islands are not connected; a road that leads nowhere is left for the next one")
+    @Test("islands are unreachable; a waypoint on an isolated road moves to the next road")
     func islands() throws {
         let apart = try ASCIIMap("A---B" + String(repeating: " ", count: 30) + "C---D", ways: ["AB": road, "CD": road])
         let outcome = apart.outcome([Waypoint(try apart.coordinate("A")), Waypoint(try apart.coordinate("D"))])
@@ -251,7 +251,7 @@ struct DrawnMapTests {
         #expect(near.names(of: route) == ["ABC"])
     }
 
-    @Test("what is avoided is used only when nothing else leads there")
+    @Test("avoided roads are used only if there is no other way")
     func avoidance() throws {
         let map = try ASCIIMap(
             """
@@ -268,7 +268,7 @@ struct DrawnMapTests {
         #expect(try map.route("AC", VehicleProfile(avoid: [.tunnels])) == "ABC")
     }
 
-    @Test("limits of size, weight and access hold for trucks")
+    @Test("limits of size, weight and access apply to trucks")
     func trucks() throws {
         let map = try ASCIIMap(
             """
@@ -286,7 +286,7 @@ struct DrawnMapTests {
         #expect(try map.route("AB", VehicleProfile(kind: .truck)) != "ADEB")
     }
 
-    @Test("an edge's signals and booths are on the clock as well as in the choice")
+    @Test("an edge's signals and toll booths count in the duration and in the cost")
     func clockAndCost() throws {
         let map = try ASCIIMap(
             "A---B---C---D", ways: ["ABC": road, "CD": road],
@@ -299,7 +299,7 @@ struct DrawnMapTests {
             abs(route.duration - free.duration - CostModel.signalDuration - CostModel.boothDuration) < 0.01)
     }
 
-    @Test("a turn takes time where roads meet, be it that one of them only leads there, and a bend takes none")
+    @Test("a turn takes time at a junction, also with an incoming one-way street; a bend takes none")
     func turnAtOneWayStreets() throws {
         let drawing = """
                 C
@@ -316,7 +316,7 @@ struct DrawnMapTests {
         #expect(try turn(["AB": road, "BC": road]) == 0)
     }
 
-    @Test("nobody leaves a roundabout by an exit that lies before the entry")
+    @Test("a roundabout is never left by an exit before the entry")
     func exitBeforeEntry() throws {
         let drawing = """
             A-------C
@@ -335,7 +335,7 @@ struct DrawnMapTests {
         #expect(try mirrored.route("CA") == "CBEGHBA")
     }
 
-    @Test("a car has a size of its own")
+    @Test("a car has default dimensions")
     func carSizes() throws {
         let map = try ASCIIMap(
             """
@@ -353,7 +353,7 @@ struct DrawnMapTests {
         #expect(try map.route("AC", VehicleProfile(height: 1.5, width: 1.6)) == "ABC")
     }
 
-    @Test("turns across the oncoming traffic cost more, mirrored where traffic keeps to the left")
+    @Test("turns across oncoming traffic cost more, mirrored in left-hand traffic")
     func turnCosts() {
         for degrees in stride(from: 10.0, to: 180, by: 10) {
             let angle = Angle.radians(degrees)

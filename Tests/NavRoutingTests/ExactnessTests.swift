@@ -10,14 +10,14 @@ import Testing
 struct ExactnessTests {
     /// To repeat one: `RandomMap(seed:)` with the number in the failure's message.
     @Test(
-        "on random towns its cost is plain Dijkstra's and its path may be driven",
+        "on random towns the cost equals Dijkstra's and the path is legal",
         arguments: 1...150 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed)
         try Self.compare(map.graph, pairs: 25, seed: seed, comment: "RandomMap(seed: \(seed))") { map.place(&$0) }
     }
 
-    @Test("on random towns with a truck that avoids", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("on random towns with a truck and avoidances", arguments: 1...20 as ClosedRange<UInt64>)
     func randomTownsWithTruck(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 8)
         let profile = VehicleProfile(kind: .truck, avoid: [.motorways, .unpaved])
@@ -41,7 +41,7 @@ struct ExactnessTests {
     }
 
     @Test(
-        "through a stop or a pass-through point it is the best of all ways to", arguments: 1...60 as ClosedRange<UInt64>
+        "through a stop or a pass-through point the route is optimal", arguments: 1...60 as ClosedRange<UInt64>
     )
     func waypoints(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 5)

@@ -9,7 +9,7 @@ import Testing
 private let road = ["highway": "residential"]
 private let oneway = ["highway": "residential", "oneway": "yes"]
 
-@Suite("Routes on some of the tiles")
+@Suite("Routes with missing tiles")
 struct MissingTilesTests {
     /// A road whose middle lies in another tile than its ends.
     static func corner(_ tags: [String: String]) throws -> ASCIIMap {
@@ -22,7 +22,7 @@ struct MissingTilesTests {
             """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": tags, "BC": tags, "CD": tags])
     }
 
-    @Test("a gap in the middle is named, not taken for the end of the road", arguments: [road, oneway])
+    @Test("a missing tile in the middle is reported and not taken for the end of the road", arguments: [road, oneway])
     func gap(tags: [String: String]) throws {
         let map = try Self.corner(tags)
         for missing in ["B", "C"] as [Character] {
@@ -40,7 +40,7 @@ struct MissingTilesTests {
         #expect(try map.route("AD") == "ABCD")
     }
 
-    @Test("a destination on a missing tile asks for it, unless it is in a street that is there")
+    @Test("a destination on a missing tile requests it, unless its street is loaded")
     func ends() throws {
         let map = try ASCIIMap(
             """
@@ -65,7 +65,7 @@ struct MissingTilesTests {
         #expect(map.graph.missingTile(.local, at: beyond) == nil)
     }
 
-    @Test("where the tileset's list is known an end on a tile that no loaded road leads to is not off the map")
+    @Test("with a known tile list, an end on an unconnected missing tile is not off-road")
     func listedEnds() throws {
         let map = try ASCIIMap(
             """
@@ -89,7 +89,7 @@ struct MissingTilesTests {
         #expect(outcome(knowsAll: true, [places[0], nowhere]) == .offRoad(waypoint: 1))
     }
 
-    @Test("a one-way road into the loaded tiles is an open end for the search from the destination")
+    @Test("a one-way road from a missing tile is an open end for the backward search")
     func arrivals() throws {
         let map = try Self.corner(oneway)
         // A's tile holds A→B, D's tile holds nothing that leads back: only its arrivals say that something comes from
@@ -102,7 +102,7 @@ struct MissingTilesTests {
         #expect(map.graph.nodeOSMIDs.indices.allSatisfy { !map.graph.isIncomplete(NodeIndex($0)) })
     }
 
-    @Test("where a layer is missing nobody turns round")
+    @Test("a missing layer creates no false dead end")
     func noFalseDeadEnds() throws {
         let map = try ASCIIMap(
             """
@@ -117,7 +117,7 @@ struct MissingTilesTests {
         #expect(router.route(request, workspace: SearchWorkspace()) == .tilesNeeded([arterial]))
     }
 
-    @Test("open ends that lie too far for a faster route do not matter")
+    @Test("open ends too far away for a faster route are ignored")
     func farEnds() throws {
         let map = try ASCIIMap(
             """
@@ -138,7 +138,7 @@ struct MissingTilesTests {
 
     /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
     @Test(
-        "with tiles missing the answer is that of all tiles, or which tiles to load",
+        "with missing tiles the answer equals that of all tiles or names tiles to load",
         arguments: 1...120 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 7, gridMetres: 150)
@@ -149,7 +149,7 @@ struct MissingTilesTests {
         }
     }
 
-    @Test("likewise on Andorra", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
+    @Test("on Andorra with gaps", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
     func andorra() throws {
         let map = try RealMap.andorra.get()
         try Self.compare(map.tiles, map.graph, seed: 3, rounds: 60, comment: "Andorra") {

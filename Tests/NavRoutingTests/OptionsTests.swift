@@ -7,7 +7,7 @@ import Testing
 
 private let road = ["highway": "residential"]
 
-@Suite("Wishes for a route")
+@Suite("Route options")
 struct OptionsTests {
     /// The route with options, by both searches alike.
     static func route(_ map: ASCIIMap, _ waypoints: [Waypoint], _ options: RouteOptions) throws -> Route? {
@@ -32,7 +32,7 @@ struct OptionsTests {
             """, ways: ["AB": road, "BC": road, "CF": road, "AD": road, "CE": road, "DE": road])
     }
 
-    @Test("excluded edges are not used, each in its direction")
+    @Test("excluded edges are not used in their direction")
     func edges() throws {
         let map = try Self.block()
         var options = RouteOptions()
@@ -63,7 +63,7 @@ struct OptionsTests {
         #expect(try Self.route(map, Self.ends(map, "AE"), options).map { map.letters(of: $0) } == "ADE")
     }
 
-    @Test("what makes no sense is refused")
+    @Test("invalid options are refused")
     func refusals() throws {
         let map = try Self.block()
         let waypoints = try Self.ends(map, "AF")
@@ -94,7 +94,7 @@ struct OptionsTests {
         }
     }
 
-    @Test("near the start the route goes straight on rather than turn")
+    @Test("near the start the route goes straight on rather than turning")
     func initialManeuvers() throws {
         let map = try ASCIIMap(
             """
@@ -118,7 +118,7 @@ struct OptionsTests {
         #expect(toD.map { map.letters(of: $0) } == "ABD")
     }
 
-    @Test("the chosen route is kept though another is a little faster")
+    @Test("the chosen route is kept even if another is slightly faster")
     func chosenRoute() throws {
         let map = try ASCIIMap(
             """
@@ -139,7 +139,7 @@ struct OptionsTests {
         #expect(kept.edges.map(\.key) == options.chosenRoute)
     }
 
-    @Test("the kerb's side decides the direction, mirrored where traffic keeps to the left", arguments: [false, true])
+    @Test("the side of the kerb decides the direction, mirrored in left-hand traffic", arguments: [false, true])
     func kerb(left: Bool) throws {
         let map = try ASCIIMap(
             """
@@ -158,7 +158,7 @@ struct OptionsTests {
         }
     }
 
-    @Test("turning round at waypoints is allowed at stops, everywhere or nowhere")
+    @Test("U-turns at waypoints are allowed at stops, everywhere or nowhere")
     func turns() throws {
         let map = try ASCIIMap(
             """

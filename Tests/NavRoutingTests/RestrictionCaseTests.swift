@@ -13,7 +13,7 @@ struct RestrictionCaseTests {
         return all.filter { $0.hasSuffix(".txt") }.sorted()
     }()
 
-    @Test("vehicles drive as the case says", arguments: names)
+    @Test("routes match the expectations of the case", arguments: names)
     func routes(name: String) throws {
         let text = try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
         let drawn = try DrawnCase(text)
@@ -21,7 +21,7 @@ struct RestrictionCaseTests {
         for failure in try drawn.failures() { Issue.record("\(name): \(failure)") }
     }
 
-    @Test("there are cases, and each shows something else")
+    @Test("there are cases, and their descriptions are distinct")
     func complete() throws {
         #expect(Self.names.count >= 60)
         let summaries = try Self.names.map {
@@ -30,7 +30,7 @@ struct RestrictionCaseTests {
         #expect(Set(summaries).count == summaries.count)
     }
 
-    @Test("a wrong expectation fails, and a mistake in a text is named")
+    @Test("a wrong expectation fails, and a syntax error is reported with its place")
     func mistakes() throws {
         let road = "One road.\nmap\nA--B\nways\nAB: highway=residential\nexpect\n"
         #expect(try DrawnCase(road + "car A to B: AB").failures() == [])

@@ -6,9 +6,9 @@ import Testing
 
 private let road = ["highway": "residential"]
 
-@Suite("What a route says of its roads")
+@Suite("Road properties of a route")
 struct RouteResultTests {
-    @Test("tolls are told for cars and lorries, with the booths passed")
+    @Test("tolls for cars and trucks are reported with the booths passed")
     func tolls() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E",
@@ -29,7 +29,7 @@ struct RouteResultTests {
         #expect(RouteSummary(before, for: VehicleProfile()).tollBooths == 0)
     }
 
-    @Test("limits near the vehicle's own measures are told, others are not")
+    @Test("only limits close to the vehicle's dimensions are reported")
     func restrictions() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E",
@@ -47,7 +47,7 @@ struct RouteResultTests {
         #expect(RouteSummary(route, for: VehicleProfile()).restrictions.isEmpty)
     }
 
-    @Test("a ferry is one passage, however many pieces it has")
+    @Test("a ferry of several edges is one passage")
     func ferries() throws {
         let map = try ASCIIMap(
             "A---B------C------D---E",
@@ -60,7 +60,7 @@ struct RouteResultTests {
         #expect(abs((ferries.first?.length ?? 0) - 1_400) < 2 && (ferries.first?.duration ?? 0) >= 600)
     }
 
-    @Test("without traffic the delay is unknown and the times are those of free traffic")
+    @Test("without traffic data the delay is unknown and durations are free-flow")
     func noTraffic() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
         let route = try map.route("AC".map { Waypoint(try map.coordinate($0)) })
@@ -69,14 +69,14 @@ struct RouteResultTests {
     }
 
     @Test(
-        "congestion follows the ratio of the speeds",
+        "congestion follows the ratio of current to free-flow speed",
         arguments: [(100.0, Congestion.low), (124, .low), (126, .moderate), (170, .heavy), (260, .severe)])
     func congestion(duration: Double, level: Congestion) {
         #expect(Congestion(duration: duration, freeFlow: 100) == level)
         #expect(Congestion(duration: 0, freeFlow: 0) != .unknown)
     }
 
-    @Test("the side of the road is the country's")
+    @Test("the driving side is the country's")
     func drivingSide() throws {
         let ways: KeyValuePairs<String, [String: String]> = ["AB": road]
         for left in [false, true] {
@@ -87,7 +87,7 @@ struct RouteResultTests {
         }
     }
 
-    @Test("countries are told in travel order, with where the border is crossed and the side of the road")
+    @Test("countries come in travel order with border crossings and driving sides")
     func countries() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E",
@@ -107,7 +107,7 @@ struct RouteResultTests {
         #expect(there.countries.map(\.country) == [""] && there.countries.map(\.drivesOnLeft) == [false])
     }
 
-    @Test("rules of access are told with their way, and limits with theirs")
+    @Test("access rules and limits are reported with their ways")
     func rules() throws {
         let map = try ASCIIMap(
             "A---B---C---D---E",
@@ -128,7 +128,7 @@ struct RouteResultTests {
         #expect(RouteSummary(route, for: VehicleProfile()).restrictions.count == 3)
     }
 
-    @Test("a road with a limit that the vehicle exceeds is never on its route")
+    @Test("a route never uses a road whose limit the vehicle exceeds")
     func exceeded() throws {
         let map = try ASCIIMap(
             """
@@ -141,7 +141,7 @@ struct RouteResultTests {
         #expect(route.length > 1_000 && RouteSummary(route).restrictions.isEmpty)
     }
 
-    @Test("tolls count in total on the roads where any vehicle pays")
+    @Test("the toll total includes roads where any vehicle pays")
     func anyToll() throws {
         let map = try ASCIIMap(
             "A---B---C---D",
@@ -154,7 +154,7 @@ struct RouteResultTests {
         #expect(abs(summary.tollLength - 800) < 1 && abs(summary.truckTollLength - 800) < 1)
     }
 
-    @Test("with traffic each piece has both times, and the delay is their difference")
+    @Test("with traffic each edge has both durations, and the delay is their difference")
     func traffic() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "primary"], "BC": ["highway": "primary"]])
         let router = Router(graph: map.graph).live(TrafficTests.overlay(TrafficTests.speed("BC", "B", "C", 2)))

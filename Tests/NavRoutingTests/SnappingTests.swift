@@ -6,7 +6,7 @@ import Testing
 private let road = ["highway": "residential"]
 private let track = ["highway": "track", "tracktype": "grade2"]
 
-@Suite("Which road a place is on")
+@Suite("Snapping places to roads")
 struct SnappingTests {
     /// A fast road AB, far from E a slow one, and an island EF between them; the place E is nearer to the slow road.
     private static let island = """
@@ -23,7 +23,7 @@ struct SnappingTests {
             ways: ["ABC": ["highway": "primary"], "AG": road, "CH": road, "GH": road, "EF": road])
     }
 
-    @Test("an end on an island goes to the nearest connected road, however much longer the drive is from there")
+    @Test("an end on an island moves to the nearest connected road, even if the drive gets longer")
     func nearestConnected() throws {
         let map = try island()
         let route = try map.route([Waypoint(try map.coordinate("E")), Waypoint(try map.coordinate("B"))])
@@ -31,7 +31,7 @@ struct SnappingTests {
         #expect(map.names(of: route).first == "GH")
     }
 
-    @Test("the end that is not on the island stays where it is")
+    @Test("the end that is not on the island does not move")
     func otherEndStays() throws {
         let map = try island()
         // From here it would be quicker to walk south and set out on GH.
@@ -43,7 +43,7 @@ struct SnappingTests {
         }
     }
 
-    @Test("an island of many roads is left for a road beyond all of them")
+    @Test("an end moves off an island of many roads")
     func largeIsland() throws {
         // 20 roads off one street that leads nowhere, and a through road 150 m away.
         let rows = 4
@@ -79,7 +79,7 @@ struct SnappingTests {
     }
 
     @Test(
-        "an end is moved to a road as far as its own limit, else the request's, and no farther", arguments: [0, 1, 2])
+        "an end moves at most by its own limit, or else by the request's", arguments: [0, 1, 2])
     func limits(of waypoint: Int) throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         func outcome(_ metres: Double, radius: Double? = nil, position: Double? = nil) throws -> RouteOutcome {
@@ -102,7 +102,7 @@ struct SnappingTests {
         #expect(try outcome(7_000) == .offRoad(waypoint: waypoint), "farther than the next road is looked for")
     }
 
-    @Test("the direction of a vehicle beside the roads is a hint: it need not be that of any road around it")
+    @Test("the bearing of a vehicle off the road is only a hint")
     func parkedAcross() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         let position = Waypoint(try map.coordinate("B", north: 60), bearing: 0)
@@ -128,7 +128,7 @@ struct SnappingTests {
             """, gridMetres: metres / 2, ways: ["AB": road, "BD": road, "CD": tags])
     }
 
-    @Test("a place beside a street is not on the track behind the house")
+    @Test("a place beside a street snaps to the street, not to a nearby track")
     func trackGivesWay() throws {
         let map = try beside(track)
         let place = try map.position(between: "C", "D", at: 0.4)
@@ -142,7 +142,7 @@ struct SnappingTests {
         #expect(apart.names(of: far).first == "CD")
     }
 
-    @Test("a motorway beside a track is no place to stop")
+    @Test("a place beside a track does not snap to a motorway")
     func trackBesideMotorway() throws {
         let map = try ASCIIMap(
             """
@@ -155,7 +155,7 @@ struct SnappingTests {
         #expect(map.names(of: route).last == "CD")
     }
 
-    @Test("a track that is open to the public is a road like others")
+    @Test("a track open to the public counts as a normal road")
     func openTrack() throws {
         let map = try beside(track.merging(["motor_vehicle": "yes"]) { $1 })
         let place = try map.position(between: "C", "D", at: 0.4)
@@ -163,7 +163,7 @@ struct SnappingTests {
         #expect(map.names(of: route).first == "CD")
     }
 
-    @Test("a vehicle that drives on a track is on the track")
+    @Test("a vehicle driving on a track snaps to the track")
     func vehicleOnTrack() throws {
         let map = try beside(track)
         let place = Waypoint(
@@ -172,7 +172,7 @@ struct SnappingTests {
         #expect(map.names(of: route).first == "CD")
     }
 
-    @Test("a long way on roads is better than a short cut through the forest, and a place in the forest is reached")
+    @Test("roads are preferred to a forest shortcut, and a place in the forest is reachable")
     func throughTheForest() throws {
         let map = try ASCIIMap(
             """

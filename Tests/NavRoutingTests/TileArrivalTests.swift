@@ -9,7 +9,7 @@ import Testing
 @Suite("A tile arrives")
 struct TileArrivalTests {
     /// To repeat one: `RandomMap(seed:size:)` with the number in the failure's message.
-    @Test("the map is the one that is made of all tiles at once", arguments: 1...12 as ClosedRange<UInt64>)
+    @Test("adding a tile gives the same map as building from all tiles", arguments: 1...12 as ClosedRange<UInt64>)
     func sameAsFresh(seed: UInt64) throws {
         let comment: Comment = "RandomMap(seed: \(seed), size: 7)"
         let (map, other) = (try RandomMap(seed: seed, size: 7), try RandomMap(seed: seed, size: 7))
@@ -75,7 +75,7 @@ struct TileArrivalTests {
         return overlay
     }
 
-    @Test("a square where thirty roads meet is routed over like any crossing, in traffic too")
+    @Test("a junction of thirty roads is routed like any other, with and without traffic")
     func manyRoads() throws {
         let ring = Array("abcdefghijklmnopqrstuvwxyzABCD")
         let (top, bottom) = (ring[..<15], ring[15...])
@@ -116,7 +116,7 @@ struct TileArrivalTests {
     }
 
     @Test(
-        "numbers are put in order whatever their span, equal ones as they stand", arguments: [0, 1, 2, 1_000, 70_000])
+        "the sort handles any range of numbers and is stable", arguments: [0, 1, 2, 1_000, 70_000])
     func order(count: Int) {
         var random = SeededRandom(seed: UInt64(count))
         for span in [1, 2, 4_095, 4_096, 1 << 34, 1 << 48, .max] as [UInt64] {

@@ -8,7 +8,7 @@ import Testing
 
 private let road = ["highway": "residential"]
 
-@Suite("Traffic on the roads")
+@Suite("Live traffic")
 struct TrafficTests {
     static func ring() throws -> ASCIIMap {
         try ASCIIMap(
@@ -39,7 +39,7 @@ struct TrafficTests {
         return route
     }
 
-    @Test("a jam on part of a road is driven round, in its direction only")
+    @Test("a jam on part of a road is avoided in its direction only")
     func jam() throws {
         let map = try Self.ring()
         let free = Router(graph: map.graph)
@@ -50,7 +50,7 @@ struct TrafficTests {
         #expect(map.letters(of: try #require(try Self.route(map, live, "CA"))) == "CBA")
     }
 
-    @Test("an edge takes the sum of its segments, and the route says so")
+    @Test("an edge takes the sum of its segments, and the route reports it")
     func sum() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
         let free = Router(graph: map.graph)
@@ -65,7 +65,7 @@ struct TrafficTests {
         #expect(abs(delay - (after.duration - before.duration)) < 0.1)
     }
 
-    @Test("a closed road is not used; before it one may turn round")
+    @Test("a closed road is not used, and a U-turn before it is permitted")
     func closed() throws {
         let map = try Self.ring()
         let live = Router(graph: map.graph).live(Self.overlay(Self.speed("ABC", "A", "B", 0)))
@@ -86,7 +86,7 @@ struct TrafficTests {
         #expect(line.letters(of: route) == "ABA")
     }
 
-    @Test("speeds between nodes that are not neighbours hold for all between them, the closer ones first")
+    @Test("speeds between distant nodes apply to all between them; closer pairs take precedence")
     func wide() throws {
         let map = try ASCIIMap("A---B---C---D\n    |\n    E", ways: ["ABCD": road, "BE": road])
         let edges = try #require(try Self.route(map, Router(graph: map.graph), "AD")).edges
@@ -99,7 +99,7 @@ struct TrafficTests {
         #expect(back.duration < 200)
     }
 
-    @Test("a way's speed counts on that way, and before one without a way")
+    @Test("a speed with a way applies to that way and precedes one without a way")
     func ways() throws {
         let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
         let (a, b) = (ASCIIMap.nodeID("A"), ASCIIMap.nodeID("B"))
@@ -114,7 +114,7 @@ struct TrafficTests {
         #expect(abs(try #require(try Self.route(map, both, "AB")).duration - 200) < 0.5)
     }
 
-    @Test("speeds cease to hold, are replaced, and nonsense is refused")
+    @Test("speeds expire and are replaced, and invalid ones are refused")
     func upkeep() throws {
         let map = try Self.ring()
         let noon = Timestamp(nanoseconds: 1_000_000)
@@ -242,7 +242,7 @@ struct TrafficTests {
         return isKnown ? .seconds(seconds) : .unknown
     }
 
-    @Test("live traffic in the place of live traffic is that of the new alone")
+    @Test("new traffic replaces the previous traffic completely")
     func successive() throws {
         let map = try Self.ring()
         let router = Router(graph: map.graph)
@@ -254,7 +254,7 @@ struct TrafficTests {
         #expect(map.letters(of: try #require(try Self.route(map, jam.serving(truck), "AC"))) == "ADEC")
     }
 
-    @Test("threads customise to the same costs, and searches go on with the old ones meanwhile")
+    @Test("threads customise to the same costs while searches use the old ones")
     func threads() throws {
         let map = try RealMap.helsinki.get()
         let first = Router(graph: map.graph)

@@ -4,11 +4,11 @@ import NavRouting
 import NavTestSupport
 import Testing
 
-@Suite("Queries of all kinds cost what Dijkstra's search says")
+@Suite("All kinds of queries cost the same as with Dijkstra's search")
 struct OracleTests {
     /// To repeat one: the same arguments with the number in the failure's message.
     @Test(
-        "on random towns with vehicles, hours, traffic, headings, kerbs, first stretches, points on the way and missing tiles",
+        "on random towns with vehicles, hours, traffic, bearings, kerbs, waypoints and missing tiles",
         arguments: 1...24 as ClosedRange<UInt64>)
     func towns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed &+ 400, size: 7, gridMetres: 150, hasRules: true)
