@@ -32,7 +32,7 @@ struct HorizonTests {
         path.spans.filter { $0.attribute == attribute }
     }
 
-    @Test func aStraightRoadIsOnePathThatEndsWhereTheHorizonDoes() throws {
+    @Test func straightRoadIsOnePathOfTheHorizonsLength() throws {
         let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary", "maxspeed": "60", "lanes": "2"]])
         let horizon = try Self.horizon(map, "A", "B", at: 100, length: 500)
         let main = try #require(horizon.paths.first)
@@ -45,7 +45,7 @@ struct HorizonTests {
         #expect(Self.spans(main, .curvature(0)).map(\.end) == [main.length])
     }
 
-    @Test func atAJunctionTheRoadGoesOnAndTheOthersAreStubs() throws {
+    @Test func junctionContinuesTheRoadAndHasStubsForTheOthers() throws {
         let map = try ASCIIMap(
             """
                 D
@@ -74,7 +74,7 @@ struct HorizonTests {
         #expect(later.paths.map(\.id) == horizon.paths.map(\.id) && Set(later.paths.map(\.id)).count == 3)
     }
 
-    @Test func theRouteGoesBeforeWhatIsProbable() throws {
+    @Test func routeTakesPrecedenceOverTheMostProbablePath() throws {
         let map = try ASCIIMap(
             """
             A---B---C
@@ -98,7 +98,7 @@ struct HorizonTests {
         #expect(HorizonRoute(plan, RouteGuidance(route: plan, graph: map.graph), edge: key, near: 5_000) == nil)
     }
 
-    @Test func aOneWayStreetAgainstTheVehicleIsNoPath() throws {
+    @Test func opposingOneWayStreetIsNotAPath() throws {
         let map = try ASCIIMap(
             """
                 D
@@ -124,7 +124,7 @@ struct HorizonTests {
         try [roads, roads.reversed()].map { try ASCIIMap(drawing, roads: $0, nodes: [:], restrictions: []) }
     }
 
-    @Test func aRoundaboutIsLeftWhereMostLeaveIt() throws {
+    @Test func roundaboutIsLeftByTheMostProbableExit() throws {
         let drawing = """
                   F
                   |
@@ -156,7 +156,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func aTurningLoopIsLeftByTheRoadThatLeadsToIt() throws {
+    @Test func turningLoopIsLeftByItsAccessRoad() throws {
         let drawing = """
             A--B--C
                | /
@@ -167,7 +167,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func theExitsOfTwoRoundaboutsThatTouchCountOnce() throws {
+    @Test func exitsOfAdjacentRoundaboutsCountOnce() throws {
         let drawing = """
                   E   J
                  / \\ / \\
@@ -182,7 +182,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func aRoundaboutWithoutAnExitIsMarkedAndEndsAfterOneTurn() throws {
+    @Test func roundaboutWithoutAnExitIsMarkedAndEndsAfterOneCircle() throws {
         let map = try ASCIIMap(
             """
             A--B--C
@@ -193,7 +193,7 @@ struct HorizonTests {
         #expect(!Self.spans(path, .roundabout).isEmpty && Self.letters(path, map) == ["AB", "BD", "DC", "CB"])
     }
 
-    @Test func theCurvatureOfAnArcIsThatOfItsRadius() throws {
+    @Test func curvatureOfAnArcMatchesItsRadius() throws {
         for (radius, side) in [(50.0, 1.0), (300, -1), (1_000, 1)] {
             var town = Town("A", scale: 10)
             let step = 0.1
@@ -222,7 +222,7 @@ struct HorizonTests {
         }
     }
 
-    @Test func aMissingTileCutsTheHorizonAndIsTold() throws {
+    @Test func missingTileCutsTheHorizonAndIsReported() throws {
         let map = try ASCIIMap(
             "A---B---C---D", placement: .localTileCorner,
             ways: [

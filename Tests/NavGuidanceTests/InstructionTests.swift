@@ -25,7 +25,7 @@ private func drive(
     return (spoken, visual)
 }
 
-@Suite("When instructions are given")
+@Suite("Instruction timing")
 struct InstructionTriggerTests {
     /// 3 km of High Street, a right turn, 1 km of Mill Lane.
     private func longTown(speed: Float = 14, roadClass: RoadClass = .secondary) -> Town {
@@ -41,7 +41,7 @@ struct InstructionTriggerTests {
         return town
     }
 
-    @Test("A turn is told in time to prepare, shortly before, and when it is there")
+    @Test("A turn is announced in advance, shortly before and at the maneuver")
     func sequence() throws {
         let told = drive(try longTown().guidance("ABC"), speed: 14).spoken
         #expect(
@@ -59,7 +59,7 @@ struct InstructionTriggerTests {
             ])
     }
 
-    @Test("The faster the vehicle, the earlier it is told", arguments: [(5.0, 75.0), (10.0, 150.0), (20.0, 300.0)])
+    @Test("A faster vehicle gets the announcement earlier", arguments: [(5.0, 75.0), (10.0, 150.0), (20.0, 300.0)])
     func speed(speed: Double, distance: Double) throws {
         let told = drive(try longTown().guidance("ABC"), speed: speed, step: 1).spoken
         let near = try #require(told.first { $0.id.kind == .near && $0.id.step == 0 })
@@ -73,7 +73,7 @@ struct InstructionTriggerTests {
         #expect(late.distance <= distance)
     }
 
-    @Test("The next maneuver is said again on request, with the distance that is left, and not once more right after")
+    @Test("The next maneuver is repeated on request with the remaining distance, but not twice in a row")
     func repeatedOnRequest() throws {
         let guidance = try longTown().guidance("ABC")
         var trigger = InstructionTrigger(guidance)
@@ -111,7 +111,7 @@ struct InstructionTriggerTests {
         #expect(spoken(asksAt: nil).contains(.near) && !spoken(asksAt: 230).contains(.near))
     }
 
-    @Test("A fast road is told from further away, and how far it goes on after a maneuver")
+    @Test("On a fast road the announcement is earlier, and the distance after a maneuver is announced")
     func fastRoad() throws {
         var town = longTown(speed: 30, roadClass: .trunk)
         town.road("CD", "")
@@ -125,7 +125,7 @@ struct InstructionTriggerTests {
             ])
     }
 
-    @Test("Each instruction is given once, also when the position trembles")
+    @Test("Each instruction is given once, even if the position jitters")
     func once() throws {
         let guidance = try longTown().guidance("ABC")
         var trigger = InstructionTrigger(guidance)
@@ -138,7 +138,7 @@ struct InstructionTriggerTests {
         #expect(ids.filter { $0.kind == .visual }.count == 3)
     }
 
-    @Test("A jump does not tell what it passed over")
+    @Test("A jump skips the instructions that it passes")
     func jump() throws {
         let guidance = try longTown().guidance("ABC")
         var trigger = InstructionTrigger(guidance)
@@ -149,7 +149,7 @@ struct InstructionTriggerTests {
         #expect(trigger.update(offset: turn - 100, speed: 14) == [])
     }
 
-    @Test("Starting in the middle gives the banner there and the next announcement that is due")
+    @Test("A start in the middle of the route gives its banner and the next due announcement")
     func midRoute() throws {
         let guidance = try longTown().guidance("ABC")
         let turn = guidance.steps[1].routeOffset
@@ -163,7 +163,7 @@ struct InstructionTriggerTests {
         #expect(spoken.text == "In 500 metres, turn right onto Mill Lane")
     }
 
-    @Test("Nothing is given for a position that is no number, and an unknown speed counts as the road's")
+    @Test("A NaN position gives no instruction, and an unknown speed defaults to the road's")
     func badInput() throws {
         let guidance = try longTown().guidance("ABC")
         var trigger = InstructionTrigger(guidance)
@@ -177,7 +177,7 @@ struct InstructionTriggerTests {
         #expect(trigger.update(offset: -1e300, speed: 1e300).map(\.id.kind) == [.visual, .depart])
     }
 
-    @Test("Turns that follow closely are told together, the second not once more a moment later")
+    @Test("Close turns are announced together, and the second is not repeated right after")
     func chain() throws {
         var town = Town(
             """
@@ -204,7 +204,7 @@ struct InstructionTriggerTests {
         #expect(banners[0].sub?.text == "Side Lane")
     }
 
-    @Test("A turn is not called until the last road that it could be taken for is passed")
+    @Test("A turn is announced after the last road that it could be confused with")
     func ambiguousSideRoad() throws {
         var town = Town(
             """
@@ -222,7 +222,7 @@ struct InstructionTriggerTests {
         #expect(now.text.hasPrefix("Turn right onto Second Lane"))
     }
 
-    @Test("A turn that could be mistaken is called in time all the same, with its distance", arguments: [18.0, 25])
+    @Test("An ambiguous turn is announced in time, with its distance", arguments: [18.0, 25])
     func ambiguousAtSpeed(speed: Double) throws {
         var town = Town(
             """
@@ -239,7 +239,7 @@ struct InstructionTriggerTests {
         #expect(now.text.hasPrefix("In ") && now.text.contains(" metres, turn right onto Second Lane"))
     }
 
-    @Test("A maneuver is called 2 s before it at the least, or was named by the words of the one before")
+    @Test("A maneuver is announced at least 2 s before it, or together with the one before")
     func inTime() throws {
         for gap in stride(from: 20, through: 200, by: 10) {
             for speed in stride(from: 4.0, through: 24, by: 4) {
@@ -266,7 +266,7 @@ struct InstructionTriggerTests {
         }
     }
 
-    @Test("The same words of one maneuver do not come again within 8 s")
+    @Test("The same announcement of a maneuver is not repeated within 8 s")
     func repeats() throws {
         for gap in stride(from: 20, through: 600, by: 20) {
             for speed in [5.0, 9, 14, 22] {
@@ -296,7 +296,7 @@ struct InstructionTriggerTests {
         }
     }
 
-    @Test("Three turns in a few seconds are told together")
+    @Test("Three turns in a few seconds are announced together")
     func row() throws {
         var town = Town(
             """
@@ -317,7 +317,7 @@ struct InstructionTriggerTests {
         #expect(told.contains { $0.hasPrefix(row) }, "\(told)")
     }
 
-    @Test("Distances are in the units of the country that the vehicle is in, unless others are asked for")
+    @Test("Distances use the units of the vehicle's country unless configured otherwise")
     func units() throws {
         var town = Town(
             """
@@ -340,7 +340,7 @@ struct InstructionTriggerTests {
         }
     }
 
-    @Test("A clock that is set back or on neither silences what comes nor repeats what was told")
+    @Test("A clock change neither suppresses nor repeats announcements")
     func clock() throws {
         let guidance = try longTown().guidance("ABC")
         var trigger = InstructionTrigger(guidance)
@@ -354,7 +354,7 @@ struct InstructionTriggerTests {
         #expect(ids.contains { $0.kind == .now && $0.step == 0 } && ids.contains { $0.kind == .now && $0.step == 1 })
     }
 
-    @Test("Announcements that would crowd each other on a short step are left out, and a merge is told once")
+    @Test("Crowded announcements of a short step are left out, and a merge is announced once")
     func shortSteps() throws {
         var town = Town(
             """
@@ -406,7 +406,7 @@ struct InstructionTriggerTests {
         #expect(guidance.visual(at: roundabout.endOffset + 5)?.primary.type == .arrive)
     }
 
-    @Test("At a stop the leg decides which step the vehicle is on")
+    @Test("At a stop the leg decides the current step")
     func legs() throws {
         let town = longTown()
         let guidance = RouteGuidance(route: try town.route("AB", "BC"), graph: try town.graph())

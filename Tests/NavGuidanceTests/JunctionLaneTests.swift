@@ -22,7 +22,7 @@ struct JunctionLaneTests {
         return town
     }
 
-    @Test("A junction that is passed without an instruction has its lanes")
+    @Test("A junction without an instruction has lanes")
     func passedJunction() throws {
         let step = try #require(try town(before: "through|through;right|right").guidance("SABC").steps.first)
         #expect(step.junctions.count == 3)
@@ -31,7 +31,7 @@ struct JunctionLaneTests {
         #expect(step.junctions[2].lanes.isEmpty)
     }
 
-    @Test("A lane that is closed to the vehicle is never valid, and keeps its place among the others")
+    @Test("A lane closed to the vehicle is never valid but keeps its position")
     func closedLane() throws {
         let steps = try town(before: "through;no_truck|through;right|through;right;no_car;no_truck").guidance("SAD")
             .steps
@@ -42,7 +42,7 @@ struct JunctionLaneTests {
         #expect(only[1].maneuver.lanes.isEmpty, "no lane is told where none may be used")
     }
 
-    @Test("The lanes ahead are those of the next junction that has any")
+    @Test("The lanes ahead belong to the next junction with lanes")
     func ahead() throws {
         let guidance = try town(before: "through|through;right", between: "left|through").guidance("SABL")
         let turn = guidance.steps[1]
@@ -54,7 +54,7 @@ struct JunctionLaneTests {
         #expect(guidance.lanes(in: 0...20) == nil && guidance.lanes(in: 101...500) == nil)
     }
 
-    @Test("The lanes of a junction are those from which the next turn can be driven too")
+    @Test("The valid lanes of a junction also permit the next turn")
     func anticipation() throws {
         let steps = try town(before: "through|through|right", between: "left|through").guidance("SABL").steps
         #expect(steps[0].junctions[1].lanes.map(\.isValid) == [true, false, false])
@@ -85,7 +85,7 @@ struct JunctionLaneTests {
         #expect(steps[2].maneuver.lanes.map(\.isValid) == [true, true, false, false])
     }
 
-    @Test("The lanes tagged before one junction are not those of the next")
+    @Test("The lanes tagged before one junction do not apply to the next")
     func lanesOfAnotherJunction() throws {
         let steps = try town(before: "left|through;right", distance: "  ").guidance("SABL").steps
         // Nothing turns left at A, so the left lane is for a junction behind it.

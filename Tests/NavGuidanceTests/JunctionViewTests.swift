@@ -4,7 +4,7 @@ import NavMap
 import NavTestSupport
 import Testing
 
-@Suite("The junction as it is drawn for people")
+@Suite("Junction views")
 struct JunctionViewTests {
     /// A street with a bus lane that crosses another one, which is one-way towards the south.
     private func crossing() -> Town {
@@ -28,7 +28,7 @@ struct JunctionViewTests {
             JunctionView(near: town.coordinate(letter, east: 12), radius: 100, in: try town.graph(), for: vehicle))
     }
 
-    @Test("Arms are in order, with what may be driven by law and what is there")
+    @Test("Arms are sorted, with existing and legal directions")
     func arms() throws {
         let view = try view(crossing(), "X")
         #expect(view.arms.map(\.name) == ["Mill Lane", "High Street", "Mill Lane", "High Street"])
@@ -40,7 +40,7 @@ struct JunctionViewTests {
         #expect(view.approaches.map(\.arm) == [0, 1, 3])
     }
 
-    @Test("Of each approach the ways on are told, with the turn and the lanes that the vehicle may use for it")
+    @Test("Each approach lists its exits with turns and permitted lanes")
     func ways() throws {
         let west = try #require(try view(crossing(), "X").approaches.last)
         #expect(west.lanes.map(\.isClosed) == [false, false, true])
@@ -52,14 +52,14 @@ struct JunctionViewTests {
         #expect(ways[0].maneuver == .turn && ways[0].modifier == .right)
     }
 
-    @Test("Where no three roads meet there is no junction")
+    @Test("A node with fewer than three roads is not a junction")
     func nothing() throws {
         let graph = try crossing().graph()
         #expect(JunctionView(near: crossing().coordinate("W"), radius: 20, in: graph, for: .car) == nil)
         #expect(JunctionView(near: crossing().coordinate("X"), radius: 100, in: graph, for: .truck) == nil)
     }
 
-    @Test("On a real map every junction can be drawn, and is the same again")
+    @Test("On a real map every junction can be drawn, deterministically")
     func realMap() throws {
         let graph = try RealMap.helsinki.get().graph
         var count = 0

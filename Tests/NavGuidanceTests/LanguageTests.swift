@@ -21,7 +21,7 @@ struct LanguageTests {
         }
     }
 
-    @Test("Every file is a language that is built in")
+    @Test("Every language file is built in")
     func files() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.module + "/Languages").sorted()
         let texts = try names.map { try String(contentsOfFile: "\(Self.module)/Languages/\($0)", encoding: .utf8) }
@@ -49,7 +49,7 @@ struct LanguageTests {
         if !Self.rewrites { #expect(Self.tags.count == names.count) }
     }
 
-    @Test("A line that says nothing is told by its number")
+    @Test("An invalid line is reported with its number")
     func defects() {
         for (text, line) in [
             ("[language]\ntag = x\nshout", 3), ("[language]\ntag = x\nsingular = some", 3), ("tag = x", 1),
@@ -60,7 +60,7 @@ struct LanguageTests {
         }
     }
 
-    @Test("No language lacks a form", arguments: PhraseTable.all)
+    @Test("Every language has every form", arguments: PhraseTable.all)
     func forms(table: PhraseTable) {
         func placeholders(_ phrase: String) -> [Substring] {
             phrase.matches(of: /\{(\w+)(?::[^}]*)?\}/).map(\.1).sorted()
@@ -84,7 +84,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "A tag finds its language or the nearest one that there is",
+        "A language tag finds its language or the nearest available one",
         arguments: [
             ("de", "de"), ("de-AT", "de"), ("EN-us", "en-US"), ("en-AU", "en"), ("zh", "zh-Hans"), ("zh-CN", "zh-Hans"),
             ("zh-Hans-SG", "zh-Hans"), ("zh-Hant", nil), ("zh-TW", nil), ("sv", nil), ("", nil), ("-", nil), ("e", nil),
@@ -140,7 +140,7 @@ struct LanguageTests {
         #expect(text.instruction(try Self.maneuver(.turn, .left, label)) == sentence)
     }
 
-    @Test("A preposition and its article are one word where the language has it so")
+    @Test("Prepositions and articles are contracted where the language requires it")
     func contractions() throws {
         let spanish = InstructionText(phrases: try #require(PhraseTable.named("es")))
         #expect(
@@ -163,7 +163,7 @@ struct LanguageTests {
     }
 
     @Test(
-        "Numbers and units are spoken as people say them",
+        "Numbers and units are spoken naturally",
         arguments: [
             ("de", 1_000.0, "einen Kilometer"), ("de", 1_500, "eineinhalb Kilometer"),
             ("fr", 1_500, "un kilomètre et demi"),
@@ -230,7 +230,7 @@ struct LanguageTests {
         return rows
     }
 
-    @Test("The table of every maneuver in every language is up to date, and no sentence has a gap")
+    @Test("The table of maneuvers in every language is up to date, and every sentence is complete")
     func table() throws {
         let texts = PhraseTable.all.map { InstructionText(phrases: $0) }
         var lines = [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Maneuvers at junctions")
 struct ManeuverTests {
-    @Test("A road that ends at a crossing one is told by its side")
+    @Test("The end of a road at a crossing road is announced with its side")
     func endOfRoad() throws {
         var town = Town(
             """
@@ -25,7 +25,7 @@ struct ManeuverTests {
         #expect(try town.told("PAL") == ["Turn left onto High Street"])
     }
 
-    @Test("The end of a long road is told although no junction is passed on it")
+    @Test("The end of a long road without junctions is announced")
     func endOfLongRoad() throws {
         var town = Town(
             """
@@ -42,7 +42,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("SAL")[1].type == .turn)
     }
 
-    @Test("A side road behind a maneuver is none that it could be taken for")
+    @Test("A side road behind a maneuver does not make it ambiguous")
     func sideRoadBehind() throws {
         var town = Town(
             """
@@ -60,7 +60,7 @@ struct ManeuverTests {
         #expect(maneuvers[1].unambiguousOffset == 0)
     }
 
-    @Test("Straight over a crossing nothing is said, even when the name changes")
+    @Test("Going straight over a crossing has no instruction, even if the name changes")
     func straightOn() throws {
         var town = Town(
             """
@@ -78,7 +78,7 @@ struct ManeuverTests {
         #expect(try town.told("NAL") == ["Turn right onto High Street"])
     }
 
-    @Test("A change of name ahead is told only on request")
+    @Test("A name change ahead is announced only on request")
     func nameChange() throws {
         var town = Town("S    A    N    M", scale: 25)
         town.road("SA", "Mill Lane")
@@ -97,7 +97,7 @@ struct ManeuverTests {
         #expect(quiet.maneuvers.map(\.type) == [.depart, .arrive])
     }
 
-    @Test("A bend without another road is no maneuver, however sharp")
+    @Test("A bend without another road is not a maneuver, however sharp")
     func bend() throws {
         var town = Town(
             """
@@ -109,7 +109,7 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == [])
     }
 
-    @Test("A main road that bends away from a straight lane is told as staying on it")
+    @Test("A main road that bends away from a straight lane is announced as staying on it")
     func bendingMainRoad() throws {
         var town = Town(
             """
@@ -125,7 +125,7 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == ["Go straight onto Mill Lane"])
     }
 
-    @Test("Driveways and ways that no car may use make no junction")
+    @Test("Driveways and ways closed to cars make no junction")
     func ignoredRoads() throws {
         var town = Town(
             """
@@ -141,7 +141,7 @@ struct ManeuverTests {
         #expect(try town.told("SAL") == [])
     }
 
-    @Test("A road that is drawn twice over the same nodes is no junction")
+    @Test("A road mapped twice over the same nodes makes no junction")
     func duplicateRoad() throws {
         var town = Town("S    A    N")
         town.road("SAN", "Mill Lane")
@@ -150,7 +150,7 @@ struct ManeuverTests {
     }
 
     /// Rotenbodenstrasse and Allmeinastrasse in Triesenberg: the left arm soon bends to the left, and the right one first runs beside it.
-    @Test("The first metres of winding arms tell their sides")
+    @Test("The first metres of winding arms decide their sides")
     func windingFork() throws {
         var town = Town("A")
         town.road(
@@ -168,7 +168,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("SAR")[1].modifier == .slightRight)
     }
 
-    @Test("Similar arms of a fork are told apart by side")
+    @Test("Similar arms of a fork are distinguished by side")
     func fork() throws {
         var town = Town(
             """
@@ -190,7 +190,7 @@ struct ManeuverTests {
     }
 
     @Test(
-        "Where only a turning lane parts from a road, the road goes on without an instruction",
+        "A turning lane that splits off gives the through road no instruction",
         arguments: [
             ("left|through", true), ("left|left|through|through", true), ("left;through|through", false),
             ("through|through", false), ("", false),
@@ -215,7 +215,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("SAL").count == 3)
     }
 
-    @Test("Turning into a one-way carriageway over the median is told although the last node leaves no choice")
+    @Test("A turn across the median into a one-way carriageway is announced")
     func ontoDualCarriageway() throws {
         var town = Town(
             """
@@ -258,7 +258,7 @@ struct ManeuverTests {
         #expect(try town.told("SANAS", via: town.coordinate("N")) == ["Make a U-turn and continue on Mill Lane"])
     }
 
-    @Test("A slip lane is the turn that it serves")
+    @Test("A slip lane counts as the turn that it serves")
     func slipLane() throws {
         var town = Town(
             """
@@ -279,7 +279,7 @@ struct ManeuverTests {
         #expect(try town.told("SPAN") == [])
     }
 
-    @Test("A motorway exit has its number and where it leads; staying on says nothing")
+    @Test("A motorway exit has its number and destination; staying on has no instruction")
     func motorwayExit() throws {
         var town = Town(
             """
@@ -294,7 +294,7 @@ struct ManeuverTests {
         #expect(try town.told("ABCD") == [])
     }
 
-    @Test("A ramp that joins a motorway merges, from the side that it comes from")
+    @Test("A ramp that joins a motorway is a merge with its side")
     func merge() throws {
         var town = Town(
             """
@@ -316,7 +316,7 @@ struct ManeuverTests {
         #expect(try town.maneuvers("ABCD")[1].notes == [.boardsFerry])
     }
 
-    @Test("Distances and times run from maneuver to maneuver and add up to the route's")
+    @Test("Distances and durations between maneuvers add up to the route's")
     func measures() throws {
         var town = Town(
             """
@@ -333,7 +333,7 @@ struct ManeuverTests {
         #expect(guidance.steps.map(\.name) == ["Mill Lane", "High Street", "High Street"])
     }
 
-    @Test("Without the tiles of another map version only what the route shows is told")
+    @Test("A route of another map version has only the maneuvers that it shows by itself")
     func unknownMap() throws {
         var town = Town(
             """
@@ -349,7 +349,7 @@ struct ManeuverTests {
         #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
     }
 
-    @Test("A motorway goes by its number, and a fork of ramps by the road that it leads to")
+    @Test("A motorway is named by its number, and a fork of ramps by its target road")
     func numbers() throws {
         var town = Town(
             """
@@ -380,7 +380,7 @@ struct ManeuverTests {
         #expect(try ramps.told("ABCF") == ["Keep right onto A 4"])
     }
 
-    @Test("Pieces that are a point, where a waypoint lies at a junction, are no roads to turn into")
+    @Test("Zero-length edges at a waypoint on a junction are not roads to turn into")
     func pointPieces() throws {
         var town = Town(
             """
@@ -403,7 +403,7 @@ struct ManeuverTests {
         #expect(guidance.maneuvers.last?.routeOffset == junction + 1)
     }
 
-    @Test("A crossing that is drawn in two halves is driven straight over")
+    @Test("An offset crossing is passed straight on")
     func offsetCrossing() throws {
         func town(scale: Double) throws -> Town {
             var town = Town(
@@ -462,7 +462,7 @@ struct RoundaboutTests {
         #expect(try circle().told(path) == ["At the roundabout, take the \(nth) exit onto \(road)"])
     }
 
-    @Test("A full circle counts the way back, also over a waypoint inside the roundabout")
+    @Test("A full circle counts the exit back, also with a waypoint inside the roundabout")
     func fullCircle() throws {
         let town = circle()
         let via = town.coordinate("n", east: -12, north: -12)
@@ -479,7 +479,7 @@ struct RoundaboutTests {
         #expect(maneuver.endOffset > maneuver.routeOffset + 40)
     }
 
-    @Test("Exits that no car may take, and driveways, are not counted")
+    @Test("Driveways and exits closed to cars are not counted")
     func uncountedExits() throws {
         var town = Town(
             """
@@ -498,19 +498,19 @@ struct RoundaboutTests {
         #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
     }
 
-    @Test("An exit that may not be taken from the roundabout is not counted")
+    @Test("An exit forbidden by a turn restriction is not counted")
     func refusedExits() throws {
         var town = circle()
         town.refusedTurns = ["seE"]
         #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
     }
 
-    @Test("A roundabout with a name of its own is called by it")
+    @Test("A named roundabout is announced by its name")
     func rotary() throws {
         #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])
     }
 
-    @Test("A leg that starts in a roundabout is told to leave it")
+    @Test("A leg that starts in a roundabout starts with its exit")
     func startInside() throws {
         #expect(try circle().told("enN") == ["Exit the roundabout onto North Road"])
     }

@@ -4,7 +4,7 @@ import NavMap
 import NavRouting
 import Testing
 
-@Suite("Words")
+@Suite("Instruction texts")
 struct TextTests {
     private func maneuver(
         _ type: ManeuverType, _ modifier: ManeuverModifier?, _ road: RoadLabel = RoadLabel()
@@ -18,7 +18,7 @@ struct TextTests {
         return maneuver
     }
 
-    @Test("Every type and modifier has words, named and unnamed")
+    @Test("Every type and modifier has a text, with and without a name")
     func complete() throws {
         let text = InstructionText()
         for type in ManeuverType.allCases {
@@ -32,7 +32,7 @@ struct TextTests {
         }
     }
 
-    @Test("Unnamed roads are told by the turn alone, numbered ones by their number")
+    @Test("Unnamed roads are omitted, numbered ones are announced by number")
     func unnamed() throws {
         let text = InstructionText()
         #expect(text.instruction(try maneuver(.turn, .sharpLeft)) == "Make a sharp left")
@@ -46,7 +46,7 @@ struct TextTests {
     }
 
     @Test(
-        "Distances are spoken as people round them",
+        "Spoken distances are rounded naturally",
         arguments: [
             (3.0, "10 metres"), (47, "50 metres"), (94, "90 metres"), (96, "100 metres"), (224, "200 metres"),
             (330, "350 metres"), (560, "600 metres"), (960, "1 kilometre"), (1_490, "1.5 kilometres"),
@@ -59,7 +59,7 @@ struct TextTests {
     }
 
     @Test(
-        "Distances are displayed more finely",
+        "Displayed distances are rounded more finely",
         arguments: [
             (12.0, "10 m"), (296, "300 m"), (312, "300 m"), (980, "1 km"), (1_449, "1.4 km"), (9_960, "10 km"),
             (.greatestFiniteMagnitude, "1000000 km"),
@@ -69,7 +69,7 @@ struct TextTests {
     }
 
     @Test(
-        "Countries that measure roads in miles are told in miles",
+        "Countries with miles get distances in miles",
         arguments: [
             ("US", 25.0, "80 feet", "80 ft"), ("US", 200, "650 feet", "650 ft"), ("US", 300, "0.2 miles", "0.2 mi"),
             ("US", 1_609.344, "1 mile", "1 mi"), ("US", 1_980, "1.2 miles", "1.2 mi"), ("US", 8_000, "5 miles", "5 mi"),
@@ -84,7 +84,7 @@ struct TextTests {
         #expect(DistanceScale.ofRoads(in: "") == nil)
     }
 
-    @Test("Another language is another table")
+    @Test("Another phrase table gives another language")
     func anotherLanguage() throws {
         let finnish = PhraseTable(
             language: "fi",
@@ -100,7 +100,7 @@ struct TextTests {
         #expect(text.instruction(try maneuver(.depart, nil)) == "")
     }
 
-    @Test("A road has its name in the language, else in letters that people read there, else as on the signs")
+    @Test("A road has its name in the language, else in a readable script, else as on the signs")
     func localNames() throws {
         let road = RoadLabel(
             name: "Οδός Ερμού", localNames: LocalNames([("en", "Hermes Street"), ("int", "Odos Ermou")]))
@@ -118,7 +118,7 @@ struct TextTests {
         #expect(try said("de", latin).contains("Große Straße") && said("en", latin).contains("Große Straße"))
     }
 
-    @Test("The banner keeps the signs' name behind that of the language, and a known sound is said")
+    @Test("The banner appends the name on the signs, and a known pronunciation is spoken")
     func signedNames() throws {
         var town = Town(
             """
@@ -142,7 +142,7 @@ struct TextTests {
         #expect(spoken.first?.text.contains("Leicester Road") == true)
     }
 
-    @Test("Names from the map are escaped in SSML, marked when they hold digits, and never read as placeholders")
+    @Test("Map names are escaped in SSML, marked if they contain digits, and never used as placeholders")
     func ssml() throws {
         var town = Town(
             """
@@ -228,7 +228,7 @@ struct TextTests {
         #expect(banner.text == "Exit 23A Espoo / Hanko")
     }
 
-    @Test("An exit whose signs are not known goes by its junction's name", arguments: ["3", ""])
+    @Test("An exit with unknown signs is named by its junction", arguments: ["3", ""])
     func exitName(number: String) throws {
         var town = Town(
             """

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [-864_000.0, 864_000]) func noMomentOfTheOldClockIsKept(shift: Double) throws {
+    @Test(arguments: [-864_000.0, 864_000]) func clockChangeLeavesNoOldTimestamps(shift: Double) throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.shouldAdvanceLeg]

@@ -10,7 +10,7 @@ import NavTestSupport
 import Testing
 
 @Suite struct CommandTests {
-    @Test func aTripAskedForBeforeTheFirstFixWaitsForIt() throws {
+    @Test func tripRequestedBeforeTheFirstFixWaitsForIt() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.navigate([try town.waypoint("IJ")]))
@@ -34,7 +34,7 @@ import Testing
         #expect(ride.story == ["ROUTE(started)"])
     }
 
-    @Test func aTripThatCannotStartIsTriedAgainWithLongerPauses() throws {
+    @Test func tripThatCannotStartIsRetriedWithBackoff() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
@@ -51,7 +51,7 @@ import Testing
         #expect(ride.queries.count == 7)
     }
 
-    @Test func aTripWhoseRouteDoesNotComeInTimeIsTriedAgain() throws {
+    @Test func tripWithALateRouteIsRetried() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -63,7 +63,7 @@ import Testing
         #expect(ride.story.last == "ROUTE(started)")
     }
 
-    @Test func aTripToNowhereFailsOnce() throws {
+    @Test func tripToAnUnreachablePlaceFailsOnce() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.drive(town.standing(at: try town.place("FG"), seconds: 2))
@@ -74,7 +74,7 @@ import Testing
         #expect(ride.story == ["FAILED(invalidRequest)"])
     }
 
-    @Test func anotherTripReplacesTheOneThatIsAskedFor() throws {
+    @Test func newTripReplacesThePendingOne() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -88,7 +88,7 @@ import Testing
         #expect(ride.states.last?.destination?.coordinate == (try town.place("MN")))
     }
 
-    @Test func whileATripIsAskedForTheOldOneIsFollowedButNotRerouted() throws {
+    @Test func pendingTripKeepsTheOldOneWithoutReroutes() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDeadline = 600
@@ -103,7 +103,7 @@ import Testing
         #expect(ride.queries.count == 1)
     }
 
-    @Test func stoppingClearsTheRouteAndTheScreen() throws {
+    @Test func stopClearsRouteAndBanner() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.stop, call: 0)
@@ -126,7 +126,7 @@ import Testing
         #expect(ride.progress.isEmpty && ride.told.allSatisfy { $0.context.sessionID == 0 && $0.context.routeID == 0 })
     }
 
-    @Test func stoppingWhileARouteIsWaitedForGivesItUp() throws {
+    @Test func stopCancelsAPendingRouteRequest() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -140,7 +140,7 @@ import Testing
         #expect(ride.told.count == told)
     }
 
-    @Test func aPlanWithoutSubstanceIsRefused() throws {
+    @Test func invalidPlanIsRefused() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let good = try town.plan("FGHIJ")
@@ -163,7 +163,7 @@ import Testing
         #expect(ride.progress.isEmpty)
     }
 
-    @Test func tilesThatComeAndGoDoNotDisturbTheTrip() throws {
+    @Test func mapChangesDoNotDisturbTheTrip() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func theStateIsToldOnlyWhenItChanges() throws {
+    @Test func stateIsPublishedOnlyOnChange() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.navigate([try town.waypoint("IJ")]))
@@ -191,7 +191,7 @@ import Testing
         for (before, after) in zip(ride.states, ride.states.dropFirst()) { #expect(before != after) }
     }
 
-    @Test func everyEventSaysWhereItComesFrom() throws {
+    @Test func everyEventHasItsContext() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
@@ -217,7 +217,7 @@ import Testing
         #expect(ride.told.last?.context.routeID == 3, "no two routes of a run have the same number")
     }
 
-    @Test func whatFollowsAnUnansweredQuestionNamesWhatLedToIt() throws {
+    @Test func unansweredPolicyRequestKeepsItsCause() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHMNIJ")
         var config = NavigatorConfig()
@@ -252,7 +252,7 @@ import Testing
         #expect(causes.count >= 2 && causes.allSatisfy { $0 == 0 }, "\(causes)")
     }
 
-    @Test func twoTripsThatStartAtOneMomentAreTwo() throws {
+    @Test func tripsStartedAtTheSameTimeHaveDistinctSessions() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))

@@ -24,7 +24,7 @@ struct DeviationTests {
             ])
     }
 
-    @Test func aReflectionThatPutsTheVehicleOnTheStreetBesideIsNoDeviation() throws {
+    @Test func reflectionOntoTheParallelStreetIsNoDeviation() throws {
         let town = try parallelStreets()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("ABCD")))
@@ -40,7 +40,7 @@ struct DeviationTests {
     }
 
     @Test(arguments: [1.0, 10])
-    func aTurnOntoTheStreetBesideIsNoticed(rate: Double) throws {
+    func turnOntoTheParallelStreetIsDetected(rate: Double) throws {
         let town = try parallelStreets()
         var config = NavigatorConfig()
         config.rerouteDetect = false
@@ -66,7 +66,7 @@ struct DeviationTests {
         }
     }
 
-    @Test func aReflectionThatKeepsTheVehicleNearItsRouteDoesNotHideThatItTurnedOff() throws {
+    @Test func reflectionNearTheRouteDoesNotHideADeviation() throws {
         let town = try Town.grid()
         let plan = try town.plan("FGHIJ")
         var config = NavigatorConfig()
@@ -83,7 +83,7 @@ struct DeviationTests {
         #expect(off.deviation.distance < 25)
     }
 
-    @Test func aReflectionAtAHairpinIsNoDeviation() throws {
+    @Test func reflectionAtAHairpinIsNoDeviation() throws {
         let town = try Town(
             """
             A-------------------B
@@ -103,7 +103,7 @@ struct DeviationTests {
         }
     }
 
-    @Test func theProbabilityOfBeingOffTheRouteIsSmallOnItAndGreatBesideIt() throws {
+    @Test func offRouteProbabilityIsLowOnTheRouteAndHighBesideIt() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDetect = false
@@ -130,7 +130,7 @@ struct DeviationTests {
         #expect(ride.story.last == "ARRIVED")
     }
 
-    @Test func whoStandsWhereTheRouteCrossesItselfIsNotMovedAhead() throws {
+    @Test func stationaryVehicleAtASelfCrossingDoesNotSkipAhead() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHCBGL")))

@@ -27,7 +27,7 @@ import Testing
         return (ride, last)
     }
 
-    @Test func aVehicleThatStandsBeforeItsDestinationStaysInGuidance() throws {
+    @Test func vehicleStoppedBeforeItsDestinationStaysInGuidance() throws {
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 120)
         var ride = begun
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [22.0, 40], [1.0, 3])
-    func aReceiverThatStaysBesideTheRoadDecidesAgainBeforeLong(beside: Double, sigma: Double) throws {
+    func positionsBesideTheRoadSoonCountAsMeasuredAgain(beside: Double, sigma: Double) throws {
         let town = try Town.grid()
         var (ride, last) = try Self.ride(town, "FGHIJ", outage: 20)
         // The vehicle has parked where the map has no road; the matcher keeps it on the one beside.
@@ -68,7 +68,7 @@ import Testing
         #expect(seen.dropFirst(12).allSatisfy { $0.evidence == .measured })
     }
 
-    @Test func odometryArrivesWhereNoFixComes() throws {
+    @Test func odometryArrivesWithoutFixes() throws {
         let town = try Town.grid()
         guard let drive = SeededDrive(town.snapshot.metric, route: try town.route("FGHIJ"), rate: 20) else {
             throw NoDrive(letters: "FGHIJ")
@@ -85,7 +85,7 @@ import Testing
         #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
     }
 
-    @Test func odometryThatComesTooLateDecidesNothing() throws {
+    @Test func lateOdometryDoesNotCauseAnArrival() throws {
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 20)
         var ride = begun
@@ -99,7 +99,7 @@ import Testing
         #expect(ride.arrivals.isEmpty)
     }
 
-    @Test func aStopIsNotPassedByAPrediction() throws {
+    @Test func predictionDoesNotPassAStop() throws {
         let town = try Town.grid()
         let route = try town.map.route([
             try town.waypoint("FG"), Waypoint(try town.place("GH"), isStop: false), try town.waypoint("HI"),
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// The prediction takes two more roads, and the vehicle only one: what is shown then is the banner of that one.
-    @Test func aBannerThatWasPredictedTooFarAheadIsTakenBack() throws {
+    @Test func bannerPredictedTooFarAheadIsReplaced() throws {
         let town = try Town(
             "A-------B-------C-------D",
             ways: ["AB": Town.road("First Road"), "BC": Town.road("Second Road"), "CD": Town.road("Third Road")])
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// One fix finds the vehicle on a later part of the route, and predictions carry it on there: that is still one fix.
-    @Test func predictionsDoNotLeaveOutAPartOfTheRoute() throws {
+    @Test func predictionsDoNotSkipPartOfTheRoute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJEDCB")))
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// A receiver without a solution that has lost the date, too: the clock of the host knows better.
-    @Test(arguments: [86_400.0, 3e8, -3_600]) func aMessageOfAnotherTimeEndsNoPrediction(leap: Double) throws {
+    @Test(arguments: [86_400.0, 3e8, -3_600]) func messageWithAWrongTimeDoesNotEndAPrediction(leap: Double) throws {
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
         var ride = begun
@@ -182,7 +182,7 @@ import Testing
         #expect(ride.vehiclePositions.count > before && ride.simulations.last?.phase == .began)
     }
 
-    @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
+    @Test func clockSetBackDuringADwellKeepsTheArrival() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.arrivalDwell = 5
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// One fix a minute, with what receivers of fleets say.
-    @Test func oneFixAMinuteIsAMeasuredPositionAMinute() throws {
+    @Test func oneFixPerMinuteGivesOneMeasuredPositionPerMinute() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("KLMNOJEDCBAFGHIJONMLKFABCDEJIHGF").enumerated().filter { $0.offset % 60 == 0 }
             .map(\.element)
@@ -211,7 +211,7 @@ import Testing
     }
 
     /// A step in the latency without a time of arrival: predictions run ahead of what comes next, and give way to it.
-    @Test func fixesThatComeLaterFromNowOnEndThePrediction() throws {
+    @Test func fixesWithIncreasedLatencyEndThePrediction() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHIJONMLK")
         var ride = Ride(town.map)

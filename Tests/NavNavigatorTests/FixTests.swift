@@ -37,7 +37,7 @@ import Testing
         #expect(ride.told.map { "\($0.what)" } == undisturbed.told.map { "\($0.what)" })
     }
 
-    @Test func aFixFromBeforeAPredictionDoesNotTakeThePositionBack() throws {
+    @Test func fixOlderThanAPredictionDoesNotMoveThePositionBack() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
         var ride = Ride(town.map)
@@ -53,7 +53,7 @@ import Testing
         #expect(stamps == stamps.sorted() && ride.vehiclePositions.contains { $0.stamp == fixes[26].stamp })
     }
 
-    @Test func aRequestIsGivenUpInTimeAlsoWithoutFixes() throws {
+    @Test func requestTimesOutWithoutFixes() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -64,11 +64,11 @@ import Testing
         #expect(ride.open.isEmpty && ride.replies.count == 2)
     }
 
-    @Test func aFixThatComesTwiceIsRejected() throws {
+    @Test func duplicateFixIsRejected() throws {
         try FixTests.expectRejection({ try $0.fixes("FGHI")[9] }, .duplicate)
     }
 
-    @Test func aFixThatComesLateIsRejected() throws {
+    @Test func lateFixIsRejected() throws {
         try FixTests.expectRejection({ try $0.fixes("FGHI")[5] }, .outOfOrder)
     }
 
@@ -76,11 +76,11 @@ import Testing
         Coordinate(latitude: .nan, longitude: 1), Coordinate(latitude: 1, longitude: .infinity),
         Coordinate(latitude: 91, longitude: 0), Coordinate(latitude: 0, longitude: 181),
     ])
-    func aPlaceThatIsNoneIsRejected(place: Coordinate) throws {
+    func invalidCoordinateIsRejected(place: Coordinate) throws {
         try FixTests.expectRejection({ _ in FixTests.good(place, 10) }, .invalid)
     }
 
-    @Test func aFixWithoutAPositionIsRejected() throws {
+    @Test func fixWithoutAPositionIsRejected() throws {
         try FixTests.expectRejection(
             {
                 var fix = FixTests.good(try $0.place("FG"), 10)
@@ -90,11 +90,11 @@ import Testing
     }
 
     @Test(arguments: [100.1, 1e300, .infinity])
-    func anInaccurateFixIsRejected(sigma: Double) throws {
+    func inaccurateFixIsRejected(sigma: Double) throws {
         try FixTests.expectRejection({ FixTests.good(try $0.place("FG"), 10, sigma: sigma) }, .accuracy)
     }
 
-    @Test func theFirstFixMustBeMoreAccurateThanLaterOnes() throws {
+    @Test func firstFixMustBeMoreAccurateThanLaterOnes() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let place = try town.place("FG")
@@ -108,14 +108,14 @@ import Testing
     }
 
     @Test(arguments: [nil, .nan, -5, 0] as [Double?])
-    func anAccuracyThatIsNoneIsUnknown(sigma: Double?) throws {
+    func invalidAccuracyIsUnknown(sigma: Double?) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.drive(FixTests.good(try town.place("FG"), 0, sigma: sigma))
         #expect(ride.positions == 1)
     }
 
-    @Test func aClockThatIsSetBackIsFollowedAfterThreeFixes() throws {
+    @Test func clockSetBackIsFollowedAfterThreeFixes() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -132,7 +132,7 @@ import Testing
         #expect(ride.reroutes.isEmpty)
     }
 
-    @Test func aDeviationIsSeenAlsoAfterTheClockWasSetBack() throws {
+    @Test func deviationIsDetectedAfterTheClockWasSetBack() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -162,7 +162,7 @@ import Testing
         #expect(ride.story.last == "ARRIVED")
     }
 
-    @Test func throughATunnelTheTripGoesOn() throws {
+    @Test func tripContinuesThroughATunnel() throws {
         let town = try Town.grid()
         for span in [20.0...35, 20.0...60, 40.0...90] {
             var ride = Ride(town.map)
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aJumpElsewhereIsADeviationAndAJumpBackIsForgotten() throws {
+    @Test func lastingJumpIsADeviationAndASingleOneIsIgnored() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [0.0, 0.03, 0.5, 1])
-    func aVehicleThatStandsChangesNothing(share: Double) throws {
+    func stationaryVehicleChangesNothing(share: Double) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))

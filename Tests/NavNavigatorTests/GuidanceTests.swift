@@ -8,7 +8,7 @@ import NavTestSupport
 import Testing
 
 @Suite struct GuidanceTests {
-    @Test func anInstructionIsNotToldAfterALaterOne() throws {
+    @Test func instructionIsNotGivenAfterALaterOne() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.policy.asked = [.reviseInstruction]
@@ -25,7 +25,7 @@ import Testing
         #expect(ride.spoken.count == 1)
     }
 
-    @Test func withoutARouteEachFixGivesAPositionAndNothingElse() throws {
+    @Test func withoutARouteEachFixGivesOnlyAPosition() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let fixes = try town.fixes("FGHI")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [1.0, 5, 10], [1, 2, 3, 4] as [UInt64])
-    func aNoisyDriveAlongTheRouteIsNeverOff(rate: Double, seed: UInt64) throws {
+    func noisyDriveAlongTheRouteIsNeverOffRoute(rate: Double, seed: UInt64) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGBCHMNO")))
@@ -49,7 +49,7 @@ import Testing
         #expect(Double(following) > 0.9 * Double(ride.progress.count))
     }
 
-    @Test func progressNumbersFallAndAddUp() throws {
+    @Test func progressValuesDecreaseAndAddUp() throws {
         let town = try Town.grid()
         let route = try town.map.route([town.waypoint("FG"), town.waypoint("CH"), town.waypoint("NO")])
         var ride = Ride(town.map)
@@ -102,7 +102,7 @@ import Testing
         #expect(ride.spoken.count >= 7)
     }
 
-    @Test func theApproachIsToldOnEachFixAndBeginsOnce() throws {
+    @Test func approachIsPublishedOnEachFixAndBeginsOnce() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHI")))
@@ -137,7 +137,7 @@ import Testing
         #expect(ride.reroutes.isEmpty)
     }
 
-    @Test func aStopThatIsPassedAtSpeedBetweenTwoFixesIsReached() throws {
+    @Test func stopPassedBetweenTwoFixesIsReached() throws {
         let town = try Town(
             "A-------------------B", ways: ["AB": ["highway": "motorway", "name": "Motorway", "oneway": "yes"]])
         let route = try town.map.route([town.waypoint("AB", 0.1), town.waypoint("AB", 0.5), town.waypoint("AB", 0.9)])
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func withoutAutomaticAdvanceTheTripIsHeldAtAStopUntilToldToGoOn() throws {
+    @Test func withoutAutomaticAdvanceTheTripWaitsAtAStopForACommand() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.legsAutoAdvance = false
@@ -183,7 +183,7 @@ import Testing
         #expect(ride.reroutes.isEmpty)
     }
 
-    @Test func aHeldTripThatIsDrivenOnIsNotReroutedAndGoesOnWhereTheVehicleIs() throws {
+    @Test func waitingTripIsNotReroutedAndResumesAtTheVehicle() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.legsAutoAdvance = false
@@ -203,7 +203,7 @@ import Testing
         #expect(ride.reroutes.isEmpty)
     }
 
-    @Test func afterTheArrivalOnlyPositionsAreTold() throws {
+    @Test func afterTheArrivalOnlyPositionsArePublished() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGH")))
@@ -220,7 +220,7 @@ import Testing
         #expect(ride.phases.last == .guidance(.complete))
     }
 
-    @Test func theProgressOfAnArrivalNamesWhatIsSaidAndShownThere() throws {
+    @Test func progressOfAnArrivalHasItsInstructions() throws {
         let town = try Town(
             """
             A-----------------------------------B
@@ -264,7 +264,7 @@ import Testing
         #expect(shown != nil && progress?.visualInstruction == shown)
     }
 
-    @Test func aRouteThatEndsWhereItStartsArrivesAtOnce() throws {
+    @Test func routeThatEndsAtItsStartArrivesImmediately() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let here = try town.place("GH")

@@ -124,7 +124,7 @@ import Testing
         return summary
     }
 
-    @Test func hoursOfFaultsEndAsTheyDidBefore() throws {
+    @Test func longDriveWithFaultsIsDeterministic() throws {
         let first = try LongDriveTests.drive(seed: 24)
         let second = try LongDriveTests.drive(seed: 24)
         #expect(first == second)

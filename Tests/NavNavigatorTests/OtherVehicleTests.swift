@@ -76,7 +76,7 @@ struct OtherVehicleTests {
         }
     }
 
-    @Test func aRoadThatIsClosedToTheNodesVehicleIsNotClosedToAnother() throws {
+    @Test func roadClosedToTheDefaultVehicleIsOpenToAnother() throws {
         let town = try Self.town()
         var (ride, map, _) = try Self.ride(of: VehicleProfile(), node: Self.truck, on: town, to: "CD")
         let live = MapSnapshot(map, router: map.router.live(Self.traffic(5, town, "A", "B"), at: nil))

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "FGHIJ", "FGHMN"], [3, 17, 40] as [UInt64])
-    func aTurnThatTheWheelsAndTheGyroscopeSawIsFollowed(planned: String?, seed: UInt64) throws {
+    func turnMeasuredByOdometryIsFollowed(planned: String?, seed: UInt64) throws {
         // 600 m lead to the crossing where the vehicle turns.
         let outcome = try OutageTests.drive("FGHMN", planned: planned, blind: 480...840, seed: seed)
         #expect(outcome.error < 20, "\(outcome.error) m beside the truth")
@@ -58,7 +58,7 @@ import Testing
         #expect(outcome.ride.rejections.isEmpty)
     }
 
-    @Test func whatLiesOnOtherWaysIsPartOfTheUncertainty() throws {
+    @Test func positionsOnOtherWaysCountInTheUncertainty() throws {
         let outcome = try OutageTests.drive("FGHMN", planned: nil, blind: 480...840, hasOdometry: false)
         let predicted = outcome.ride.vehiclePositions.filter { $0.prediction != nil }
         let before = try #require(predicted.first?.road)
@@ -73,7 +73,7 @@ import Testing
 
     /// A receiver that is heard once a minute, or a link that fails for as long.
     @Test(arguments: [[], ["FGHIJ"]])
-    func eachFixAfterALongSilenceIsFollowedAtOnce(planned: [String]) throws {
+    func eachFixAfterALongSilenceIsFollowedImmediately(planned: [String]) throws {
         let town = try Town.grid()
         let drive = try #require(
             SeededDrive(town.snapshot.metric, route: try town.route("FGHMN"), rate: 1), "no such drive")
@@ -92,7 +92,7 @@ import Testing
         #expect(heard > 2)
     }
 
-    @Test func whoStoodWhenLostSightOfMayHaveDrivenOn() throws {
+    @Test func uncertaintyGrowsForAVehicleLostWhileStationary() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let driven = try town.fixes("FGH", .open).prefix(30)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [8.0, 15])
-    func theUncertaintyOfWhoStoodHoldsOneWhoStartsSoon(seconds: Double) throws {
+    func uncertaintyOfAStationaryVehicleCoversItsDeparture(seconds: Double) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let driven = try town.fixes("FGH", .open).prefix(30)
@@ -128,7 +128,7 @@ import Testing
         #expect(3 * sigma > gone)
     }
 
-    @Test func onlyARoadThatIsDrivenSoFastIsGoneOnAlong() throws {
+    @Test func predictionFollowsOnlyRoadsThatFitTheSpeed() throws {
         let town = try Town(
             """
             A---------B----------------C
@@ -170,7 +170,7 @@ import Testing
         #expect(said.road?.wayID == mainRoad)
     }
 
-    @Test func theUncertaintyAcrossHoldsWhoIsNotYetRoundTheCorner() throws {
+    @Test func crossUncertaintyCoversAVehicleBeforeTheCorner() throws {
         let town = try Town(
             """
             A-----------------------B
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// Positions without speed every ten seconds, as fleets report them.
-    @Test func aReceiverThatIsHeardSeldomIsNotMissedEachTime() throws {
+    @Test func slowReceiverCausesNoPredictionBetweenItsFixes() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("KLMNOJEDCBAFGHIJ", .open).enumerated().filter { $0.offset % 10 == 0 }.map {
             var fix = $0.element
@@ -213,7 +213,7 @@ import Testing
     }
 
     /// A speed that nobody measured is not zero.
-    @Test func whoWasSeenOnceMayDriveOnAtTheRoadsSpeed() throws {
+    @Test func vehicleWithOneFixIsPredictedAtTheRoadsSpeed() throws {
         let town = try Town.grid()
         var fix = try town.fixes("FGHIJ", .open)[15]
         (fix.speed, fix.course) = (nil, nil)

@@ -23,7 +23,7 @@ import Testing
         return (town, ride, fixes)
     }
 
-    @Test func aWrongTurnLeadsToANewRouteInTheRightOrder() throws {
+    @Test func wrongTurnReroutesInTheRightOrder() throws {
         let (_, ride, _) = try RerouteTests.strayed()
         #expect(
             ride.story == [
@@ -37,7 +37,7 @@ import Testing
         #expect(ride.phases.contains(.guidance(.uncertain)) && ride.phases.contains(.guidance(.offRoute)))
     }
 
-    @Test func reroutingThatIsSwitchedOnOffTheRouteBeginsWithTheNextFix() throws {
+    @Test func reroutingEnabledOffRouteStartsWithTheNextFix() throws {
         var config = NavigatorConfig()
         config.rerouteDetect = false
         let town = try Town.grid()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [0.5, 1, 5, 10])
-    func offRouteIsSaidAfterThreeSecondsAndFourFixesWhicheverIsLater(rate: Double) throws {
+    func offRouteNeedsThreeSecondsAndFourFixes(rate: Double) throws {
         let (_, ride, _) = try RerouteTests.strayed(rate: rate)
         let first = try #require(ride.progress.first { $0.deviation.state == .uncertain })
         let off = try #require(ride.progress.first { $0.deviation.state == .offRoute })
@@ -70,7 +70,7 @@ import Testing
         #expect(off.deviation.since == off.position.stamp)
     }
 
-    @Test func theNewRouteStartsInTheDirectionOfTravelAndLeadsToWhatIsLeft() throws {
+    @Test func rerouteStartsInTheDirectionOfTravelWithTheRemainingWaypoints() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let stops = [
@@ -85,7 +85,7 @@ import Testing
         #expect(ride.states.last?.destination == stops[3])
     }
 
-    @Test func aPassThroughPointBehindTheVehicleIsNotAskedForAgain() throws {
+    @Test func passThroughPointBehindTheVehicleIsNotRequestedAgain() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -97,7 +97,7 @@ import Testing
         #expect(query.request.waypoints[1].isStop == false && query.request.waypoints[2].isStop)
     }
 
-    @Test func aRouteThatComesWhenTheVehicleIsBackIsRejected() throws {
+    @Test func routeIsRejectedOnceTheVehicleIsBackOnItsRoute() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDeadline = 600
@@ -116,7 +116,7 @@ import Testing
         #expect(ride.states.last?.isRerouting == false)
     }
 
-    @Test func whileARouteIsWaitedForNoOtherIsAskedFor() throws {
+    @Test func onlyOneRouteRequestIsPending() throws {
         var config = NavigatorConfig()
         config.rerouteDeadline = 600
         let (_, ride, _) = try RerouteTests.strayed(config, .byHand, driven: "FGHMNO")
@@ -155,14 +155,14 @@ import Testing
         #expect(ride.queries[1].request.waypoints[0].bearing == nil)
     }
 
-    @Test func whatCannotSucceedIsNotTriedAgainUntilTheVehicleIsBackOnItsRoute() throws {
+    @Test func permanentFailureIsNotRetriedUntilTheVehicleIsBackOnItsRoute() throws {
         let failure = RouteFailure(code: .invalidRequest, message: "nonsense")
         let (_, ride, _) = try RerouteTests.strayed(answering: .failing(failure))
         #expect(ride.queries.count == 1)
         #expect(ride.reroutes.last?.phase == .failed(failure, nextAttempt: nil))
     }
 
-    @Test func missingTilesAreAskedForAndEndThePauseWhenTheyCome() throws {
+    @Test func missingTilesAreRequestedAndEndTheBackoffOnArrival() throws {
         let town = try Town.grid()
         let tile = try town.map.tile(.local, at: "H")
         var ride = Ride(town.map)
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: [4.0, 9, 20])
-    func fixesThatWereHeldUpTakeThePredictionBackAndLeadToNoReroute(_ seconds: Double) throws {
+    func delayedFixesReplaceThePredictionWithoutAReroute(_ seconds: Double) throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("ABCDEJO")))
@@ -219,7 +219,7 @@ import Testing
         #expect(ride.story.last == "ARRIVED", "\(ride.story)")
     }
 
-    @Test func aReceiverWithoutAPositionAndWithAWrongClockEndsNoRequest() throws {
+    @Test func fixWithoutAPositionAndWithAWrongClockEndsNoRequest() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand
@@ -237,7 +237,7 @@ import Testing
         #expect(ride.story == ["ROUTE(started)"])
     }
 
-    @Test func reroutesKeepTheirDistanceInTimeAndWay() throws {
+    @Test func reroutesKeepAMinimumIntervalAndDistance() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         // A router that always leads back: each answer is the old route, which the vehicle is not on.
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func withDetectionOffTheFactIsToldAndNothingIsAskedFor() throws {
+    @Test func disabledReroutingReportsOffRouteWithoutARequest() throws {
         var config = NavigatorConfig()
         config.rerouteDetect = false
         let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMN")
@@ -268,7 +268,7 @@ import Testing
         #expect(ride.phases.last == .guidance(.offRoute))
     }
 
-    @Test func turningRoundOnTheRouteIsTheWrongWay() throws {
+    @Test func uTurnOnTheRouteIsTheWrongWay() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -281,7 +281,7 @@ import Testing
             ride.reroutes.map { Ride.word($0.phase) }.prefix(4) == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
     }
 
-    @Test func fewMetresFromTheDestinationNothingIsRerouted() throws {
+    @Test func nearTheDestinationThereIsNoReroute() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         let destination = try town.place("HI", 0.1)
@@ -298,7 +298,7 @@ import Testing
         #expect(ride.queries.isEmpty)
     }
 
-    @Test func whoDrivesOnFromTheDestinationsCornerIsReroutedAfterAll() throws {
+    @Test func vehicleThatPassesTheDestinationIsRerouted() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(
@@ -311,7 +311,7 @@ import Testing
         #expect(ride.story.contains("APPLIED"))
     }
 
-    @Test func offTheRouteNoInstructionIsGivenAndNoApproachTold() throws {
+    @Test func offRouteThereIsNoInstructionAndNoApproach() throws {
         var config = NavigatorConfig()
         config.rerouteDetect = false
         let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMNIDE")
@@ -329,7 +329,7 @@ import Testing
         #expect(ride.deviations.contains(.offRoute))
     }
 
-    @Test func aManualRerouteIsAppliedOnTheRouteAndAFailedOneIsNotRepeated() throws {
+    @Test func manualRerouteIsAppliedOnRouteAndNotRetriedOnFailure() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.reroute(nil))
@@ -350,7 +350,7 @@ import Testing
         #expect(ride.queries.count == 2, "the trip is complete")
     }
 
-    @Test func arrivingWhileARouteIsWaitedForCancelsIt() throws {
+    @Test func arrivalCancelsAPendingRouteRequest() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.answering = .byHand

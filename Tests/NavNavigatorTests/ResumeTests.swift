@@ -30,7 +30,7 @@ import Testing
         return places
     }
 
-    @Test func aTripIsResumedAtEveryMoment() throws {
+    @Test func tripIsResumedFromEveryMoment() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)
         #expect(fixes.count > 150)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func whoIsElsewhereIsLedToWhatIsStillAhead() throws {
+    @Test func resumedTripElsewhereKeepsTheRemainingWaypoints() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)
         var first = Ride(town.map)
@@ -75,7 +75,7 @@ import Testing
         #expect(last.sessionID == first.told.last?.context.sessionID && last.routeID == 2)
     }
 
-    @Test func aTripThatWaitsForItsFirstPositionIsKept() throws {
+    @Test func tripWaitingForItsFirstPositionIsSaved() throws {
         let town = try Town.grid()
         var first = Ride(town.map)
         first.command(.navigate([try town.waypoint("IJ")]), call: 7)
@@ -88,7 +88,7 @@ import Testing
         #expect(second.kept.last == .some(nil))
     }
 
-    @Test func stoppingAndArrivingLeaveNothingBehind() throws {
+    @Test func stopAndArrivalRemoveTheSavedTrip() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHIJ")))
@@ -98,7 +98,7 @@ import Testing
         #expect(ride.kept.last == .some(nil))
     }
 
-    @Test func whoIsHeldAtAStopStaysHeld() throws {
+    @Test func tripWaitingAtAStopKeepsWaitingAfterResume() throws {
         let town = try Town.grid()
         let (route, fixes) = try Self.trip(town)
         var config = NavigatorConfig()

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func aRoundThatIsDrivenTwiceIsCountedTwice(seed: UInt64) throws {
+    func loopDrivenTwiceCountsTwice(seed: UInt64) throws {
         let town = try Town.grid()
         let route = try town.route("FGHCBGHCBGL")
         let ride = RouteShapeTests.follow(town, route, rate: 1, seed: seed)
@@ -44,7 +44,7 @@ import Testing
         #expect(turns.count == 2)
     }
 
-    @Test func theSameStreetThereAndBackIsNotMixedUp() throws {
+    @Test func sameStreetInBothDirectionsIsDistinguished() throws {
         let town = try Town(
             """
             A---B---C---D
@@ -59,7 +59,7 @@ import Testing
         #expect(RouteShapeTests.worstError(ride, town, route, rate: 1, seed: 4) < 40)
     }
 
-    @Test func aStopBesideTheWayThatIsPassedByIsNotReached() throws {
+    @Test func stopBesideThePassedRoadIsNotReached() throws {
         let town = try Town(
             """
             A---B---C---D---E
@@ -77,7 +77,7 @@ import Testing
             ride.queries.first?.request.waypoints.dropFirst().map(\.coordinate) == stops.dropFirst().map(\.coordinate))
     }
 
-    @Test func aShortCutRejoinsTheRouteFurtherAhead() throws {
+    @Test func shortcutRejoinsTheRouteFurtherAhead() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
         config.rerouteDetect = false
@@ -99,7 +99,7 @@ import Testing
         #expect(ride.phases.first == .guidance(.initialized) && ride.phases.contains(.guidance(.tracking)))
     }
 
-    @Test func theParallelStreetIsOffTheRoute() throws {
+    @Test func parallelStreetIsOffRoute() throws {
         let town = try Town(
             """
             A---B---C---D

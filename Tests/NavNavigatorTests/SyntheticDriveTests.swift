@@ -125,7 +125,7 @@ struct SyntheticDriveTests {
     }
 
     @Test(arguments: ["suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz"])
-    func aDeviationIsNoticedInSecondsAndLittleElseIs(receiver: String) throws {
+    func deviationsAreDetectedInSecondsWithFewFalseAlarms(receiver: String) throws {
         var delays: [Double] = []
         var falseAlarms = 0
         for number in 0..<5 {

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["ABCD", "ABCEF"], [nil, "ABCD", "ABCEF"])
-    func theTurningTellsWhichWayWasTaken(driven: String, planned: String?) throws {
+    func turnRateDecidesTheBranchInATunnel(driven: String, planned: String?) throws {
         let outcome = try TunnelForkTests.drive(driven, planned: planned, hasTurnRate: true)
         #expect(outcome.error < 40, "\(outcome.error) m after 3 km")
         #expect(outcome.last.match.confidence > 0.9)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["ABCD", "ABCEF"])
-    func withoutItBothWaysStayPossibleAndNothingJumps(driven: String) throws {
+    func withoutTurnRateBothBranchesRemainWithoutJumps(driven: String) throws {
         let outcome = try TunnelForkTests.drive(driven, planned: nil, hasTurnRate: false)
         let candidates = outcome.last.match.candidates
         #expect(candidates.count == 2)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["ABCD", "ABCEF"])
-    func withoutItARouteByTheExitIsUncertainBehindIt(driven: String) throws {
+    func withoutTurnRateARouteByTheExitIsUncertainBehindIt(driven: String) throws {
         let outcome = try TunnelForkTests.drive(driven, planned: "ABCEF", hasTurnRate: false)
         let inside = outcome.ride.progress.filter { $0.position.prediction != nil }
         #expect(inside.last?.deviation.state == .uncertain)

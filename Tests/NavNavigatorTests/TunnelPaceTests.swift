@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [0.82, 0.9, 1, 1.08], [1, 2, 3] as [UInt64])
-    func whoIsLostSightOfWhileGatheringSpeedComesToTheirOwn(pace: Double, seed: UInt64) throws {
+    func predictionReachesTheDriversPaceAfterLossDuringAcceleration(pace: Double, seed: UInt64) throws {
         let driver = DriverModel(pace: pace, deviation: 0.01, correlationTime: 60)
         let outcome = try TunnelPaceTests.drive(driver, seed: seed)
         // The tunnel is 3 km long; a minute and a half of driving before it is what the pace is known from.

@@ -13,7 +13,7 @@ import Testing
 @Suite(.enabled(if: TestData.has("osm/andorra.osm.pbf"), "needs the shared data (NAVBUS_TEST_DATA)"))
 struct TunnelTests {
     @Test(arguments: [true, false], [true, false])
-    func atATunnelsEndThePositionIsStillRight(hasOdometry: Bool, isGuided: Bool) throws {
+    func positionAtTheTunnelEndIsAccurate(hasOdometry: Bool, isGuided: Bool) throws {
         let passages = try TunnelDrives.passages(longerThan: 400)
         #expect(passages.count > 5)
         var within = [0, 0, 0]
@@ -52,7 +52,7 @@ struct TunnelTests {
     @Test(
         .enabled(if: ProcessInfo.processInfo.environment["NAVBUS_TEST_REPORT"] != nil, "prints a table"),
         arguments: [(0.04, 60.0), (0.08, 30), (0.08, 120), (0.12, 60)])
-    func otherDriversOnOtherDays(deviation: Double, lasting: Double) throws {
+    func tunnelErrorsOfVaryingDrivers(deviation: Double, lasting: Double) throws {
         var shares: [Double] = []
         var within = [0, 0, 0]
         for seed in 1...3 {
