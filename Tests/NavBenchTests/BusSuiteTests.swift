@@ -13,7 +13,7 @@ struct BusSuiteTests {
         }
     }
 
-    @Test func everyComparisonHasAFigureOfBothSides() throws {
+    @Test func everyComparisonHasFiguresOfBothSides() throws {
         let run = try Programs.run("navbus-bench", ["bus", "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         var names: Set<String> = []
@@ -41,7 +41,7 @@ struct BusSuiteTests {
         for word in ["machine ", "kernel ", "load ", "build ", "libzmq 4"] { #expect(run.errors.contains(word)) }
     }
 
-    @Test func aTableHasItsHeadOnStandardOutput() throws {
+    @Test func tableHeaderIsOnStandardOutput() throws {
         let arguments = ["bus", "--quick", "--match", "bus.pubsub.inproc.200B"]
         let run = try Programs.run("navbus-bench", arguments)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
@@ -54,19 +54,19 @@ struct BusSuiteTests {
         (["bus", "--match", "nothing"], "no comparison has 'nothing' in its name"),
         (["bus", "--rounds", "0"], "--rounds takes 1 to 1000"),
     ])
-    func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
+    func invalidArgumentsAreExplained(arguments: [String], complaint: String) throws {
         let run = try Programs.run("navbus-bench", arguments)
         #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
     }
 
     @Test(arguments: [[], ["dance"], ["ping"], ["ping", "--folder", "/tmp", "--size", "x"], ["ping", "--folder"]])
-    func thePeerExplainsAWrongCall(arguments: [String]) throws {
+    func peerExplainsInvalidArguments(arguments: [String]) throws {
         let run = try Programs.run("navbus-bench-peer", arguments)
         #expect(run.status == 2 && run.errors.contains("usage: navbus-bench-peer"), "\(run)")
     }
 
     // Needs pyzmq; the other peers would be fetched from the network.
-    @Test(.enabled(if: hasPyzmq)) func thePythonPeersPrintTheSameLines() throws {
+    @Test(.enabled(if: hasPyzmq)) func pythonPeersPrintTheSameLines() throws {
         let run = try Programs.run(
             Python.path,
             [

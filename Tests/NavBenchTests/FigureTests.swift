@@ -11,7 +11,7 @@ struct FigureTests {
         try #require(try JSONSerialization.jsonObject(with: Data(figure.json.utf8)) as? [String: Any])
     }
 
-    @Test func aFigureIsOneLineOfJSONWithItsSixKeys() throws {
+    @Test func figureIsOneLineOfJSONWithSixKeys() throws {
         #expect(!figure.json.contains("\n"))
         let read = try object(figure)
         #expect(Set(read.keys) == ["name", "value", "unit", "peer", "peer_value", "ratio"])
@@ -22,13 +22,13 @@ struct FigureTests {
         #expect(read["ratio"] as? Double == 1.1)
     }
 
-    @Test func whatWasNotMeasuredIsNull() throws {
+    @Test func missingMeasurementIsNull() throws {
         let lonely = Figure(name: "a", value: nil, unit: "us", peer: nil, peerValue: .infinity, ratio: nil)
         let read = try object(lonely)
         for key in ["value", "peer", "peer_value", "ratio"] { #expect(read[key] is NSNull, "\(key)") }
     }
 
-    @Test func theColumnsOfATableAreAligned() {
+    @Test func tableColumnsAreAligned() {
         let lines = FigureTable([
             figure,
             Figure(name: "bus.throughput", value: 1_700_000, unit: "msg/s", peer: "C", peerValue: nil, ratio: nil),
@@ -48,13 +48,13 @@ struct FigureTests {
 }
 
 struct StatisticsTests {
-    @Test func theMedianIsTheMiddle() {
+    @Test func medianIsTheMiddleValue() {
         #expect(Statistics.median([]) == nil)
         #expect(Statistics.median([3, 1, 2]) == 2)
         #expect(Statistics.median([4, 1, 3, 2]) == 2.5)
     }
 
-    @Test func percentilesAreByNearestRank() {
+    @Test func percentilesUseTheNearestRank() {
         let values = (1...1000).map(Int64.init)
         #expect(Statistics.percentile(values, permille: 500) == 500)
         #expect(Statistics.percentile(values, permille: 990) == 990)
@@ -64,7 +64,7 @@ struct StatisticsTests {
         #expect(Statistics.percentile([], permille: 500) == nil)
     }
 
-    @Test func latenciesAreMicrosecondsOfUnsortedNanoseconds() {
+    @Test func latenciesConvertUnsortedNanosecondsToMicroseconds() {
         let latencies = Statistics.latencies(nanoseconds: [3000, 1000, 2000])
         #expect(latencies == ["p50": 2, "p99": 3, "p99.9": 3])
         #expect(Statistics.latencies(nanoseconds: []).isEmpty)

@@ -5,7 +5,7 @@ import Testing
 
 /// The suite of the navigation node as a program: a node of its own guides and answers. Never how long anything took.
 struct NavSuiteTests {
-    @Test func eachFixHasItsProgress() throws {
+    @Test func everyFixHasItsProgress() throws {
         let home = try TemporaryFolder()
         let folder = home.path + "/tiles"
         let built = try Programs.run("navbus", ["map", "build", Fixtures.helsinki, "--out", folder])

@@ -2,7 +2,7 @@ import NavBench
 import Testing
 
 struct RoundsTests {
-    @Test func theSidesTakeTurnsInGoingFirst() throws {
+    @Test func sidesAlternateInGoingFirst() throws {
         var order: [String] = []
         let comparisons = ["a", "b"].map { name in
             Comparison(
@@ -23,7 +23,7 @@ struct RoundsTests {
             ])
     }
 
-    @Test func theRatioIsTheMedianOfTheRoundsRatios() throws {
+    @Test func ratioIsTheMedianOfTheRoundsRatios() throws {
         var (ours, theirs) = ([10.0, 20, 90], [10.0, 40, 30])
         let comparison = Comparison(
             "x", peer: "p", [.init("p50", "us")], ours: { ["p50": ours.removeFirst()] },
@@ -32,18 +32,18 @@ struct RoundsTests {
         #expect(figures == [Figure(name: "x.p50", value: 20, unit: "us", peer: "p", peerValue: 30, ratio: 1)])
     }
 
-    @Test func aSideThatIsAbsentLeavesNoRatio() throws {
+    @Test func missingSideLeavesNoRatio() throws {
         let alone = Comparison("x", peer: "p", [.init("", "us")], ours: nil, theirs: { ["": 5] })
         let figure = try #require(try Rounds(1).run([alone]).first)
         #expect((figure.value, figure.peerValue, figure.ratio) == (nil, 5, nil))
     }
 
-    @Test func aMeasureThatIsMissingIsAnError() {
+    @Test func missingMeasureIsAnError() {
         let broken = Comparison("x", peer: nil, [.init("p50", "us")], ours: { ["p99": 1] }, theirs: nil)
         #expect(throws: BenchError.self) { try Rounds(1).run([broken]) }
     }
 
-    @Test func progressGoesFromNothingToAll() throws {
+    @Test func progressRunsFromZeroToOne() throws {
         var shares: [Double] = []
         let comparison = Comparison("x", peer: nil, [.init("", "us")], ours: { ["": 1] }, theirs: nil)
         _ = try Rounds(4).run([comparison]) { share, _ in shares.append(share) }

@@ -21,7 +21,7 @@ struct RouteSuiteTests {
 
     private let map = Fixtures.helsinki
 
-    @Test func everyPromisedFigureIsThereAndEveryCheckHolds() throws {
+    @Test func everyDocumentedFigureExistsAndEveryCheckPasses() throws {
         let run = try bench(["--map", map, "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         let found = try figures(run.output)
@@ -38,7 +38,7 @@ struct RouteSuiteTests {
         for word in ["map ", "pairs ", "clock ", "build "] { #expect(run.errors.contains(word)) }
     }
 
-    @Test func pairsOfOneRunAreThoseOfAnother() throws {
+    @Test func savedPairsAreReproducibleAndReusable() throws {
         let folder = try TemporaryFolder()
         var files: [String] = []
         for (number, seed) in ["7", "7", "8"].enumerated() {
@@ -66,20 +66,20 @@ struct RouteSuiteTests {
         (["--tiles", "/nowhere", "--count", "0"], "--count takes 1 to 100000"),
         (["--tiles", "/nowhere", "--pairs", "a", "--save-pairs", "b"], "--save-pairs writes what --pairs would read"),
     ])
-    func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
+    func invalidArgumentsAreExplained(arguments: [String], complaint: String) throws {
         let run = try bench(arguments)
         #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
     }
 
     @Test(arguments: ["from_lat\n1,2,3,4\n", "kind,from_lat,from_lon,to_lat,to_lon\nlocal,1,2,3\n"])
-    func aFileThatIsNoListOfPairsIsRefused(content: String) throws {
+    func invalidPairsFileIsRefused(content: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("pairs.csv", content.utf8)
         let run = try bench(["--map", map, "--quick", "--only", "queries", "--pairs", file])
         #expect(run.status == 1 && run.errors.contains(file), "\(run)")
     }
 
-    @Test func aMapThatIsNotThereIsNamed() throws {
+    @Test func missingMapIsNamed() throws {
         let run = try bench(["--map", "/nowhere/x.osm.pbf", "--quick"])
         #expect(run.status == 1 && run.errors.contains("/nowhere/x.osm.pbf"), "\(run)")
     }

@@ -15,7 +15,7 @@ struct TilesSuiteTests {
         return result
     }
 
-    @Test func plansStoreAndLookupsTakeNoMapAndNoServer() throws {
+    @Test func plansStoreAndLookupsNeedNoMapAndNoServer() throws {
         let run = try Programs.run("navbus-bench", ["tiles", "--only", "plan,store,durable", "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         let found = try figures(run.output)
@@ -35,7 +35,7 @@ struct TilesSuiteTests {
         .enabled(
             if: Nginx.program != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"),
             "nginx, which NAVBUS_NGINX may name, and curl are not installed"))
-    func aDriveHasItsTilesAndADownloadIsWhole() throws {
+    func driveFindsItsTilesAndDownloadIsComplete() throws {
         let home = try TemporaryFolder()
         let folder = home.path + "/tiles"
         let nginx = try #require(Nginx.program)
@@ -70,7 +70,7 @@ struct TilesSuiteTests {
         (["--only", "store", "--count", "1"], "--count takes 100 to 10000000"),
         (["--only", "plan", "--pace", "0"], "--pace takes 0.1 to 100"),
     ])
-    func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
+    func invalidArgumentsAreExplained(arguments: [String], complaint: String) throws {
         let run = try Programs.run("navbus-bench", ["tiles", "--quick"] + arguments)
         #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
     }
@@ -80,7 +80,7 @@ struct TilesSuiteTests {
         (["--only", "durable", "--folder", "/nowhere/disk"], "/nowhere/disk"),
         (["--only", "drive", "--tiles", "/nowhere/tiles"], "/nowhere/tiles"),
     ])
-    func whatIsNotThereIsNamed(arguments: [String], name: String) throws {
+    func missingPathIsNamed(arguments: [String], name: String) throws {
         let run = try Programs.run("navbus-bench", ["tiles", "--quick"] + arguments)
         #expect(run.status == 1 && run.errors.contains(name), "\(run)")
     }

@@ -4,7 +4,7 @@ import NavBench
 import Testing
 
 struct WorkersTests {
-    @Test func whatProcessesPrintIsReadByItsWords() throws {
+    @Test func outputOfProcessesIsParsed() throws {
         let workers = try Workers()
         try workers.start("a", ["/bin/sh", "-c", "echo count 12; echo build not optimised; echo alone"])
         try workers.start("b", ["/bin/sh", "-c", "echo count 13"])
@@ -17,7 +17,7 @@ struct WorkersTests {
         #expect(!FileManager.default.fileExists(atPath: workers.folder))
     }
 
-    @Test func aFailureNamesTheProcessAndWhatItSaid() throws {
+    @Test func failureNamesTheProcessAndItsOutput() throws {
         let workers = try Workers()
         defer { workers.close() }
         try workers.start("waits", ["/bin/sleep", "1000"])
@@ -26,14 +26,14 @@ struct WorkersTests {
         #expect(error?.description == "fails failed: exit 3\nno luck\n")
     }
 
-    @Test func aProgramThatIsNotThereIsAnError() throws {
+    @Test func missingProgramIsAnError() throws {
         let workers = try Workers()
         defer { workers.close() }
         let error = #expect(throws: BenchError.self) { try workers.start("x", ["/nowhere/x"]) }
         #expect(error?.description.contains("/nowhere/x cannot be started") == true)
     }
 
-    @Test func processesThatRunTooLongAreNamedAndEndWithTheFolder() throws {
+    @Test func slowProcessesAreNamedAndKilledOnClose() throws {
         let workers = try Workers()
         try workers.start("long", ["/bin/sh", "-c", "echo pid $$; exec sleep 1000"])
         let error = #expect(throws: BenchError.self) { try workers.finish(within: 0.5) }
@@ -44,7 +44,7 @@ struct WorkersTests {
         #expect(!FileManager.default.fileExists(atPath: workers.folder))
     }
 
-    @Test func samplesAreSixtyFourBitNumbers() throws {
+    @Test func samplesAre64BitNumbers() throws {
         let workers = try Workers()
         defer { workers.close() }
         let values: [Int64] = [1, -2, .max]

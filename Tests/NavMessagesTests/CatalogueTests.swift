@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Catalogue and schema")
 struct CatalogueTests {
-    @Test("every topic's type is part of the schema, and every name stands once")
+    @Test("every topic's type is part of the schema, and names are unique")
     func topics() {
         for topic in TopicCatalogue.all {
             #expect(Schema.type(named: topic.type.fullName) != nil, "\(topic.name)")
@@ -14,7 +14,7 @@ struct CatalogueTests {
         #expect(TopicCatalogue.all.count == 28)
     }
 
-    @Test("a health topic is found by the name of any node, and no other topic by a prefix")
+    @Test("a health topic matches any node name, and no topic matches by prefix")
     func lookup() throws {
         #expect(TopicCatalogue.topic(named: "/health/gnss-node")?.type.fullName == "navbus.v1.NodeHealth")
         #expect(TopicCatalogue.topic(named: Topics.health(of: "x").name)?.name == "/health/<node>")
@@ -32,7 +32,7 @@ struct CatalogueTests {
         #expect(!all.contains(0))
     }
 
-    @Test("the services and methods of the contract are there")
+    @Test("the catalogue has the services and methods of the contract")
     func services() throws {
         let expected = [
             "navbus.v1.Navigation": [
@@ -64,7 +64,7 @@ struct CatalogueTests {
         #expect(idempotent == ["GetInfo", "GetSchema", "GetParameters", "SetParameters"])
     }
 
-    @Test("tables name every topic and method")
+    @Test("tables list every topic and method")
     func tables() {
         let topics = TopicCatalogue.markdownTable()
         for topic in TopicCatalogue.all { #expect(topics.contains("`\(topic.name)`")) }
@@ -73,7 +73,7 @@ struct CatalogueTests {
         #expect(services.contains("| `navbus.v1.Node` | `Barrier` | one |"))
     }
 
-    @Test("a descriptor set holds the files that a type needs, and only those")
+    @Test("a descriptor set has exactly the files that a type needs")
     func descriptorSets() throws {
         let fix = try #require(Schema.fileDescriptorSet(for: "navbus.v1.GnssFix"))
         #expect(contains(fix, "google/protobuf/timestamp.proto"))
@@ -84,7 +84,7 @@ struct CatalogueTests {
         #expect(Schema.fileDescriptorSet.count > fix.count)
     }
 
-    @Test("a type that is not part of the schema is an error that names it")
+    @Test("an unknown type is an error that names it")
     func unknownType() {
         #expect(throws: MessageError.unknownType("x.Y")) { try Schema.decode([], as: "x.Y") }
         #expect(throws: MessageError.unknownType("x.Y")) { try MessageJSON.text(decoding: [], as: "x.Y") }

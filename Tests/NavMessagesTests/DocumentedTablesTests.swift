@@ -12,7 +12,7 @@ struct DocumentedTablesTests {
         ("topics", TopicCatalogue.markdownTable()), ("services", ServiceCatalogue.markdownTable()),
     ]
 
-    @Test("they equal the catalogue")
+    @Test("documented tables equal the catalogue")
     func equalTheCatalogue() throws {
         var text = try String(contentsOf: Self.article, encoding: .utf8)
         if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
@@ -28,7 +28,7 @@ struct DocumentedTablesTests {
         }
     }
 
-    @Test("example messages have the fingerprints of today's schema")
+    @Test("example messages have the current schema's fingerprints")
     func fingerprintsAreOfToday() throws {
         let text = try String(contentsOf: Self.article, encoding: .utf8)
         let bytes = withUnsafeBytes(of: RerouteEvent.schemaFingerprint.littleEndian) { Array($0) }
@@ -41,7 +41,7 @@ struct DocumentedTablesTests {
         #expect(wire.contains("\"schema_fingerprint\": \"\(padded)\""))
     }
 
-    @Test("a table is found between its markers, and nowhere else")
+    @Test("a table is found only between its markers")
     func places() throws {
         let text = "a\n<!-- topics -->\n| x |\n<!-- /topics -->\nb\n"
         #expect(text[try Self.place(of: "topics", in: text)] == "| x |\n")

@@ -24,7 +24,7 @@ struct DynamicSchemaHostileTests {
         #expect(error.description.contains(says), "\(error)")
     }
 
-    @Test("a schema that is wrong is refused with its place")
+    @Test("an invalid schema is refused with the place of the error")
     func refusedSchemas() throws {
         try refused([0x0a, 5, 1], "protobuf")
         try refused([UInt8](repeating: 0, count: SchemaPool.maximumSize + 1), "limit")
@@ -47,7 +47,7 @@ struct DynamicSchemaHostileTests {
         try refused(D.set(enums: [D.enumeration("E", values)]), "declarations")
     }
 
-    @Test("messages in messages end at a depth, on both ways")
+    @Test("nesting depth is limited in both directions")
     func depth() throws {
         let pool = try SchemaPool(fileDescriptorSet: Self.recursive)
         func nested(_ count: Int) -> [UInt8] {
@@ -68,7 +68,7 @@ struct DynamicSchemaHostileTests {
         #expect(FieldPath("b")?.value(in: #"{"a":"# + String(repeating: "[", count: 100_000)) == nil)
     }
 
-    @Test("bytes that would be a flood of text are refused")
+    @Test("bytes that would expand to a flood of text are refused")
     func flood() throws {
         let pool = try SchemaPool(fileDescriptorSet: Self.recursive)
         let bytes = [0x12] + D.varint(1 << 20) + [UInt8](repeating: 0, count: 1 << 20)
@@ -94,7 +94,7 @@ struct DynamicSchemaHostileTests {
         }
     }
 
-    @Test("damaged schemas are refused or usable, and damaged bytes under them read or refused")
+    @Test("damaged schemas are usable or refused, and damaged bytes under them are read or refused")
     func fuzzSchemas() throws {
         var random = SeededRandom(seed: 0x7363_6865_6d61)
         let original = try #require(Schema.fileDescriptorSet(for: "navbus.v1.NodeHealth"))

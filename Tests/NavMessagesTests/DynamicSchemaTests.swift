@@ -84,7 +84,7 @@ struct DynamicSchemaTests {
     }
 
     @Test(
-        "what protobuf's own JSON allows is understood",
+        "every form that protobuf's JSON permits is understood",
         arguments: [
             (#"{"byId":{"1":{}}}"#, #"{"by_id":{"1":{}}}"#),
             (#"{"u64":7,"i32":"7","s32":1e3,"s64":5.0}"#, #"{"i32":7,"s32":1000,"s64":"5","u64":"7"}"#),
@@ -103,7 +103,7 @@ struct DynamicSchemaTests {
     }
 
     @Test(
-        "a text that is no message says what, where, and what there is",
+        "an invalid text gives an error with place and expectation",
         arguments: [
             (#"{"i32":}"#, "i32", "number"), (#"{"i32":2147483648}"#, "i32", "2147483647"),
             (#"{"list":[{},{"u64":-1}]}"#, "list[1].u64", "18446744073709551615"),
@@ -128,7 +128,7 @@ struct DynamicSchemaTests {
         #expect(error.description.contains("test.v1.Everything") && error.position <= json.utf8.count + 1)
     }
 
-    @Test("a required field is required on both ways")
+    @Test("a required field is required in both directions")
     func requiredFields() throws {
         #expect(throws: MessageError.missingField("test.v1.Strict.id")) { try text([], as: "test.v1.Strict") }
         let error = try #require(throws: MessageTextError.self) { try encode(#"{"note":"x"}"#, as: "test.v1.Strict") }
@@ -136,7 +136,7 @@ struct DynamicSchemaTests {
         #expect(try text(try encode(#"{"id":0}"#, as: "test.v1.Strict"), as: "test.v1.Strict") == #"{"id":0}"#)
     }
 
-    @Test("pieces of one message are one message, the last of a single field counts, lists may be packed or not")
+    @Test("messages merge: the last of a single field counts, and lists may be packed or not")
     func merging() throws {
         let twice = try encode(#"{"inner":{"i32":1,"text":"a"},"i32":1}"#) + encode(#"{"inner":{"i32":2},"i32":3}"#)
         #expect(try text(twice) == #"{"i32":3,"inner":{"i32":2,"text":"a"}}"#)
@@ -149,7 +149,7 @@ struct DynamicSchemaTests {
         #expect(try text(oneof) == #"{"b":{"s32":2}}"#)
     }
 
-    @Test("fields that the schema does not have are counted, not shown")
+    @Test("unknown fields are counted, not shown")
     func unknownFields() throws {
         let pool = try SchemaPool(fileDescriptorSet: foreign)
         let bytes = try encode(#"{"i32":1}"#) + [0xc2, 0x3e, 3, 1, 2, 3, 0xc0, 0x3e, 1]
@@ -157,7 +157,7 @@ struct DynamicSchemaTests {
         #expect(text.json == #"{"i32":1}"# && text.unknownFieldCount == 2)
     }
 
-    @Test("plain fields of proto3 are always there; an optional one only when it was sent")
+    @Test("plain proto3 fields are always shown, optional ones only if present")
     func proto3() throws {
         let pool = try SchemaPool(
             fileDescriptorSet: D.set(
@@ -202,7 +202,7 @@ struct DynamicSchemaTests {
     }
 
     @Test(
-        "a path finds the value in a text",
+        "a field path finds the value in a JSON text",
         arguments: [
             ("a", "1"), ("b.c[1]", #"{"d":"]}"}"#), ("b.c[1].d", #""]}""#), ("b.c[2]", nil), ("a.b", nil), ("x", nil),
         ])

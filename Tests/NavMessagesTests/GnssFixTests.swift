@@ -10,13 +10,13 @@ struct GnssFixTests {
         speed: 13.9, course: 1.57, velocityEastMps: 13.9, velocityNorthMps: 0.1, fixType: .rtkFixed,
         satellitesUsed: 17, hdop: 0.7, horizontalAccuracyM: 1.5, integrity: .ok, spoofing: .notDetected)
 
-    @Test("a full fix comes back as it was sent")
+    @Test("a full fix survives a round trip")
     func roundTrip() throws {
         let bytes = Self.full.encoded()
         #expect(try GnssFix(decoding: bytes) == Self.full)
     }
 
-    @Test("absent stays absent")
+    @Test("absent fields stay absent")
     func empty() throws {
         #expect(GnssFix().encoded() == [])
         #expect(try GnssFix(decoding: []) == GnssFix())

@@ -13,7 +13,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a NUL inside a string is refused, at its end too")
+    @Test("a NUL inside or at the end of a string is refused")
     func embeddedNUL() {
         for text in [[0x41, 0, 0x42], [0x41, 0], [0]] as [[UInt8]] {
             #expect(throws: MessageError.invalidString(field: "navbus.v1.GnssFix.frame_id")) {
@@ -22,7 +22,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a NUL in a string that is sent becomes U+FFFD")
+    @Test("a NUL in an outgoing string becomes U+FFFD")
     func sentNUL() throws {
         let fix = GnssFix(frameId: "a\0b", source: "\0")
         let back = try GnssFix(decoding: fix.encoded())
@@ -66,7 +66,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("a megabyte that would unpack to hundreds is refused")
+    @Test("a megabyte that would expand to hundreds is refused")
     func expansion() {
         // Empty RouteStep messages, two bytes each, inside one leg.
         let steps = [UInt8](repeating: 0, count: 1 << 20).enumerated().map { $0.offset % 2 == 0 ? UInt8(0x0a) : 0 }

@@ -29,7 +29,7 @@ struct PythonPeerTests {
         """
 
     @Test(
-        "reads every type and writes the same bytes; our JSON means the same to it",
+        "it reads every type, writes the same bytes and understands the JSON",
         .enabled(if: Python.has("google.protobuf"), "needs Python with google.protobuf: set NAVBUS_PYTHON"))
     func everyType() throws {
         var input = ""

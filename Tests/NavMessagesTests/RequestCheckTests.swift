@@ -8,7 +8,7 @@ import Testing
         return bytes.withUnsafeBytes { SchemaPool.builtIn.unusableValue(in: $0, as: type(of: message).fullName) }
     }
 
-    @Test func valuesThatCanBeObeyedPass() {
+    @Test func validValuesPass() {
         let order = CalculateRouteRequest(
             waypoints: [Waypoint(latitude: 60.1, longitude: 24.9, kind: .via)],
             options: RouteOptions(vehicle: VehicleProfile(vehicleClass: .truck, heightM: 4), avoid: [.tolls, .ferries]))
@@ -16,7 +16,7 @@ import Testing
         #expect(Self.unusable(SetRouteRequest()) == nil)
     }
 
-    @Test func anUnknownNumberOfAnEnumIsNamed() {
+    @Test func unknownEnumValueIsReported() {
         let units = CalculateRouteRequest(options: RouteOptions(units: UnitSystem(rawValue: 9)))
         #expect(Self.unusable(units)?.hasPrefix("options.units: 9 is not a value of") == true)
         let avoid = SetRouteRequest(
@@ -26,12 +26,12 @@ import Testing
         #expect(Self.unusable(RouteOptions(units: UnitSystem(rawValue: -1)))?.contains("-1") == true)
     }
 
-    @Test(arguments: [Double.nan, .infinity, -.infinity]) func aNumberThatIsNotFiniteIsNamed(number: Double) {
+    @Test(arguments: [Double.nan, .infinity, -.infinity]) func nonFiniteNumberIsReported(number: Double) {
         let order = CalculateRouteRequest(options: RouteOptions(vehicle: VehicleProfile(weightKg: number)))
         #expect(Self.unusable(order)?.hasPrefix("options.vehicle.weight_kg:") == true)
     }
 
-    @Test func bytesThatAreNoMessagePass() {
+    @Test func malformedBytesPass() {
         for length in 0..<64 {
             let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) }
             let text = bytes.withUnsafeBytes {

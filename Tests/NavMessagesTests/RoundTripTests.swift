@@ -26,13 +26,13 @@ struct RoundTripTests {
         #expect(again == bytes, "seed \(seed)")
     }
 
-    @Test("an empty message of every type is no bytes, and no bytes are an empty message", arguments: names)
+    @Test("an empty message of every type encodes to no bytes and back", arguments: names)
     func empty(name: String) throws {
         let type = try #require(Schema.type(named: name))
         #expect(try type.init(decoding: []).encoded() == [])
     }
 
-    @Test("encoding into a caller's buffer asks once for the exact size")
+    @Test("encoding into a caller's buffer requests the exact size once")
     func intoBuffer() {
         let fix = GnssFixTests.full
         var sizes: [Int] = []

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON and conveniences")
 struct TextAndConvenienceTests {
-    @Test("JSON has schema names, enum names, 64-bit numbers as strings, and leaves out what is absent")
+    @Test("JSON has schema names, enum names and 64-bit numbers as strings, without absent fields")
     func json() throws {
         let progress = RouteProgress(
             stampNs: -5, routeId: .max, legIndex: 0, distanceRemainingM: 12.5, deviation: .offRoute,
@@ -15,7 +15,7 @@ struct TextAndConvenienceTests {
                 + #""deviation":"DEVIATION_STATE_OFF_ROUTE","road_name":"A \"b\"\n","is_snapped":false,"source":99}"#)
     }
 
-    @Test("JSON of lists, inner messages, oneofs, bytes and numbers that are not finite")
+    @Test("JSON covers lists, nested messages, oneofs, bytes and non-finite numbers")
     func jsonNested() throws {
         let entry = JournalEntry(event: .tiles(TileArrival(added: [TileKey(zoom: 12, x: 1)])))
         #expect(try MessageJSON.text(of: entry) == #"{"tiles":{"added":[{"zoom":12,"x":1}]}}"#)
@@ -29,7 +29,7 @@ struct TextAndConvenienceTests {
         #expect(try MessageJSON.text(of: Coordinate(latitude: 1), indent: true) == "{\n  \"latitude\": 1.0\n}")
     }
 
-    @Test("JSON refuses what decoding refuses")
+    @Test("JSON refuses the same bytes as decoding")
     func jsonHostile() {
         #expect(throws: MessageError.invalidString(field: "navbus.v1.GnssFix.frame_id")) {
             try MessageJSON.text(decoding: [0x3a, 2, 0x41, 0], as: "navbus.v1.GnssFix")
@@ -39,7 +39,7 @@ struct TextAndConvenienceTests {
         }
     }
 
-    @Test("a line keeps its points to 1e-7 degrees, over the antimeridian too")
+    @Test("a line keeps its points to 1e-7 degrees, also across the antimeridian")
     func polyline() {
         let points: [(latitude: Double, longitude: Double)] = [
             (60.1, 179.9999999), (-90, -180), (0, 180), (0, 0),
@@ -51,7 +51,7 @@ struct TextAndConvenienceTests {
         }
     }
 
-    @Test("a line clamps what is no place, and ignores a surplus delta")
+    @Test("a line clamps invalid coordinates and ignores a surplus delta")
     func polylineHostile() {
         let line = Polyline([(latitude: Double.nan, longitude: 1e300), (latitude: -.infinity, longitude: -1e300)])
         #expect(line.coordinates().map { $0.latitude } == [0, 0])

@@ -30,12 +30,12 @@ struct TrafficReadingTests {
         return message
     }
 
-    @Test func aMessageIsReadAsAWhole() {
+    @Test func completeMessageIsRead() {
         #expect(read(Self.message.encoded()) == Self.message)
         #expect(read([]) == TrafficSpeeds())
     }
 
-    @Test func whatIsCutOffOrDamagedIsReadAsTheDecoderReadsIt() {
+    @Test func truncatedOrDamagedMessageIsReadAsByTheDecoder() {
         let bytes = Self.message.encoded()
         for count in 0..<bytes.count {
             let part = Array(bytes[..<count])
@@ -57,7 +57,7 @@ struct TrafficReadingTests {
         }
     }
 
-    @Test func moreThanTheLimitIsRefused() {
+    @Test func messageOverTheLimitIsRefused() {
         let bytes = Self.message.encoded()
         let error = #expect(throws: MessageError.self) {
             try bytes.withUnsafeBytes { try TrafficSpeeds.read($0, limit: 10) { _ in } }

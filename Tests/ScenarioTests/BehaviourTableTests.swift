@@ -44,7 +44,7 @@ struct BehaviourTableTests {
         }
     }
 
-    @Test("each row is there once, in order")
+    @Test("each row occurs once, in order")
     func complete() throws {
         let expected = Self.parts.flatMap { part, count in (1...count).map { "\(part)\($0)" } }
         #expect(try Self.rows().map(\.name) == expected)
@@ -54,7 +54,7 @@ struct BehaviourTableTests {
         #expect(known == expected.filter { !Self.notOfAVehicle.contains($0) })
     }
 
-    @Test("each row is shown by scenarios that say so, and that hold")
+    @Test("each row is covered by scenarios that declare it and pass")
     func shown() throws {
         for row in try Self.rows() {
             let scenarios = Self.quoted(row.shown)
@@ -70,7 +70,7 @@ struct BehaviourTableTests {
         }
     }
 
-    @Test("topics, methods and keys are those of the catalogue and of the node")
+    @Test("topics, methods and keys exist in the catalogue and in the node")
     func places() throws {
         let topics = Set(TopicCatalogue.all.map(\.name))
         let methods = Set(
@@ -88,7 +88,7 @@ struct BehaviourTableTests {
         }
     }
 
-    @Test("each of the fifteen complaints is answered by a scenario among the complaints")
+    @Test("each of the fifteen complaints has a scenario in the folder complaints")
     func complaints() throws {
         let scenarios = try ScenarioTests.files.filter { $0.hasPrefix("complaints/") }.map {
             try ScenarioTests.scenario($0)

@@ -19,7 +19,7 @@ struct FormatTests {
         head + map + "drive\n\(drive)\n\nexpect\n\(expect)\n"
     }
 
-    @Test("a scenario is read, and its parts are where they belong")
+    @Test("a scenario is parsed into its parts")
     func reads() throws {
         let scenario = try Scenario(
             "Two lines\nof title.\nshows: A1, complaint 7\nknown: a cause\n# a remark\n" + Self.map
@@ -40,7 +40,7 @@ struct FormatTests {
     }
 
     @Test(
-        "a mistake names the file, the line and what to do",
+        "an error names the file, the line and the remedy",
         arguments: [
             (text(head: "shows: A1\n\n"), 1, "the first lines say"),
             (text(head: "A title.\n\n"), 1, "no line 'shows:"),
@@ -94,7 +94,7 @@ struct FormatTests {
         #expect(mistake?.what.contains(what) == true, "\(mistake?.description ?? "")")
     }
 
-    @Test("a way off the roads is not driven by mistake")
+    @Test("a drive between unconnected roads is an error")
     func offRoad() throws {
         let text =
             Self.head
@@ -104,7 +104,7 @@ struct FormatTests {
         _ = try ScenarioRun(try Scenario(text.replacing("drive D", with: "cross to D"), file: "f"))
     }
 
-    @Test("what does not hold is shown side by side, expected and come")
+    @Test("a failure shows expected and actual events side by side")
     func transcript() throws {
         func failures(_ expect: String) throws -> [String] {
             let scenario = try Scenario(
@@ -131,7 +131,7 @@ struct FormatTests {
         #expect(try failures("count arrival = 2\nalways progress where leg_index = 0").isEmpty)
     }
 
-    @Test("rewriting keeps what was written, and puts what came in its place")
+    @Test("rewriting keeps the text and inserts the actual events")
     func rewriting() throws {
         let scenario = try Scenario(
             Self.text(
@@ -148,7 +148,7 @@ struct FormatTests {
         #expect(again.expectations.failures(run.events).isEmpty)
     }
 
-    @Test("the example of the authors' guide holds")
+    @Test("the example of the authors' guide passes")
     func example() throws {
         let guide = try String(contentsOf: ScenarioTests.folder.appendingPathComponent("README.md"), encoding: .utf8)
         let parts = guide.components(separatedBy: "```\n")
@@ -165,7 +165,7 @@ struct FormatTests {
         for topic in DriveEvent.topics { #expect(guide.contains("`\(topic)`"), "\(topic) is not in the guide") }
     }
 
-    @Test("a pattern with stars")
+    @Test("stars in a pattern match any text")
     func stars() {
         #expect(
             globMatches("a*c", "abc") && globMatches("*", "") && globMatches("*b*", "abc") && globMatches("abc", "abc"))

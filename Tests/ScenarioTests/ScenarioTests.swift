@@ -21,7 +21,7 @@ struct ScenarioTests {
 
     private static let rewrites = ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1"
 
-    @Test("the events come as the scenario says", arguments: files)
+    @Test("events match the scenario", arguments: files)
     func events(file: String) throws {
         let scenario = try Self.scenario(file)
         let run = try ScenarioRun(scenario)
@@ -51,7 +51,7 @@ struct ScenarioTests {
         Issue.record("\(file): \(scenario.title)\n\(failures.joined(separator: "\n"))")
     }
 
-    @Test("there are scenarios, and each shows something else")
+    @Test("there are scenarios, and their descriptions are distinct")
     func complete() throws {
         #expect(Self.files.count >= 40)
         let titles = try Self.files.map { try Self.scenario($0).title }
@@ -62,7 +62,7 @@ struct ScenarioTests {
 /// The index of rows, as it stands beside the scenarios.
 @Suite("Index of scenarios")
 struct ScenarioIndexTests {
-    @Test("the index is that of the scenarios")
+    @Test("the index matches the scenarios")
     func index() throws {
         let text = ScenarioIndex.text(try ScenarioTests.files.map { try ScenarioTests.scenario($0) })
         let file = ScenarioTests.folder.appendingPathComponent("INDEX.md")
@@ -74,7 +74,7 @@ struct ScenarioIndexTests {
             "INDEX.md is not of these scenarios: run the test with NAVBUS_REWRITE=1 in the environment")
     }
 
-    @Test("the rows have names and meanings, each once")
+    @Test("rows have unique names and meanings")
     func rows() {
         #expect(ScenarioIndex.rows.count > 80)
         #expect(Set(ScenarioIndex.rows.map(\.name)).count == ScenarioIndex.rows.count)

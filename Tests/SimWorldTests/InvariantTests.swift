@@ -176,7 +176,7 @@ import Testing
         .done(TilesAreNamed.self) { effect in if case .needTiles = effect { [] } else { nil } },
     ]
 
-    @Test func whatGrowsIsFound() {
+    @Test func unboundedGrowthIsDetected() {
         #expect(
             StateIsBounded.breach(["questions.all": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
         #expect(StateIsBounded.breach(["questions.all": 65]) != nil)
@@ -184,7 +184,7 @@ import Testing
         #expect(StateIsBounded.breach(["positioning.judge.seen": 65]) != nil)
     }
 
-    @Test func aNavigatorIsLookedThrough() throws {
+    @Test func footprintCoversTheWholeNavigator() throws {
         var world = try SimWorld(seed: 1)
         try world.run { _, _ in }
         let counts = Footprint(world.navigator).counts
@@ -192,12 +192,12 @@ import Testing
         #expect(counts.keys.contains { $0.hasPrefix("trip.") }, "the trip is looked through, too")
     }
 
-    @Test func eachRuleHasWhatBreaksIt() {
+    @Test func everyRuleHasABreakingChange() {
         #expect(Invariants.all.map { "\($0)" }.sorted() == Self.breaks.map { "\($0.rule)" }.sorted())
     }
 
     /// Drives until one has what is to be changed, and looks at it with and without the change.
-    @Test(arguments: breaks) func aBrokenDriveIsFound(_ broken: Break) throws {
+    @Test(arguments: breaks) func breakingChangeIsDetected(_ broken: Break) throws {
         for seed in UInt64(1)...300 {
             var (sound, other) = (broken.rule.init(), broken.rule.init())
             var (index, isChanged) = (0, false)

@@ -43,7 +43,7 @@ import Testing
     /// How many threads drive.
     private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
 
-    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func whateverHappensTheInvariantsHold(job: UInt64) {
+    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func randomDrivesKeepTheInvariants(job: UInt64) {
         for seed in Self.seeds where seed % Self.jobs == job {
             do { try Self.drive(seed) } catch { Self.report(seed, error) }
         }
@@ -51,9 +51,9 @@ import Testing
 
     /// Drives that broke a rule once: the banner of a leg that began off the road was shown again on it.
     @Test(.enabled(if: number("SEED") == nil), arguments: [6067] as [UInt64])
-    func drivesThatBrokeARuleHoldIt(seed: UInt64) throws { try Self.drive(seed) }
+    func pastFailuresKeepTheInvariants(seed: UInt64) throws { try Self.drive(seed) }
 
-    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfThingHappens() throws {
+    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfEventOccurs() throws {
         var tally = Tally()
         var missing = Tally.expected
         for seed in UInt64(1)...600 where !missing.isEmpty {
@@ -65,7 +65,7 @@ import Testing
         #expect(missing.isEmpty, "never in 600 drives; of all others \(tally.counts.sorted { $0.key < $1.key })")
     }
 
-    @Test(.enabled(if: number("SEED") == nil)) func theSameSeedIsTheSameDrive() {
+    @Test(.enabled(if: number("SEED") == nil)) func sameSeedGivesTheSameDrive() {
         for seed in Self.seeds where seed % 25 == 0 {
             do {
                 let (first, second) = (try Self.digest(seed), try Self.digest(seed))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: number("SEED") != nil)) func oneSeedAsItIsDriven() {
+    @Test(.enabled(if: number("SEED") != nil)) func logOfOneSeed() {
         guard let seed = Self.number("SEED") else { return }
         var log = EventLog()
         do { try Self.drive(seed) { log.note($0) } } catch { Self.report(seed, error) }
