@@ -50,7 +50,7 @@ struct BusSuiteTests {
     }
 
     @Test(arguments: [
-        (["bus", "--only", "pubsub,all"], "'all' is no part of the suite"),
+        (["bus", "--only", "pubsub,all"], "'all' is not a part of the suite"),
         (["bus", "--match", "nothing"], "no comparison has 'nothing' in its name"),
         (["bus", "--rounds", "0"], "--rounds takes 1 to 1000"),
     ])

@@ -61,10 +61,10 @@ struct RouteSuiteTests {
 
     @Test(arguments: [
         ([], "give --tiles DIR or --map FILE.osm.pbf"),
-        (["--tiles", "/nowhere", "--only", "dance"], "'dance' is no part of the suite"),
-        (["--tiles", "/nowhere", "--only", "build"], "a build takes --map"),
+        (["--tiles", "/nowhere", "--only", "dance"], "'dance' is not a part of the suite"),
+        (["--tiles", "/nowhere", "--only", "build"], "the build part needs --map"),
         (["--tiles", "/nowhere", "--count", "0"], "--count takes 1 to 100000"),
-        (["--tiles", "/nowhere", "--pairs", "a", "--save-pairs", "b"], "--save-pairs writes what --pairs would read"),
+        (["--tiles", "/nowhere", "--pairs", "a", "--save-pairs", "b"], "--save-pairs and --pairs exclude each other"),
     ])
     func invalidArgumentsAreExplained(arguments: [String], complaint: String) throws {
         let run = try bench(arguments)

@@ -65,7 +65,7 @@ struct TilesSuiteTests {
 
     @Test(arguments: [
         ([], "give --tiles DIR"),
-        (["--only", "dance"], "'dance' is no part of the suite"),
+        (["--only", "dance"], "'dance' is not a part of the suite"),
         (["--only", "drive"], "give --tiles DIR"),
         (["--only", "store", "--count", "1"], "--count takes 100 to 10000000"),
         (["--only", "plan", "--pace", "0"], "--pace takes 0.1 to 100"),

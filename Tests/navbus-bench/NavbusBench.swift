@@ -6,7 +6,7 @@ import NavKit
 struct NavbusBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "navbus-bench",
-        abstract: "Measure navbus beside its peers, in alternating rounds.",
+        abstract: "Measure navbus against its peers in alternating rounds.",
         version: NavbusVersion.full,
         subcommands: [
             BusCommand.self, BagCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self,

@@ -5,16 +5,16 @@ import NavKit
 
 /// The options of every suite.
 struct SuiteOptions: ParsableArguments {
-    @Flag(help: "Print one line of JSON a figure; the head of the report goes to standard error.") var json = false
+    @Flag(help: "Print one JSON line per figure; the report's header goes to standard error.") var json = false
 
     @Option(help: ArgumentHelp("Alternating rounds, 1 to 1000; figures are medians over them.", valueName: "n"))
     var rounds = 7
 
-    @Flag(help: "One round of few messages, to see that everything works; its figures mean nothing.") var quick = false
+    @Flag(help: "Run one short round as a smoke test; its figures are meaningless.") var quick = false
 
     @Option(
         help: ArgumentHelp(
-            "Only comparisons with this text in their names, bus.pubsub.ipc.200B for one.", valueName: "text"))
+            "Only comparisons whose names contain this text, such as bus.pubsub.ipc.200B.", valueName: "text"))
     var match: String?
 
     func validate() throws {
@@ -33,7 +33,7 @@ struct Report {
         guard !chosen.isEmpty else {
             throw NodeError(
                 .usage,
-                "no comparison has '\(options.match ?? "")' in its name; there are "
+                "no comparison has '\(options.match ?? "")' in its name; available: "
                     + comparisons.map(\.name).joined(separator: ", "))
         }
         let rounds = options.quick ? 1 : options.rounds
@@ -54,7 +54,7 @@ struct Report {
 
     private func head(_ rounds: Int) {
         let kind =
-            options.quick ? "a quick look: these figures mean nothing" : "medians of \(rounds) alternating rounds"
+            options.quick ? "smoke test: these figures are meaningless" : "medians of \(rounds) alternating rounds"
         let lines = Machine.description + peers + ["rounds   \(kind)", ""]
         let text = Data((lines.joined(separator: "\n") + "\n").utf8)
         (options.json ? FileHandle.standardError : FileHandle.standardOutput).write(text)

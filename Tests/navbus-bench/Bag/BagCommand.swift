@@ -10,19 +10,19 @@ import NavMessages
 /// `navbus-bench bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bag", abstract: "Measure bags: recording, writing and reading, beside Python's mcap.",
+        commandName: "bag", abstract: "Measure bags: recording, writing and reading, against Python's mcap.",
         discussion: """
-            Fixes of about 100 bytes on one topic, in chunks of 1 MiB packed with zstd, checksums included; reading goes by \
-            log time and checks them. The peer is the reference implementation in Python (PyPI mcap), run by \
-            NAVBUS_PYTHON or python3 on the same file. record publishes at a rate to a recorder of its own over ipc; \
-            'lost' is what is not in the bag.
+            Fixes of about 100 bytes on one topic, in chunks of 1 MiB compressed with zstd, with checksums; reading is in \
+            log-time order and verifies them. The peer is the reference implementation in Python (PyPI mcap), run by \
+            NAVBUS_PYTHON or python3 on the same file. record publishes at a fixed rate to its own recorder over ipc; \
+            'lost' counts the messages missing in the bag.
             """)
 
     @OptionGroup var options: SuiteOptions
 
     @Option(help: ArgumentHelp("Messages in a bag, 1000 to 100000000.", valueName: "n")) var messages = 1_000_000
 
-    @Option(help: ArgumentHelp("Messages a second that are recorded, 1000 to 10000000.", valueName: "HZ"))
+    @Option(help: ArgumentHelp("Recorded messages per second, 1000 to 10000000.", valueName: "HZ"))
     var rate = 100_000
 
     func validate() throws {
@@ -130,7 +130,7 @@ final class BagSuite {
                 qos: .keepLast(QoS.maximumDepth), maximumPayloadSize: 1 << 16))
         let deadline = MonotonicClock.now() + .seconds(30)
         while try bus.subscriberCount(of: publication) < 1 {
-            guard MonotonicClock.now() < deadline else { throw NodeError(.system, "the recorder does not subscribe") }
+            guard MonotonicClock.now() < deadline else { throw NodeError(.system, "the recorder did not subscribe") }
             _ = try bus.poll(timeout: .milliseconds(20))
         }
         let start = MonotonicClock.now()
@@ -159,7 +159,7 @@ final class BagSuite {
         let path = folder.path + "/bag.mcap"
         try makeBag(path)
         let nanoseconds = try Self.run(command(path))["ns"] ?? 0
-        guard nanoseconds > 0 else { throw NodeError(.invalid, "the peer has told no time") }
+        guard nanoseconds > 0 else { throw NodeError(.invalid, "the peer reported no time") }
         return ["": Double(count) * 1e9 / Double(nanoseconds)]
     }
 

@@ -6,11 +6,10 @@ import NavKit
 /// `navbus-bench bus`.
 struct BusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bus", abstract: "Measure the bus beside plain C on libzmq.",
+        commandName: "bus", abstract: "Measure the bus against plain C on libzmq.",
         discussion: """
-            Latencies are in microseconds: round trips, and one way (oneway) by the clock both processes share; as fast \
-            as answers come, or paced at 1 kHz. A ratio is ours over the peer's: of a latency less is better, of a rate \
-            more.
+            Latencies are in microseconds: round trips, and one-way times (oneway) by the shared clock; back to back, or \
+            paced at 1 kHz. A ratio is our figure divided by the peer's: lower is better for latencies, higher for rates.
             """)
 
     /// The parts of the suite; `tail` compares our paced round trip under settings of the scheduler with C libzmq's
@@ -26,13 +25,13 @@ struct BusCommand: ParsableCommand {
 
     @Option(
         help:
-            "Processors: none leaves it to the kernel, one takes the first for all, split one for each process in turn."
+            "CPU pinning: none, one (the first CPU for all processes) or split (one CPU for each process)."
     )
     var pin = Scheduling.Pinning.none
 
     @Option(
         help: ArgumentHelp(
-            "Run all processes under SCHED_RR with this priority, 1 to 99, which takes CAP_SYS_NICE; 0 for the kernel's default.",
+            "Run all processes under SCHED_RR with this priority, 1 to 99 (needs CAP_SYS_NICE); 0 for the kernel's default.",
             valueName: "priority"))
     var realtime = 0
 
@@ -45,7 +44,7 @@ struct BusCommand: ParsableCommand {
         for word in only.split(separator: ",") {
             guard let part = Part(rawValue: String(word)) else {
                 let known = Part.allCases.map(\.rawValue).joined(separator: ", ")
-                throw NodeError(.usage, "'\(word)' is no part of the suite; there are \(known)")
+                throw NodeError(.usage, "'\(word)' is not a part of the suite; available: \(known)")
             }
             parts.append(part)
         }

@@ -21,7 +21,7 @@ struct BusSuite {
         theirs = [folder + "/navbus-bench-peer"]
         (self.scheduling, self.isQuick) = (scheduling, isQuick)
         guard FileManager.default.isExecutableFile(atPath: theirs[0]) else {
-            throw BenchError("\(theirs[0]) is missing: build the whole package, which makes it")
+            throw BenchError("\(theirs[0]) is missing: build the whole package")
         }
         let workers = try Workers()
         defer { workers.close() }
@@ -74,7 +74,7 @@ struct BusSuite {
     private func expect(_ workers: Workers, _ name: String, _ word: String, atLeast count: Int) throws {
         let seen = workers.output(of: name)[word] ?? 0
         guard seen >= count else {
-            throw BenchError("\(name) has '\(word) \(seen)' and not the \(count) messages that were sent")
+            throw BenchError("\(name) reports '\(word) \(seen)' instead of the \(count) messages sent")
         }
     }
 
@@ -196,7 +196,7 @@ struct BusSuite {
             }
             guard let start = sent["start"], let end = sent["end"],
                 let last = names.compactMap({ workers.output(of: $0)["end"] }).max(), last > start
-            else { throw BenchError("the publisher or its subscribers told no times") }
+            else { throw BenchError("the publisher or its subscribers reported no times") }
             return [
                 "": Double(count * subscribers) / (Double(last - start) / 1e9),
                 "publish": Double(end - start) / 1000 / Double(count),
@@ -229,7 +229,7 @@ struct BusSuite {
                 try expect(workers, "stream", "count", atLeast: count)
                 let times = workers.output(of: "stream")
                 guard let start = times["start"], let end = times["end"], end > start else {
-                    throw BenchError("the stream's client told no times")
+                    throw BenchError("the stream's client reported no times")
                 }
                 return ["": Double(count) / (Double(end - start) / 1e9)]
             }

@@ -13,19 +13,19 @@ struct BusWorker: ParsableCommand {
         case ping, echo, inproc, pub, sub, server, unary, stream
     }
 
-    @Argument(help: "What to do.") var role: Role
-    @Option(help: "Where the bus and the samples lie.") var folder: String
-    @Option(help: "Of the files this process writes.") var name = "worker"
+    @Argument(help: "Role of this process.") var role: Role
+    @Option(help: "Folder of the bus and of the samples.") var folder: String
+    @Option(help: "Name of the files that this process writes.") var name = "worker"
     @Option(help: "ipc, inproc, or tcp between two hosts of one bus each.") var transport = "ipc"
     @Option(help: "Bytes of a payload.") var size = 200
     @Option(help: "Measured messages.") var count = 1000
-    @Option(help: "Messages before them.") var warmup = 0
-    @Option(help: "Messages a second, 0 for as fast as it goes.") var rate = 0
-    @Option(help: "How many subscribers to wait for.") var subscribers = 1
+    @Option(help: "Warm-up messages before them.") var warmup = 0
+    @Option(help: "Messages per second; 0 for as fast as possible.") var rate = 0
+    @Option(help: "Number of subscribers to wait for.") var subscribers = 1
     @Option(help: "Credit of a stream, messages.") var window = 64
     @Option(help: "High-water mark of both directions, messages.") var hwm: Int32 = 1000
-    @Option(help: "1: the in-process bus has no other.") var threads = 1
-    @Option(help: "When the kernel ends this process, seconds.") var deadline: UInt32 = 60
+    @Option(help: "Must be 1: the in-process bus has one thread.") var threads = 1
+    @Option(help: "Seconds until the kernel ends this process.") var deadline: UInt32 = 60
 
     func validate() throws {
         guard (8...(1 << 26)).contains(size), (1...100_000_000).contains(count), (0...100_000_000).contains(warmup),
@@ -63,7 +63,7 @@ struct BusWorker: ParsableCommand {
             // Each is a host of its own: in one directory they would meet over ipc.
             configuration.directory = try BusDirectory(path: "\(folder)/\(name)-bus")
             configuration.hosts = try loopbackHosts(name, other: name == "echo" ? "ping" : "echo")
-        default: throw NodeError(.usage, "the bus of this measurement speaks ipc or tcp, not '\(transport)'")
+        default: throw NodeError(.usage, "this measurement supports ipc and tcp, not '\(transport)'")
         }
         (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (hwm, hwm)
         // The peer's queues are bounded by messages alone.

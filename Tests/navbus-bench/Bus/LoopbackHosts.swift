@@ -18,6 +18,6 @@ extension BusWorker {
             }
             usleep(10_000)
         }
-        throw NodeError(.system, "'\(other)' did not say where it listens")
+        throw NodeError(.system, "'\(other)' did not report its address")
     }
 }

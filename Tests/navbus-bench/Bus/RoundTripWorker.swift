@@ -52,7 +52,7 @@ extension BusWorker {
             while try node.poll(timeout: .milliseconds(50)) != nil {}
             return
         }
-        throw NodeError(.system, "there is no echo")
+        throw NodeError(.system, "the echo process does not answer")
     }
 
     func roundTripInProcess() throws {
@@ -97,7 +97,7 @@ extension BusWorker {
             let answer = try payload.withUnsafeBytes { try trip($0, start) }
             let end = Clocks.monotonic()
             guard answer.payload.count == size, Self.index(of: answer.payload) == UInt64(index) else {
-                throw NodeError(.system, "the answer to \(index) is another one")
+                throw NodeError(.system, "the answer to \(index) belongs to another request")
             }
             if isMeasured {
                 trips.append(end - start)

@@ -4,11 +4,11 @@ import NavBench
 /// `navbus-bench guidance`.
 struct GuidanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "guidance", abstract: "Measure guidance: what a route's instructions cost, and each fix.",
+        commandName: "guidance", abstract: "Measure guidance: the cost of a route's instructions and of each fix.",
         discussion: """
-            Random routes of the tiles, one thread. `route` is the time from a route to all its steps, banners, lanes and \
-            announcements, `kilometre` its share of each kilometre, `search` beside it the time of the route's own search. \
-            `fix` is what is due at a place of the route, one a second at 14 m/s. Microseconds.
+            Random routes on the tiles, one thread. `route` is the time to derive all steps, banners, lanes and announcements \
+            of a route, `kilometre` the same per kilometre, `search` the time of the route's search for comparison. `fix` is \
+            the time to find what is due at a fix, with one fix per second at 14 m/s. All times are in microseconds.
             """)
 
     @OptionGroup var options: SuiteOptions
@@ -19,7 +19,7 @@ struct GuidanceCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("The language of the instructions.", valueName: "TAG")) var language = "en"
 
-    @Option(help: ArgumentHelp("What the routes are drawn from.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Seed of the random routes.", valueName: "n")) var seed: UInt64 = 1
 
     func validate() throws {
         guard (1...10_000).contains(routes) else { throw ValidationError("--routes takes 1 to 10000, not \(routes).") }

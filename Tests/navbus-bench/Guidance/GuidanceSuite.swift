@@ -25,7 +25,7 @@ final class GuidanceSuite {
     init(tiles: String, count: Int, language: String, seed: UInt64) throws {
         guard let phrases = PhraseTable.named(language) else {
             let known = PhraseTable.all.map(\.language).joined(separator: ", ")
-            throw NodeError(.usage, "guidance does not speak '\(language)'; it speaks \(known)")
+            throw NodeError(.usage, "guidance has no language '\(language)'; available: \(known)")
         }
         self.language = phrases.language
         let directory = try TilesetDirectory(path: tiles)

@@ -4,12 +4,12 @@ import NavBench
 /// `navbus-bench match`.
 struct MatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "match", abstract: "Measure the matcher: points a second, and how long a fix takes.",
+        commandName: "match", abstract: "Measure the matcher: points per second and time per fix.",
         discussion: """
-            Simulated drives on the tiles, one thread, every fix matched as it would be in a vehicle, without looking \
-            ahead; drives are the same for the same map, seed and number. Figures named smooth look ahead. A fix is \
-            timed on its own for p50 and p99, in microseconds, clock included. Tests/Peers/matching.py puts OSRM, \
-            Valhalla and fastmm beside it, on the same traces.
+            Simulated drives on the tiles, one thread. Fixes are matched as in a vehicle, without looking ahead; figures \
+            named smooth look ahead. The same map, seed and number give the same drives. Each fix is timed separately for \
+            p50 and p99, in microseconds, including the clock. Tests/Peers/matching.py compares OSRM, Valhalla and fastmm \
+            on the same traces.
             """)
 
     @OptionGroup var options: SuiteOptions
@@ -18,17 +18,17 @@ struct MatchCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Drives, 1 to 10000.", valueName: "n")) var drives = 60
 
-    @Option(help: ArgumentHelp("Fixes a second, 0.01 to 100.", valueName: "HZ")) var rate = 1.0
+    @Option(help: ArgumentHelp("Fixes per second, 0.01 to 100.", valueName: "HZ")) var rate = 1.0
 
-    @Option(help: ArgumentHelp("What the drives are drawn from.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Seed of the random drives.", valueName: "n")) var seed: UInt64 = 1
 
     @Option(
         help: ArgumentHelp(
-            "Write the traces and the edges truly driven into an existing directory, for other systems.",
+            "Write the traces and the true edges into an existing directory, for other systems.",
             valueName: "DIR"))
     var saveTraces: String?
 
-    @Flag(help: "Count the thread's processor time instead of the wall's, for machines that do other work.")
+    @Flag(help: "Measure the thread's CPU time instead of wall-clock time, for busy machines.")
     var processorTime = false
 
     func validate() throws {

@@ -7,10 +7,9 @@ struct NavCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nav", abstract: "Measure the navigation node: from a fix to its progress on the bus.",
         discussion: """
-            A navigation-node of its own follows routes of several lengths; this program drives, publishes each fix \
-            when it is due and waits for its progress: two processes, two hops over ipc, everything between. Long \
-            routes run to and fro between random places of the tiles. Alternatives and faster routes are looked for \
-            meanwhile, as in a vehicle. Microseconds.
+            Starts a navigation-node that follows routes of several lengths, publishes each fix when it is due and waits \
+            for its progress: two processes and two hops over ipc. Long routes go back and forth between random places \
+            of the tiles. Alternatives and faster routes are searched meanwhile, as in a vehicle. Times are in microseconds.
             """)
 
     @OptionGroup var options: SuiteOptions
@@ -19,12 +18,12 @@ struct NavCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Length of the longest route, 10 to 2000 km.", valueName: "KM")) var length = 500.0
 
-    @Option(help: ArgumentHelp("Fixes a second, 1 to 100.", valueName: "HZ")) var rate = 20.0
+    @Option(help: ArgumentHelp("Fixes per second, 1 to 100.", valueName: "HZ")) var rate = 20.0
 
     @Option(help: ArgumentHelp("Seconds driven in each round on each route, 1 to 600.", valueName: "S")) var seconds =
         30.0
 
-    @Option(help: ArgumentHelp("What the places are drawn from.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Seed of the random places.", valueName: "n")) var seed: UInt64 = 1
 
     func validate() throws {
         guard (10...2_000).contains(length) else { throw ValidationError("--length takes 10 to 2000, not \(length).") }

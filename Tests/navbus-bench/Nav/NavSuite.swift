@@ -34,7 +34,7 @@ final class NavSuite {
         tiles: String, program: String, kilometres: [Double], rate: Double, seconds: Double, seed: UInt64
     ) throws {
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw NodeError(.missing, "\(program) is missing: build the whole package, which makes it")
+            throw NodeError(.missing, "\(program) is missing: build the whole package")
         }
         (self.tiles, self.program, self.rate) = (tiles, program, rate)
         let directory = try TilesetDirectory(path: tiles)
@@ -92,7 +92,7 @@ final class NavSuite {
             sleep(until: due)
             let start = publish(fix, link)
             guard let arrival = try progress(of: start.stamp, bus) else {
-                throw NodeError(.system, "a fix had no progress within a second")
+                throw NodeError(.system, "a fix got no progress within a second")
             }
             nanoseconds.append(arrival - start.monotonic)
         }

@@ -48,7 +48,7 @@ struct MapBuildSuite {
         try workers.finish(within: 3600)
         let found = workers.output(of: "build")
         guard let time = found["milliseconds"], let memory = found["rss_kb"], let bytes = found["bytes"] else {
-            throw BenchError("the build of \(map) did not say what it took")
+            throw BenchError("the build of \(map) reported no figures")
         }
         return (Double(time) / 1e3, Double(memory) / 1024, Double(bytes) / 1e6)
     }

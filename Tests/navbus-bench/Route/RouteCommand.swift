@@ -9,8 +9,8 @@ struct RouteCommand: ParsableCommand {
         commandName: "route", abstract: "Measure routing: queries, full results, alternatives, new traffic, map build.",
         discussion: """
             Every query runs in this process on one thread, over the same pairs of places in each round; p50 and p99 are \
-            over the pairs, in milliseconds. Alternatives are checked by plain searches, and what they break is counted. \
-            Tests/Peers/routing.py puts OSRM, Valhalla and RoutingKit beside it, on the same pairs.
+            over the pairs, in milliseconds. Alternatives are verified by plain searches, and violations are counted. \
+            Tests/Peers/routing.py compares OSRM, Valhalla and RoutingKit on the same pairs.
             """)
 
     /// The parts of the suite.
@@ -24,26 +24,26 @@ struct RouteCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "An OpenStreetMap extract, whose build is measured; its tiles are used unless --tiles is given.",
+            "OpenStreetMap extract whose build is measured; its tiles are used unless --tiles is given.",
             valueName: "FILE")) var map: String?
 
     @Option(help: ArgumentHelp("Pairs of places, as --save-pairs writes them.", valueName: "FILE")) var pairs: String?
 
-    @Option(help: ArgumentHelp("Write the pairs of places there, for other systems.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Write the pairs of places to this file, for other systems.", valueName: "FILE"))
     var savePairs: String?
 
-    @Option(help: ArgumentHelp("Pairs of each kind, 1 to 100000, where no file gives them.", valueName: "n"))
+    @Option(help: ArgumentHelp("Pairs of each kind, 1 to 100000, unless a file gives them.", valueName: "n"))
     var count = 1000
 
-    @Option(help: ArgumentHelp("What the pairs are drawn from.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Seed of the random pairs.", valueName: "n")) var seed: UInt64 = 1
 
     @Option(
-        help: ArgumentHelp("Pairs whose costs and alternatives are checked by plain searches.", valueName: "n"))
+        help: ArgumentHelp("Pairs whose results are verified by plain searches.", valueName: "n"))
     var verify = 100
 
     @Flag(
         help:
-            "Count the thread's processor time instead of the wall's, for machines that do other work; updates and builds stay by the wall."
+            "Measure the thread's CPU time instead of wall-clock time, for busy machines; updates and builds keep wall-clock time."
     )
     var processorTime = false
 
@@ -55,14 +55,14 @@ struct RouteCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write the turn graph and the pairs' states there, for searches of other libraries.", visibility: .hidden))
+            "Write the turn graph and the pairs' states to this file, for other libraries.", visibility: .hidden))
     var export: String?
 
     func validate() throws {
         guard tiles != nil || map != nil else { throw ValidationError("give --tiles DIR or --map FILE.osm.pbf") }
         guard (1...100_000).contains(count) else { throw ValidationError("--count takes 1 to 100000, not \(count).") }
         guard verify >= 0 else { throw ValidationError("--verify takes 0 or more, not \(verify).") }
-        if pairs != nil, savePairs != nil { throw ValidationError("--save-pairs writes what --pairs would read") }
+        if pairs != nil, savePairs != nil { throw ValidationError("--save-pairs and --pairs exclude each other") }
     }
 
     func run() throws {
@@ -79,9 +79,9 @@ struct RouteCommand: ParsableCommand {
         return try only.split(separator: ",").map { word in
             guard let part = Part(rawValue: String(word)) else {
                 let known = Part.allCases.map(\.rawValue).joined(separator: ", ")
-                throw NodeError(.usage, "'\(word)' is no part of the suite; there are \(known)")
+                throw NodeError(.usage, "'\(word)' is not a part of the suite; available: \(known)")
             }
-            if part == .build, map == nil { throw NodeError(.usage, "a build takes --map FILE.osm.pbf") }
+            if part == .build, map == nil { throw NodeError(.usage, "the build part needs --map FILE.osm.pbf") }
             return part
         }
     }

@@ -34,7 +34,7 @@ struct RoutePairs {
             return traits.access.contains(.car) && traits.roadClass != .ferry
                 && traits.flags.isDisjoint(with: [.privateAccess, .destinationOnly])
         }
-        guard usable.count > 1 else { throw BenchError("the tiles hold no roads for cars") }
+        guard usable.count > 1 else { throw BenchError("the tiles have no roads for cars") }
         func place() -> Coordinate {
             let edge = usable[Int(random.next() % UInt64(usable.count))]
             let offset = random.uniform() * Double(graph.edgeLengths[edge.index])
@@ -70,7 +70,7 @@ struct RoutePairs {
         }
         let lines = text.split(whereSeparator: \.isNewline)
         guard lines.first.map(String.init) == Self.header else {
-            throw BenchError("'\(path)' does not begin with '\(Self.header)': write one with --save-pairs")
+            throw BenchError("'\(path)' does not start with '\(Self.header)': create the file with --save-pairs")
         }
         for (number, line) in lines.enumerated().dropFirst() {
             let fields = line.split(separator: ",")
@@ -87,7 +87,7 @@ struct RoutePairs {
             if fields[0] == "local" { local.append(pair) } else { random.append(pair) }
         }
         guard !local.isEmpty, !random.isEmpty else {
-            throw BenchError("'\(path)' lacks pairs: of both kinds, local and random, it takes at least one")
+            throw BenchError("'\(path)' lacks pairs: it needs at least one local and one random pair")
         }
     }
 

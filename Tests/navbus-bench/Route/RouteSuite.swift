@@ -36,7 +36,7 @@ final class RouteSuite {
         graph = RoadGraph(tiles: tiles, mapVersion: set.tileset.mapVersion)
         router = Router.fastest(Metric(TurnGraph(graph), model: CostModel()))
         guard let hierarchy = router.hierarchyMetric else {
-            throw BenchError("'\(directory)' was built without an order of its roads: build it again")
+            throw BenchError("'\(directory)' was built without road ranks: run 'navbus map build' again")
         }
         self.hierarchy = hierarchy
         if let pairs {
@@ -57,7 +57,7 @@ final class RouteSuite {
             "map      \(directory): \(tiles.count) tiles, \(graph.edgeCount) edges, \(turns.stateCount) states, "
                 + "\(turns.arcCount) turns, \(hierarchy.hierarchy.arcCount) arcs",
             "pairs    \(local.count) local, \(random.count) random; \(min(verified, local.count)) of each are checked",
-            "clock    \(stopwatch.countsProcessorTime ? "processor time of the thread; updates and builds by the wall" : "wall")",
+            "clock    \(stopwatch.countsProcessorTime ? "CPU time of the thread; wall-clock time for updates and builds" : "wall")",
         ]
     }
 
@@ -261,7 +261,7 @@ final class RouteSuite {
         alone(name, [.init("", "ms")]) {
             let wall = Stopwatch(processorTime: false)
             let start = wall.now()
-            guard body() > 0 else { throw BenchError("\(name): nothing came of it") }
+            guard body() > 0 else { throw BenchError("\(name): the measured call had no result") }
             return ["": Double(wall.now() - start) / 1e6]
         }
     }

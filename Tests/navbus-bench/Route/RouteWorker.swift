@@ -31,7 +31,7 @@ struct RouteWorker: ParsableCommand {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         guard let size = line?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-            throw NodeError(.system, "/proc/self/status says nothing of the memory that was used")
+            throw NodeError(.system, "/proc/self/status has no memory figures")
         }
         return size
     }

@@ -23,7 +23,7 @@ final class CacheNode {
     init(_ keys: [String: String]) throws {
         let program = Self.folder + "/tile-cache-node"
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw NodeError(.missing, "\(program) is missing: build the whole package, which makes it")
+            throw NodeError(.missing, "\(program) is missing: build the whole package")
         }
         workers = try Workers()
         var keys = keys
@@ -68,7 +68,7 @@ final class CacheNode {
             else { continue }
             if let known = state.mapVersion, !known.isEmpty { version = known }
         }
-        throw BenchError("the tile-cache-node does not come to its tiles within 30 s: \(log)")
+        throw BenchError("the tile-cache-node did not open its tiles within 30 s: \(log)")
     }
 
     // MARK: The vehicle
@@ -104,7 +104,7 @@ final class CacheNode {
 
     /// Nanoseconds for which the thread that plans has had a processor so far: it is the one that gives way to others.
     func planningTime() throws -> Int64 {
-        guard let process = workers.processID(of: Self.name) else { throw BenchError("there is no \(Self.name)") }
+        guard let process = workers.processID(of: Self.name) else { throw BenchError("\(Self.name) is not running") }
         let tasks = "/proc/\(process)/task"
         let own = Self.niceness(of: "\(tasks)/\(process)") ?? 0
         for task in try FileManager.default.contentsOfDirectory(atPath: tasks).map({ "\(tasks)/\($0)" }) {
@@ -114,7 +114,7 @@ final class CacheNode {
             else { continue }
             return time
         }
-        throw BenchError("no thread of the \(Self.name) gives way to others: run this without nice")
+        throw BenchError("no thread of the \(Self.name) has a lower priority: run this without nice")
     }
 
     /// The 19th field of a thread's line, the 17th behind its name in brackets.

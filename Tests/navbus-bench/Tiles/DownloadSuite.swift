@@ -110,7 +110,7 @@ final class DownloadSuite {
         return try Self.measure(load, RUSAGE_SELF.rawValue) {
             let bytes = try finish { try await Self.fetch(source, tiles) }
             guard bytes == load.bytes else {
-                throw BenchError("of \(load.bytes) bytes of tiles of \(load.name) \(bytes) came")
+                throw BenchError("\(bytes) of \(load.bytes) bytes of tiles of \(load.name) arrived")
             }
         }
     }
@@ -132,7 +132,7 @@ final class DownloadSuite {
             for result in batch {
                 do {
                     guard let tile = try result.outcome.get().tile else {
-                        throw BenchError("there is no tile \(result.address) at \(source.place)")
+                        throw BenchError("tile \(result.address) is missing at \(source.place)")
                     }
                     bytes += tile.parts.reduce(0) { $0 + $1.data.count }
                 } catch {

@@ -69,7 +69,7 @@ final class DriveSuite {
     var lines: [String] {
         let link =
             "link     \(conditions.bandwidth) Mbit/s, \(Int(conditions.roundTrip * 1_000)) ms, "
-            + "\(conditions.concurrency) tiles at a time; \(conditions.pace) times as fast as real"
+            + "\(conditions.concurrency) tiles at a time; \(conditions.pace) times real time"
         return [link]
             + trips.map { name, trip in
                 let first = trip.needs.filter { $0.range.contains(0) }
@@ -103,7 +103,7 @@ final class DriveSuite {
             routes.append(route)
         }
         guard let fastest = routes.max(by: { $0.length / $0.duration < $1.length / $1.duration }) else {
-            throw NodeError(.missing, "the map has no two places that are half of its extent apart and joined by roads")
+            throw NodeError(.missing, "the map has no two connected places half of its extent apart")
         }
         return fastest
     }
@@ -189,7 +189,7 @@ final class DriveSuite {
             if seen.misses == 0 { return (hits, misses, seconds) }
             (hits, misses) = (hits + seen.hits, misses + seen.misses)
             guard seconds < 600 else {
-                throw BenchError("\(seen.misses) tiles of the start are not there after ten minutes of the drive")
+                throw BenchError("\(seen.misses) tiles of the start are missing after ten minutes of driving")
             }
             wait()
         }

@@ -68,7 +68,7 @@ final class DurabilitySuite {
     /// The C library declares `syncfs` for C programs that ask for it alone.
     private func syncAll(_ files: [(descriptor: Int32, path: String)]) throws {
         defer { for file in files { close(file.descriptor) } }
-        guard let first = files.first, let symbol = dlsym(nil, "syncfs") else { throw BenchError("there is no syncfs") }
+        guard let first = files.first, let symbol = dlsym(nil, "syncfs") else { throw BenchError("syncfs is missing") }
         guard unsafeBitCast(symbol, to: SyncFS.self)(first.descriptor) == 0 else {
             throw BenchError("syncfs of \(first.path): \(String(cString: strerror(errno)))")
         }

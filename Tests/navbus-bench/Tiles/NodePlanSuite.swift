@@ -155,6 +155,6 @@ final class NodePlanSuite {
             if now - last < 300_000 { return now }
             last = now
         }
-        throw BenchError("the tile-cache-node does not come to rest within a minute")
+        throw BenchError("the tile-cache-node did not become idle within a minute")
     }
 }

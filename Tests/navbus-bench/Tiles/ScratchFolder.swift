@@ -9,7 +9,7 @@ final class ScratchFolder {
     init(in parent: String) throws {
         var template = Array((parent + "/nvb-XXXXXX").utf8CString)
         guard let made = mkdtemp(&template) else {
-            throw NodeError(.missing, "no folder can be made in '\(parent)': \(String(cString: strerror(errno)))")
+            throw NodeError(.missing, "cannot create a folder in '\(parent)': \(String(cString: strerror(errno)))")
         }
         path = String(cString: made)
     }

@@ -65,7 +65,7 @@ final class StoreSuite {
             let found = try reader.tile(address, now: now)
             nanoseconds.append(stopwatch.now() - start)
             guard (found != nil) == isThere else {
-                throw BenchError("the store \(isThere ? "lost" : "made up") the tile \(address)")
+                throw BenchError("the store \(isThere ? "lost" : "invented") tile \(address)")
             }
         }
         return Statistics.latencies(nanoseconds: nanoseconds)

@@ -55,7 +55,7 @@ struct StoreWorker: ParsableCommand {
         store.setBudget(try store.reader.statistics(now: now).objectBytes - Int64(Self.evictedCount * Self.size))
         var removed = 0
         say("evict", try seconds { removed = try store.makeRoom(for: 0, needed: nil).removedCount } * 1e3)
-        guard removed == Self.evictedCount else { throw BenchError("\(removed) tiles were evicted") }
+        guard removed == Self.evictedCount else { throw BenchError("unexpected number of evictions: \(removed)") }
         say("statistics", try seconds { _ = try store.reader.statistics(now: now) } * 1e3)
         store.close()
         var reopened: TileStore?
@@ -82,7 +82,7 @@ struct StoreWorker: ParsableCommand {
             }
             let report = try store.commit(tiles, now: Timestamp(nanoseconds: Int64(first)))
             guard report.stored.count == tiles.count else {
-                throw BenchError("of \(tiles.count) tiles \(report.stored.count) were stored")
+                throw BenchError("only \(report.stored.count) of \(tiles.count) tiles were stored")
             }
         }
     }
@@ -107,7 +107,7 @@ struct StoreWorker: ParsableCommand {
     private func residentMegabytes() throws -> Double {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         let pages = text.split(separator: " ").compactMap { Double($0) }
-        guard pages.count > 2 else { throw NodeError(.system, "/proc/self/statm says nothing of the memory in use") }
+        guard pages.count > 2 else { throw NodeError(.system, "/proc/self/statm has no memory figures") }
         return (pages[1] - pages[2]) * Double(sysconf(Int32(_SC_PAGESIZE))) / 1e6
     }
 }

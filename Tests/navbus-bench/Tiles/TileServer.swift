@@ -18,7 +18,7 @@ final class TileServer {
     /// - Parameter locations: further directives of its server block.
     init(_ program: String, locations: String = "") throws {
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw NodeError(.missing, "'\(program)' is missing: install nginx, or name it with --nginx")
+            throw NodeError(.missing, "'\(program)' is missing: install nginx or pass --nginx")
         }
         workers = try Workers()
         port = try LoopbackPort.free()
@@ -44,7 +44,7 @@ final class TileServer {
         while !LoopbackPort.isOpen(port) {
             guard Clocks.monotonic() < deadline else {
                 let log = (try? String(contentsOfFile: home + "/start.log", encoding: .utf8)) ?? ""
-                throw BenchError("nginx does not listen within 10 s\n\(log)")
+                throw BenchError("nginx did not listen within 10 s\n\(log)")
             }
             sleep(until: Clocks.monotonic() + 10_000_000)
         }

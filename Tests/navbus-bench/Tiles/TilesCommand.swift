@@ -9,11 +9,10 @@ struct TilesCommand: ParsableCommand {
         abstract: "Measure the tile cache: planning, hits while driving, downloads, the store.",
         discussion: """
             plan: the pure planner on routes of 50, 500 and 5000 km, and each fix on 500 km. node: the same in a \
-            tile-cache-node, as processor time of its thread. drive: a tile-cache-node with an empty store behind a \
-            slow link, a vehicle at 130 km/h, and whether tiles are there before it. download: the queue beside curl \
+            tile-cache-node, as CPU time of its thread. drive: a tile-cache-node with an empty store behind a slow link, \
+            a vehicle at 130 km/h, and whether tiles arrive before the vehicle. download: the queue against curl \
             --parallel, from the same nginx. store: a store of --count tiles, and lookups from another process. \
-            durable: the store's way to files that outlast a loss of power, beside syncfs. It takes nginx, and curl for \
-            downloads.
+            durable: the store's durable writes against syncfs. Requires nginx, and curl for downloads.
             """)
 
     /// The parts of the suite.
@@ -36,10 +35,10 @@ struct TilesCommand: ParsableCommand {
             "Tiles in the store, 100 to 10000000; a thousand take about a second of disk.", valueName: "n"))
     var count = 100_000
 
-    @Option(help: ArgumentHelp("How much faster than real speed and link of a drive are, 0.1 to 100.", valueName: "X"))
+    @Option(help: ArgumentHelp("Speed-up of vehicle and link on a drive, 0.1 to 100.", valueName: "X"))
     var pace = 10.0
 
-    @Option(help: ArgumentHelp("Longest way of a drive, 1 to 10000 km.", valueName: "KM")) var length = 60.0
+    @Option(help: ArgumentHelp("Maximum length of a drive, 1 to 10000 km.", valueName: "KM")) var length = 60.0
 
     @Option(help: ArgumentHelp("Bandwidth of the link on a drive, 0.1 to 1000 Mbit/s.", valueName: "MBIT"))
     var bandwidth = 2.0
@@ -49,20 +48,20 @@ struct TilesCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where stores and files are made, on the disk that is meant; the system's temporary files unless given.",
+            "Parent folder of stores and files, on the disk to measure; the system's temporary folder unless given.",
             valueName: "DIR"))
     var folder: String?
 
     @Option(help: ArgumentHelp("The nginx that serves tiles.", valueName: "FILE")) var nginx = "/usr/sbin/nginx"
 
-    @Option(help: ArgumentHelp("What routes, places and tiles are drawn from.", valueName: "n")) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Seed of the random routes, places and tiles.", valueName: "n")) var seed: UInt64 = 1
 
-    @Option(help: ArgumentHelp("Tiles that are fetched at a time on a drive, 1 to 64.", valueName: "n"))
+    @Option(help: ArgumentHelp("Concurrent tile requests on a drive, 1 to 64.", valueName: "n"))
     var concurrency = 6
 
     @Flag(
         help:
-            "Count the thread's processor time in plans and lookups, not the wall's, for machines that do other work."
+            "Measure the thread's CPU time in plans and lookups instead of wall-clock time, for busy machines."
     )
     var processorTime = false
 
@@ -95,13 +94,13 @@ struct TilesCommand: ParsableCommand {
         let parts = try only?.split(separator: ",").map { word in
             guard let part = Part(rawValue: String(word)) else {
                 let known = Part.allCases.map(\.rawValue).joined(separator: ", ")
-                throw NodeError(.usage, "'\(word)' is no part of the suite; there are \(known)")
+                throw NodeError(.usage, "'\(word)' is not a part of the suite; available: \(known)")
             }
             return part
         }
         let chosen = parts ?? Part.allCases
         if tiles == nil, chosen.contains(.drive) || parts == nil {
-            throw NodeError(.usage, "give --tiles DIR, or --only with parts that drive nowhere")
+            throw NodeError(.usage, "give --tiles DIR, or --only with parts that need no tiles")
         }
         return chosen
     }
