@@ -114,7 +114,7 @@ struct TopicInfo: ParsableCommand {
     static func verdict(_ topic: TopicDescription, _ entry: TopicEntry?) -> String {
         if let entry, entry.type.fullName != topic.typeName { return "not the catalogue's \(entry.type.fullName)" }
         guard let known = Schema.type(named: topic.typeName) else { return "not compiled in here" }
-        if topic.schemaFingerprint == 0 { return "unknown" }
+        if topic.schemaFingerprint == 0 { return "not told" }
         return topic.schemaFingerprint == known.schemaFingerprint ? "same" : "another version"
     }
 

@@ -58,14 +58,14 @@ struct BehaviourTableTests {
     func shown() throws {
         for row in try Self.rows() {
             let scenarios = Self.quoted(row.shown)
-            #expect(scenarios.isEmpty == Self.notOfAVehicle.contains(row.name), "\(row.name) is shown by nothing")
+            #expect(scenarios.isEmpty == Self.notOfAVehicle.contains(row.name), "no scenario covers \(row.name)")
             for name in scenarios {
                 let file = name + ".scenario"
                 #expect(ScenarioTests.files.contains(file), "\(row.name): there is no scenario '\(name)'")
                 guard ScenarioTests.files.contains(file) else { continue }
                 let scenario = try ScenarioTests.scenario(file)
-                #expect(scenario.rows.contains(row.name), "\(name) does not say that it shows \(row.name)")
-                #expect(scenario.known == nil, "\(name), which is to show \(row.name), is known to fail")
+                #expect(scenario.rows.contains(row.name), "\(name) does not list \(row.name) under 'shows'")
+                #expect(scenario.known == nil, "\(name), which covers \(row.name), is known to fail")
             }
         }
     }
@@ -80,10 +80,10 @@ struct BehaviourTableTests {
         let keys = Set(NavigationConfiguration.keys.map(\.name))
         for row in try Self.rows() {
             let names = Self.quoted(row.place)
-            #expect(names.isEmpty == Self.notOfAVehicle.contains(row.name), "\(row.name) is nowhere on the bus")
+            #expect(names.isEmpty == Self.notOfAVehicle.contains(row.name), "\(row.name) has no place on the bus")
             for name in names {
                 let isKnown = topics.contains(name) || methods.contains(name) || keys.contains(name)
-                #expect(isKnown, "\(row.name): '\(name)' is no topic, no method and no key")
+                #expect(isKnown, "\(row.name): '\(name)' is not a topic, method or key")
             }
         }
     }

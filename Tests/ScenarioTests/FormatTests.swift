@@ -42,20 +42,20 @@ struct FormatTests {
     @Test(
         "an error names the file, the line and the remedy",
         arguments: [
-            (text(head: "shows: A1\n\n"), 1, "the first lines say"),
+            (text(head: "shows: A1\n\n"), 1, "the first lines must"),
             (text(head: "A title.\n\n"), 1, "no line 'shows:"),
-            (text(head: "A title.\nshows: Z9\n\n"), 2, "'Z9' is no row"),
+            (text(head: "A title.\nshows: Z9\n\n"), 2, "'Z9' is not a row"),
             (text(drive: "from A\ndrive Q"), 12, "Q is not drawn"),
-            (text(drive: "drive B"), 11, "nowhere yet"),
+            (text(drive: "drive B"), 11, "no position yet"),
             (text(drive: "from A\ndance"), 12, "'dance' is not understood"),
             (text(drive: "from A\ndrive B at 30"), 12, "must be in km/h"),
             (text(drive: "from A\ndrive B at 3000 km/h"), 12, "1 to 250 km/h"),
             (text(drive: "from A\nstand x s"), 12, "write a number"),
-            (text(drive: "at 5 drive B"), 11, "without a time"),
-            (text(drive: "worker fails BADLY"), 11, "'BADLY' is no cause"),
-            (text(drive: "policy should_dance yes"), 11, "'should_dance' is nothing"),
-            (text(drive: "receiver dances"), 11, "'dances' is nothing"),
-            (text(drive: "navigate to A>"), 11, "is no place"),
+            (text(drive: "at 5 drive B"), 11, "cannot have a time"),
+            (text(drive: "worker fails BADLY"), 11, "'BADLY' is not a code"),
+            (text(drive: "policy should_dance yes"), 11, "'should_dance' is not"),
+            (text(drive: "receiver dances"), 11, "'dances' is not"),
+            (text(drive: "navigate to A>"), 11, "is not a place"),
             (text(drive: "from A B"), 11, "unexpected 'B'"),
             (text(expect: "wish ARRIVED"), 15, "'wish' is not a topic"),
             (text(expect: "3.5 reroute"), 15, "'3.5' is not a topic"),
@@ -67,7 +67,7 @@ struct FormatTests {
             (text(expect: "only speeches"), 15, "'speeches' is not a topic"),
             (text(expect: "say \"open"), 15, "quotation mark"),
             (head + "map\nA---B\n\nways\nAB highway\n\ndrive\nfrom A\n\nexpect\nnever say\n", 8, "has no colon"),
-            (head + "map\nA---B\n\nways\nAB: highway\n\ndrive\nfrom A\n\nexpect\nnever say\n", 8, "is no tag"),
+            (head + "map\nA---B\n\nways\nAB: highway\n\ndrive\nfrom A\n\nexpect\nnever say\n", 8, "is not a tag"),
             (head + "map\nA---B\n\nways\nAC: highway=residential\n\ndrive\nfrom A\n\nexpect\nnever say\n", 4, "C"),
             (
                 head
@@ -75,7 +75,7 @@ struct FormatTests {
                 4, "'upside down'"
             ),
             (head + map + "drive\nfrom A\n", 0, "no section 'expect'"),
-            (head + map + "ways\nAB: a=b\n", 10, "a second section 'ways'"),
+            (head + map + "ways\nAB: a=b\n", 10, "duplicate section 'ways'"),
             (
                 head + map + "configuration\nreroute.coldown_s = 5\ndrive\nfrom A\nexpect\nnever say\n", 11,
                 "reroute.cooldown_s"

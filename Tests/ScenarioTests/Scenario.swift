@@ -57,7 +57,7 @@ struct Scenario {
                     setting.value = try map.coordinate(place).text
                 } catch {
                     throw ScenarioMistake(
-                        file: file, line: line.number, what: "'\(given.value)' is no place of the drawing")
+                        file: file, line: line.number, what: "'\(given.value)' is not a place of the drawing")
                 }
             }
             configuration = try Scenario.changed(configuration, setting, isLive: false, file: file, line: line.number)
@@ -80,7 +80,7 @@ struct Scenario {
                 if let stranger = rows.first(where: { ScenarioIndex.meaning(of: $0) == nil }) {
                     throw ScenarioMistake(
                         file: sections.file, line: line.number,
-                        what: "'\(stranger)' is no row of \(ScenarioIndex.rowsFile): write A5 or complaint 7")
+                        what: "'\(stranger)' is not a row of \(ScenarioIndex.rowsFile): write A5 or complaint 7")
                 }
             } else if line.text.hasPrefix("known:") {
                 known = ScenarioText.trimmed(String(line.text.dropFirst("known:".count)))
@@ -89,7 +89,7 @@ struct Scenario {
             }
         }
         guard !title.isEmpty else {
-            throw ScenarioMistake(file: sections.file, line: 1, what: "the first lines say in words what is shown")
+            throw ScenarioMistake(file: sections.file, line: 1, what: "the first lines must describe the scenario")
         }
         guard !rows.isEmpty else {
             throw ScenarioMistake(
@@ -147,7 +147,7 @@ struct Scenario {
             } else {
                 throw ScenarioMistake(
                     file: sections.file, line: line.number,
-                    what: "'\(option)' is not understood; after 'map,' may follow: 50 m a character, at a tile corner, "
+                    what: "'\(option)' is not understood; after 'map,' write: 50 m a character, at a tile corner, "
                         + "without the tiles at D E, traffic keeps left")
             }
         }
@@ -210,7 +210,7 @@ struct Scenario {
             let tag = ScenarioText.trimmed(String(part))
             guard let sign = tag.firstIndex(of: "=") else {
                 throw ScenarioMistake(
-                    file: sections.file, line: line.number, what: "'\(tag)' is no tag: write key=value")
+                    file: sections.file, line: line.number, what: "'\(tag)' is not a tag: write key=value")
             }
             tags[String(tag[..<sign])] = String(tag[tag.index(after: sign)...])
         }

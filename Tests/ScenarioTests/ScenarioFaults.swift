@@ -12,7 +12,7 @@ extension ScenarioPolicy {
         case "says": answer = .says(String(try words.next("a text in quotes").filter { $0 != "\"" }))
         case "via": answer = .via(try ScenarioTrip(&words).waypoints)
         case "avoidance": answer = .avoidance(try words.number("a distance", unit: "m"))
-        case let other: throw LineMistake("'\(other)' is no answer of a policy node")
+        case let other: throw LineMistake("'\(other)' is not an answer of a policy node")
         }
         if words.take("after") { after = try words.number("a time", unit: "s") }
         if words.take("hold") { hold = try words.number("a time", unit: "s") }
@@ -21,7 +21,7 @@ extension ScenarioPolicy {
 
 extension ScenarioReceiver {
     init(_ words: inout LineWords) throws(LineMistake) {
-        switch try words.next("what the receiver does") {
+        switch try words.next("a receiver action") {
         case "rate":
             self = .rate(try words.number("a rate", unit: "Hz"))
             if case .rate(let rate) = self, !(0.05...50).contains(rate) { throw LineMistake("a rate is 0.05 to 50 Hz") }
@@ -43,7 +43,7 @@ extension ScenarioReceiver {
             case "east": self = .off(east: distance, north: 0)
             case "south": self = .off(east: 0, north: -distance)
             case "west": self = .off(east: -distance, north: 0)
-            case let other: throw LineMistake("'\(other)' is no direction: write north, east, south or west")
+            case let other: throw LineMistake("'\(other)' is not a direction: write north, east, south or west")
             }
         case "jumps": self = .jump(try words.number("a distance", unit: "m"))
         case "drops": self = .drops(Int(try words.number("a number of fixes")))
@@ -55,7 +55,7 @@ extension ScenarioReceiver {
         case "spoofed": self = .spoofed
         case let other:
             throw LineMistake(
-                "'\(other)' is nothing that a receiver does: write rate, noise, sigma, lost, back, off, jumps, drops, repeats, "
+                "'\(other)' is not a receiver action: write rate, noise, sigma, lost, back, off, jumps, drops, repeats, "
                     + "swaps, late, frozen, clock or spoofed")
         }
     }

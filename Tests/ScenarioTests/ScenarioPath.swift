@@ -108,13 +108,13 @@ struct ScenarioPath {
             do {
                 switch motion {
                 case .from(let start):
-                    guard vertices.isEmpty else { throw LineMistake("the vehicle is somewhere already: drive there") }
+                    guard vertices.isEmpty else { throw LineMistake("the vehicle already has a position: use 'drive'") }
                     origin = LocalFrame(origin: try map.coordinate(start))
                     place = start
                     vertices.append(Vertex(point: LocalPoint(east: 0, north: 0)))
                 case .stand(let seconds):
                     guard !vertices.isEmpty else {
-                        throw LineMistake("the vehicle is nowhere yet: begin with from A>B")
+                        throw LineMistake("the vehicle has no position yet: write 'from A>B'")
                     }
                     vertices[vertices.count - 1].pause += seconds
                 case .drive(let targets, let given, let isOnRoads):
@@ -148,7 +148,7 @@ struct ScenarioPath {
     private static func add(_ point: LocalPoint, _ speed: Double, _ isReversing: Bool, to vertices: inout [Vertex])
         throws
     {
-        guard let last = vertices.last else { throw LineMistake("the vehicle is nowhere yet: begin with from A>B") }
+        guard let last = vertices.last else { throw LineMistake("the vehicle has no position yet: write 'from A>B'") }
         guard (point - last.point).length > 0.01 else { return }
         vertices.append(Vertex(point: point, limit: speed, isReversing: isReversing))
     }

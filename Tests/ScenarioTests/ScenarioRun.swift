@@ -197,7 +197,7 @@ final class ScenarioRun {
                 switch workers[event.words[0]] ?? workers[""] ?? .answers {
                 case .answers: outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
                 case .fails(let code):
-                    let failure = RouteFailure(code: code, message: "as the scenario wants it")
+                    let failure = RouteFailure(code: code, message: "failure set by the scenario")
                     outcomes.append(session.handle(.failed(failure), to: query))
                 case .slow(let seconds): plan(.answer(query), at: now + seconds)
                 case .silent: break
@@ -301,7 +301,7 @@ final class ScenarioRun {
 
     private func speeds(_ nodes: String, _ speed: Double?, _ isBothWays: Bool) throws -> [NavMessages.TrafficSpeed] {
         let letters = Array(nodes)
-        guard letters.count >= 2 else { throw LineMistake("'\(nodes)' is no street: name its nodes, such as AB") }
+        guard letters.count >= 2 else { throw LineMistake("'\(nodes)' is not a street: name its nodes, such as AB") }
         for letter in letters { _ = try scenario.map.coordinate(letter) }
         return zip(letters, letters.dropFirst()).flatMap { from, to in
             (isBothWays ? [(from, to), (to, from)] : [(from, to)]).map {
@@ -353,7 +353,7 @@ final class ScenarioRun {
             request = .skipWaypoint(SkipWaypointRequest(waypointIndex: index.map { UInt32(clamping: $0) }))
         case .refresh: request = .refreshRoute(RefreshRouteRequest())
         case .repeatInstruction: request = .repeatInstruction(RepeatInstructionRequest())
-        default: throw LineMistake("'\(line.text)' is no command")
+        default: throw LineMistake("'\(line.text)' is not a command")
         }
         let call = UInt64(calls.count + 1)
         calls[call] = ScenarioRun.name(action)

@@ -24,7 +24,7 @@ struct ScenarioPlace: Sendable, Equatable {
     init(_ text: String) throws(LineMistake) {
         self.text = text
         let mistake = LineMistake(
-            "'\(text)' is no place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
+            "'\(text)' is not a place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
         let parts = text.split(separator: "+", omittingEmptySubsequences: false)
         let base = parts[0].split(separator: ":", omittingEmptySubsequences: false)
         let nodes = Array(base[0])
@@ -179,7 +179,7 @@ struct ScenarioStep: Sendable, Equatable {
             time = seconds
         }
         if let motion = try ScenarioMotion(&words) {
-            guard time == nil else { throw LineMistake("driving follows what was driven before, without a time") }
+            guard time == nil else { throw LineMistake("a driving line cannot have a time") }
             what = .motion(motion)
         } else {
             what = .action(try ScenarioAction(&words), at: time)
@@ -199,7 +199,7 @@ extension ScenarioMotion {
                 _ = words.take(word)
                 places.append(try ScenarioPlace(word))
             }
-            guard !places.isEmpty else { throw LineMistake("drive where? give places") }
+            guard !places.isEmpty else { throw LineMistake("'drive' needs places") }
             self = .drive(places, speed: try ScenarioMotion.speed(&words), isOnRoads: isOnRoads)
         } else if words.take("reverse") {
             guard words.take("to") else { throw LineMistake("write: reverse to A>B:30%") }
@@ -232,7 +232,7 @@ extension ScenarioTrip {
             case "alternatives": alternatives = Int(try words.number("a number of alternatives"))
             case "simulated": simulation = try ScenarioTrip.factor(&words)
             case "avoiding":
-                let name = try words.next("what to avoid")
+                let name = try words.next("a feature to avoid")
                 guard let feature = ScenarioTrip.features[name] else {
                     throw LineMistake(
                         "'\(name)' cannot be avoided: write \(ScenarioTrip.features.keys.sorted().joined(separator: ", "))"
@@ -254,7 +254,7 @@ extension ScenarioTrip {
     /// `x3` for three times as fast as the traffic; 1 without it.
     static func factor(_ words: inout LineWords) throws(LineMistake) -> Double {
         guard let word = words.first, word.hasPrefix("x") else { return 1 }
-        guard let factor = Double(word.dropFirst()) else { throw LineMistake("'\(word)' is no factor: write x3") }
+        guard let factor = Double(word.dropFirst()) else { throw LineMistake("'\(word)' is not a factor: write x3") }
         _ = words.take(word)
         return factor
     }
@@ -314,17 +314,17 @@ extension ScenarioAction {
             _ = words.take(word)
             places.append(try ScenarioPlace(word))
         }
-        guard places.count >= 2 else { throw LineMistake("a route has two places or more") }
+        guard places.count >= 2 else { throw LineMistake("a route needs at least two places") }
         return .setRoute(places, simulation: words.take("simulated") ? try ScenarioTrip.factor(&words) : nil)
     }
 
     private static func surroundings(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
         if words.take("worker") { return try worker(&words) }
         if words.take("policy") {
-            let kind = try words.next("what is asked, such as should_reroute")
+            let kind = try words.next("a policy question, such as should_reroute")
             guard NavNavigator.PolicyKind(rawValue: kind) != nil else {
                 throw LineMistake(
-                    "'\(kind)' is nothing that is asked: write one of "
+                    "'\(kind)' is not a policy question: write one of "
                         + NavNavigator.PolicyKind.allCases.map(\.rawValue).joined(separator: ", "))
             }
             return .policy(kind, try ScenarioPolicy(&words))
@@ -338,7 +338,7 @@ extension ScenarioAction {
         if words.take("odometry", "on") {
             return .odometry(rate: words.isEmpty ? 10 : try words.number("a rate", unit: "Hz"))
         }
-        throw LineMistake("'\(words.line)' is not understood; a line begins with \(verbs)")
+        throw LineMistake("'\(words.line)' is not understood; a line starts with \(verbs)")
     }
 
     private static func worker(_ words: inout LineWords) throws(LineMistake) -> ScenarioAction {
@@ -348,15 +348,15 @@ extension ScenarioAction {
         case "slow": manner = .slow(try words.number("a time", unit: "s"))
         case "silent": manner = .silent
         case "fails":
-            let name = try words.next("a cause")
+            let name = try words.next("a failure code")
             guard let code = codes[name] else {
-                throw LineMistake("'\(name)' is no cause: write \(codes.keys.sorted().joined(separator: ", "))")
+                throw LineMistake("'\(name)' is not a code: write \(codes.keys.sorted().joined(separator: ", "))")
             }
             manner = .fails(code)
-        case let other: throw LineMistake("a worker answers, is slow, fails or is silent; '\(other)' is none of it")
+        case let other: throw LineMistake("'\(other)' is not a worker mode: write answers, slow, fails or silent")
         }
         guard words.take("for") else { return .worker(manner, purpose: nil) }
-        return .worker(manner, purpose: try words.next("what it is asked for, such as REROUTE"))
+        return .worker(manner, purpose: try words.next("a purpose, such as REROUTE"))
     }
 
     private static let codes: [String: RouteFailure.Code] = [

@@ -43,7 +43,7 @@ struct ScenarioTests {
         // The same once more: not a byte may differ.
         let again = try ScenarioRun(scenario)
         try again.run()
-        #expect(run.bytes == again.bytes, "\(file): a second run says something else")
+        #expect(run.bytes == again.bytes, "\(file): a second run differs")
     }
 
     private static func record(_ file: String, _ scenario: Scenario, _ failures: [String]) {
@@ -71,7 +71,7 @@ struct ScenarioIndexTests {
         }
         #expect(
             try String(contentsOf: file, encoding: .utf8) == text,
-            "INDEX.md is not of these scenarios: run the test with NAVBUS_REWRITE=1 in the environment")
+            "INDEX.md is out of date: run the test with NAVBUS_REWRITE=1 in the environment")
     }
 
     @Test("rows have unique names and meanings")

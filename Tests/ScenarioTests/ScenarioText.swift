@@ -30,7 +30,7 @@ struct ScenarioText {
             let entry = SourceLine(number: index + 1, text: section == "map" ? String(line) : trimmed)
             if let name = ScenarioText.heading(String(line)) {
                 guard bodies[name] == nil else {
-                    throw ScenarioMistake(file: file, line: index + 1, what: "a second section '\(name)'")
+                    throw ScenarioMistake(file: file, line: index + 1, what: "duplicate section '\(name)'")
                 }
                 section = name
                 bodies[name] = []

@@ -6,7 +6,7 @@ import NavTestSupport
 
 struct ReroutesEnd: Invariant {
     static let rule =
-        "a reroute goes will, fetching, fetched, applied, or ends as failed or rejected, soon and before the next one"
+        "a reroute goes through will, fetching, fetched and applied, or fails or is rejected, before the next one"
     private var order = RerouteOrder()
     private var began = Timestamp(nanoseconds: 0)
     private var isUnderWay = false
@@ -27,7 +27,7 @@ struct ReroutesEnd: Invariant {
                     began = step.event.stamp
                 }
                 if case .failed(_, let next?) = event.phase, next < step.event.stamp {
-                    return "the next attempt lies behind"
+                    return "the next attempt is in the past"
                 }
             default: break
             }
@@ -41,7 +41,7 @@ struct ReroutesEnd: Invariant {
 }
 
 struct SwitchesEnd: Invariant {
-    static let rule = "an alternative that will be taken is taken, or the switch fails, in the same step"
+    static let rule = "a switch to an alternative succeeds or fails in the same step"
 
     mutating func breach(_ step: SimStep) -> String? {
         var order = SwitchOrder()
@@ -85,7 +85,7 @@ struct FasterRoutesEnd: Invariant {
 }
 
 struct RefreshesEnd: Invariant {
-    static let rule = "a refresh that begins is done or fails in the same step, and only on a trip"
+    static let rule = "a refresh succeeds or fails in the same step, and only on a trip"
     private var hasRoute = false
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -125,7 +125,7 @@ struct PredictionsEnd: Invariant {
             case .position(let position):
                 let isOpen = last?.phase == .began
                 if position.prediction != nil, !isOpen || last?.reason == .manual {
-                    return "a prediction outside of its events"
+                    return "a prediction outside its events"
                 }
                 if isOpen, last?.reason == .manual, position.fix.type != .simulated {
                     return "a fix in a simulated drive"
@@ -134,6 +134,6 @@ struct PredictionsEnd: Invariant {
             }
         }
         let isBetween = last?.phase == .willBegin || last?.phase == .willEnd
-        return isBetween ? "a prediction that will begin or end does not" : nil
+        return isBetween ? "a prediction that will begin or end does neither" : nil
     }
 }

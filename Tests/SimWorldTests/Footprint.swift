@@ -41,7 +41,7 @@ struct Footprint {
 
 /// That what the core holds does not grow with time: the greatest sizes of its collections, by where they are.
 enum StateIsBounded {
-    static let rule = "what the core holds is bounded, however long it drives"
+    static let rule = "the state of the core is bounded"
 
     /// The first one that a path begins or ends with counts.
     private static let limits: [(place: String, most: Int)] = [
@@ -61,7 +61,7 @@ enum StateIsBounded {
             let limit = limits.first {
                 path == $0.place || path.hasPrefix($0.place) && $0.place.hasSuffix(".") || path.hasSuffix($0.place)
             }
-            if count > limit?.most ?? most { return "\(path) holds \(count)" }
+            if count > limit?.most ?? most { return "\(path) has \(count) elements" }
         }
         return nil
     }

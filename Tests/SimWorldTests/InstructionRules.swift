@@ -4,7 +4,7 @@ import NavNavigator
 import NavPositioning
 
 struct InstructionsOnce: Invariant {
-    static let rule = "each instruction of a route is told once, but a banner that a prediction without odometry led to"
+    static let rule = "each instruction of a route is given once, except a banner that was predicted without odometry"
     private var told: Set<InstructionID> = []
     private var foresight = Foresight()
 
@@ -22,7 +22,7 @@ struct InstructionsOnce: Invariant {
                 // What was shown too soon is shown again when it is due.
                 told = told.filter { $0.kind != .visual || !visual.id.isBefore($0) }
             case .spoken(let spoken, _, _) where !spoken.isRepeat:
-                if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
+                if !told.insert(spoken.id).inserted { return "\(spoken.id) is spoken twice" }
             default: break
             }
         }
@@ -50,7 +50,7 @@ private struct Foresight {
 }
 
 struct SilentOffRoute: Invariant {
-    static let rule = "nothing is told off the route but the arrival, and nothing without one"
+    static let rule = "off route there is no instruction except the arrival, and none without a route"
     private var (isOff, isThere, hasRoute) = (false, false, false)
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -77,7 +77,7 @@ struct SilentOffRoute: Invariant {
 }
 
 struct InstructionsGoForward: Invariant {
-    static let rule = "what a screen shows and what a voice says goes forward along the route"
+    static let rule = "banners and announcements advance along the route"
     private var (shown, said): (InstructionID?, InstructionID?)
     private var foresight = Foresight()
 

@@ -189,7 +189,7 @@ import Testing
         try world.run { _, _ in }
         let counts = Footprint(world.navigator).counts
         #expect(counts["questions.all"] != nil && counts["routes.all"] != nil)
-        #expect(counts.keys.contains { $0.hasPrefix("trip.") }, "the trip is looked through, too")
+        #expect(counts.keys.contains { $0.hasPrefix("trip.") }, "the footprint includes the trip")
     }
 
     @Test func everyRuleHasABreakingChange() {
@@ -215,7 +215,7 @@ import Testing
             #expect(found != nil, "seed \(seed)")
             return
         }
-        Issue.record("no drive has what is to be changed")
+        Issue.record("no drive contains the step to change")
     }
 }
 

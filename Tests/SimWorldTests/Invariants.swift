@@ -7,7 +7,7 @@ struct Breach: Error, CustomStringConvertible {
     /// What was seen instead.
     var what: String
 
-    var description: String { "\"\(rule)\" does not hold: \(what)" }
+    var description: String { "\"\(rule)\" is violated: \(what)" }
 }
 
 /// Something that always holds of what goes in and what comes out, whatever happens.

@@ -4,7 +4,7 @@ import NavRouting
 
 struct AlternativesAreOthers: Invariant {
     static let rule =
-        "alternatives are listed whole, each once, are other ways than the route in force, and end with it"
+        "lists of alternatives are complete and unique, differ from the route in force and end with it"
     private var shown: Set<UInt64> = []
     private var route: [EdgeKey] = []
 
@@ -31,7 +31,7 @@ struct AlternativesAreOthers: Invariant {
         for id in update.added where !shown.insert(id).inserted { return "\(id) is added twice" }
         let ids = update.alternatives.map(\.id)
         if ids.count != Set(ids).count || Set(ids) != shown || ids.count > 2 {
-            return "the list has \(ids.count), known are \(shown.count)"
+            return "the list has \(ids.count) alternatives instead of \(shown.count)"
         }
         let own = Set(route)
         for offered in update.alternatives where update.added.contains(offered.id) {
@@ -45,7 +45,7 @@ struct AlternativesAreOthers: Invariant {
 }
 
 struct PreviewsAreSound: Invariant {
-    static let rule = "a preview has up to three routes of which one is active, and is over once guidance starts"
+    static let rule = "a preview has up to three routes, one of them active, and ends when guidance starts"
     private var count = 0
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -57,14 +57,14 @@ struct PreviewsAreSound: Invariant {
                 let isActive =
                     preview.routes.isEmpty ? preview.active == 0 : preview.routes.indices.contains(preview.active)
                 if count > 3 || !isActive { return "\(count) routes, of which \(preview.active) is active" }
-                if Set(preview.routes.map(\.id)).count != count { return "two routes have one number" }
+                if Set(preview.routes.map(\.id)).count != count { return "two routes have the same id" }
                 if let odd = preview.routes.first(where: {
                     !$0.plan.route.duration.isFinite || $0.plan.route.edges.isEmpty
                 }) {
-                    return "route \(odd.id) cannot be driven"
+                    return "route \(odd.id) is invalid"
                 }
             case .route(_?, .started), .route(_?, .set):
-                if count > 0 { return "guidance starts, and the choice goes on" }
+                if count > 0 { return "the preview outlives the start of guidance" }
             default: break
             }
         }
@@ -73,20 +73,20 @@ struct PreviewsAreSound: Invariant {
 }
 
 struct TilesAreNamed: Invariant {
-    static let rule = "a failure that names tiles asks for them"
+    static let rule = "a failure that names tiles requests them"
 
     mutating func breach(_ step: SimStep) -> String? {
         var needed: Set<RoadTileID> = []
         for effect in step.effects {
             guard case .needTiles(let tiles) = effect else { continue }
-            if tiles.isEmpty { return "no tiles are asked for" }
+            if tiles.isEmpty { return "a request for tiles is empty" }
             needed.formUnion(tiles)
         }
         for effect in step.effects {
             guard case .publish(_, .reroute(let event)) = effect, case .failed(let failure, _) = event.phase else {
                 continue
             }
-            if !needed.isSuperset(of: failure.missingTiles) { return "tiles are missing, and nobody asks for them" }
+            if !needed.isSuperset(of: failure.missingTiles) { return "missing tiles are not requested" }
         }
         return nil
     }

@@ -41,7 +41,7 @@ struct SimPlanner {
             let code = codes[Int(random.next() % UInt64(codes.count))]
             return .failed(
                 RouteFailure(
-                    code: code, message: "so it goes",
+                    code: code, message: "random failure",
                     missingTiles: code == .tilesNeeded ? Array(map.graph.tiles.prefix(1).map(\.id)) : []))
         }
         let answer = search(query, map)

@@ -4,7 +4,7 @@ import NavNavigator
 
 struct OneRequestPerPurpose: Invariant {
     static let rule =
-        "one request at a time is on its way for the trip, one for alternatives, one for a faster route, eight to look at"
+        "at most one request is pending for the trip, for alternatives and for a faster route, and eight calculations"
     private var open: [UInt64: RoutePurpose] = [:]
     private var known: Set<UInt64> = []
 
@@ -16,16 +16,16 @@ struct OneRequestPerPurpose: Invariant {
             switch effect {
             case .requestRoute(let query):
                 if !known.insert(query.requestID).inserted { return "request \(query.requestID) is made twice" }
-                if !(0...2).contains(query.alternatives) { return "\(query.alternatives) alternatives are asked for" }
-                if query.deadline < step.event.stamp { return "a request is late when it is made" }
+                if !(0...2).contains(query.alternatives) { return "\(query.alternatives) alternatives are requested" }
+                if query.deadline < step.event.stamp { return "a request starts after its deadline" }
                 open[query.requestID] = query.purpose
                 let own = count(.start) + count(.reroute)
                 if own > 1 || count(.alternatives) > 1 || count(.fasterRoute) > 1 || count(.calculate) > 8 {
-                    return "\(open.count) requests are on their way, one more for \(query.purpose)"
+                    return "\(open.count) requests are pending, one more for \(query.purpose)"
                 }
             case .cancelRoute(let id):
                 if open.removeValue(forKey: id) == nil, id != answered {
-                    return "request \(id) is cancelled, but not on its way"
+                    return "request \(id) is cancelled, but not pending"
                 }
             default: break
             }
@@ -37,7 +37,7 @@ struct OneRequestPerPurpose: Invariant {
 }
 
 struct RequestsEndInTime: Invariant {
-    static let rule = "a request that is not answered in time is given up, and the core is woken for it"
+    static let rule = "a request times out, and the core has a timer for it"
     private var open: [UInt64: (purpose: RoutePurpose, stamp: Timestamp)] = [:]
     /// Seconds for which routes to look at are waited for.
     private static let patience = 30.0
@@ -63,7 +63,7 @@ struct RequestsEndInTime: Invariant {
             guard !step.isClockUncertain else { continue }
             let due = step.due?.seconds(since: request.stamp) ?? .infinity
             guard due <= patience + 0.001 else {
-                return "request \(id) for \(request.purpose) would wait \(due) s, not \(patience) s, by itself"
+                return "request \(id) for \(request.purpose) would wait \(due) s instead of \(patience) s"
             }
         }
         return nil
@@ -71,7 +71,7 @@ struct RequestsEndInTime: Invariant {
 }
 
 struct CallsAreAnsweredOnce: Invariant {
-    static let rule = "each call is answered once, at once where nothing has to be found, and not when nobody waits"
+    static let rule = "each pending call is answered once, immediately unless it needs a route"
     private enum Kind { case atOnce, calculation, trip }
     private var open: [UInt64: (kind: Kind, stamp: Timestamp)] = [:]
 
@@ -88,7 +88,7 @@ struct CallsAreAnsweredOnce: Invariant {
         }
         for effect in step.effects {
             guard case .reply(let call, _) = effect else { continue }
-            if open.removeValue(forKey: call) == nil { return "call \(call) is answered, but nobody waits" }
+            if open.removeValue(forKey: call) == nil { return "call \(call) is answered, but not pending" }
         }
         if step.isClockUncertain { for call in open.keys { open[call]?.stamp = step.event.stamp } }
         for (call, waiting) in open {
@@ -109,7 +109,7 @@ struct CallsAreAnsweredOnce: Invariant {
 
 struct QuestionsAreDecidedOnce: Invariant {
     static let rule =
-        "each question is asked and told at once, and decided once: by its answer, or by the standard one at its deadline"
+        "each policy request is published when asked and decided once: by its answer, or by the default at its deadline"
     private var open: [UInt64: PolicyRequest] = [:]
     /// Those whose deadlines may have been moved, because the clock was set.
     private var moved: Set<UInt64> = []
@@ -125,7 +125,7 @@ struct QuestionsAreDecidedOnce: Invariant {
                 last = request.requestID
                 asked[request.requestID] = request
             case .askPolicy(let request):
-                if asked[request.requestID] != request { return "question \(request.requestID) is asked, but not told" }
+                if asked[request.requestID] != request { return "question \(request.requestID) is not published" }
                 open[request.requestID] = request
             case .withdrawPolicy(let id):
                 guard let request = open.removeValue(forKey: id) else {
@@ -146,7 +146,7 @@ struct QuestionsAreDecidedOnce: Invariant {
             return "question \(late.requestID) is open past its deadline"
         }
         guard let soonest = sure.map(\.deadline).min() else { return nil }
-        return step.due.map { $0 > soonest } ?? true ? "nobody wakes the core for the deadline of a question" : nil
+        return step.due.map { $0 > soonest } ?? true ? "the deadline of a question has no timer" : nil
     }
 
     private mutating func take(_ decision: PolicyDecision, _ withdrawn: PolicyRequest?, _ step: SimStep) -> String? {
@@ -157,12 +157,12 @@ struct QuestionsAreDecidedOnce: Invariant {
         }
         if decision.answer.decider == .timeout {
             guard let withdrawn else {
-                return "question \(decision.requestID) is decided for want of an answer, but not withdrawn"
+                return "question \(decision.requestID) is decided without an answer, but not withdrawn"
             }
             if !moved.contains(decision.requestID), !step.isClockUncertain, step.event.stamp < withdrawn.deadline {
                 return "question \(decision.requestID) is decided too soon"
             }
-            return decision.verdict == withdrawn.standard ? nil : "a silent owner decides otherwise than the standard"
+            return decision.verdict == withdrawn.standard ? nil : "a silent owner's decision is not the default"
         }
         guard let request = open.removeValue(forKey: decision.requestID) else {
             return "question \(decision.requestID) is decided, but not open"
@@ -171,7 +171,7 @@ struct QuestionsAreDecidedOnce: Invariant {
             return "question \(decision.requestID) is decided without an answer"
         }
         let isSaid = decision.verdict == answer.verdict ?? request.standard && decision.kind == request.question.kind
-        return isSaid ? nil : "question \(decision.requestID) is decided otherwise than it was answered"
+        return isSaid ? nil : "question \(decision.requestID) is not decided as answered"
     }
 }
 
@@ -202,7 +202,7 @@ struct QuestionsEndWithTheirRoute: Invariant {
 }
 
 struct LateAnswersChangeNothing: Invariant {
-    static let rule = "an answer that nobody waits for changes nothing"
+    static let rule = "an answer without a pending request changes nothing"
     private var routes: Set<UInt64> = []
     private var questions: Set<UInt64> = []
 

@@ -297,7 +297,7 @@ struct SimWorld {
         while let due = navigator.due, due < stamp {
             count += 1
             if count > SimWorld.mostTimers {
-                throw Breach(rule: "timers come to an end", what: "\(count) timers in a row")
+                throw Breach(rule: "timers end", what: "\(count) timers in a row")
             }
             try send(.timer, at: due, look)
         }

@@ -37,7 +37,7 @@ import Testing
     }
 
     private static func report(_ seed: UInt64, _ breach: any Error) {
-        Issue.record("seed \(seed): \(breach)\nto see it: NAVBUS_SIM_SEED=\(seed) swift test --filter SimWorldTests")
+        Issue.record("seed \(seed): \(breach)\nto reproduce: NAVBUS_SIM_SEED=\(seed) swift test --filter SimWorldTests")
     }
 
     /// How many threads drive.
@@ -62,14 +62,14 @@ import Testing
             try world.run { step, _ in tally.note(step, version: version) }
             missing = missing.filter { tally.counts[$0, default: 0] == 0 }
         }
-        #expect(missing.isEmpty, "never in 600 drives; of all others \(tally.counts.sorted { $0.key < $1.key })")
+        #expect(missing.isEmpty, "missing in 600 drives; found \(tally.counts.sorted { $0.key < $1.key })")
     }
 
     @Test(.enabled(if: number("SEED") == nil)) func sameSeedGivesTheSameDrive() {
         for seed in Self.seeds where seed % 25 == 0 {
             do {
                 let (first, second) = (try Self.digest(seed), try Self.digest(seed))
-                #expect(first == second, "seed \(seed) is another drive the second time")
+                #expect(first == second, "seed \(seed) gives a different drive the second time")
             } catch { Self.report(seed, error) }
         }
     }

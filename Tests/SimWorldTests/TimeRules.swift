@@ -6,7 +6,7 @@ import NavPositioning
 
 struct EventsAreCounted: Invariant {
     static let rule =
-        "every publication carries the stamp of its event, a cause that came with it or before, and the next number"
+        "every publication has the stamp of its event, a known cause and the next sequence number"
     private var sequence: UInt64 = 0
     /// What follows from an answer, or from its absence, has the cause of the question.
     private var causes: Set<UInt64> = []
@@ -17,13 +17,13 @@ struct EventsAreCounted: Invariant {
             guard case .publish(let context, _) = effect else { continue }
             sequence += 1
             if context.eventSequence != sequence {
-                return "number \(context.eventSequence) comes in the place of \(sequence)"
+                return "sequence number \(context.eventSequence) instead of \(sequence)"
             }
             if context.stamp != step.event.stamp {
-                return "a publication is of \(context.stamp), its event of \(step.event.stamp)"
+                return "a publication has stamp \(context.stamp), its event \(step.event.stamp)"
             }
             if !causes.contains(context.causeSequence) {
-                return "a publication has the cause \(context.causeSequence), which never came"
+                return "a publication has the unknown cause \(context.causeSequence)"
             }
         }
         return nil
@@ -59,7 +59,7 @@ struct TimeGoesOn: Invariant {
 }
 
 struct TimersMoveOn: Invariant {
-    static let rule = "a timer that was asked for is not asked for again"
+    static let rule = "a timer is not requested twice"
 
     mutating func breach(_ step: SimStep) -> String? {
         guard case .timer = step.event.kind, let due = step.due, due <= step.event.stamp else { return nil }
@@ -79,7 +79,7 @@ struct NumbersAreSound: Invariant {
             if case .progress(let progress) = what {
                 guard progress.leg < progress.legCount, progress.step < progress.stepCount, progress.snapped.isValid,
                     progress.waypointsRemaining >= 1, progress.deviation.probability <= 1
-                else { return "leg, step or place of a progress" }
+                else { return "leg, step or position of a progress is out of range" }
             }
         }
         return nil
@@ -128,7 +128,7 @@ struct NumbersAreSound: Invariant {
 }
 
 struct PredictionsGiveWay: Invariant {
-    static let rule = "positions are not predicted any more once ten fixes in a row counted"
+    static let rule = "predictions end after ten accepted fixes in a row"
     private var good = 0
     private var last = -Double.infinity
 
@@ -152,7 +152,7 @@ struct PredictionsGiveWay: Invariant {
                 if position.prediction != nil, good >= 10, step.time - last < 0.9, !step.isClockUncertain,
                     let fix = step.lastFix, position.stamp.seconds(since: fix) < 1
                 {
-                    return "a position of \(position.stamp) is predicted after \(good) fixes that counted"
+                    return "a position of \(position.stamp) is predicted after \(good) accepted fixes"
                 }
             default: break
             }

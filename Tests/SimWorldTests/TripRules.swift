@@ -7,7 +7,7 @@ import NavRouting
 
 struct RoutesAreNumbered: Invariant {
     static let rule =
-        "each trip has a later number, each route of any trip a later one, and all that is said of it names them"
+        "session and route ids increase, and every publication carries those in force"
     private var session: UInt64 = 0
     private var route: UInt64 = 0
     private var last: UInt64 = 0
@@ -21,7 +21,7 @@ struct RoutesAreNumbered: Invariant {
                 route = 0
             case .route(_?, .refreshed):
                 if (context.sessionID, context.routeID) != (session, route) {
-                    return "a refreshed route has another number"
+                    return "a refreshed route has another id"
                 }
             case .route(_?, let change):
                 let isNew = change == .started || change == .set
@@ -33,7 +33,7 @@ struct RoutesAreNumbered: Invariant {
                 (session, route, last) = (context.sessionID, context.routeID, context.routeID)
             case .progress, .arrival, .spoken:
                 if (context.sessionID, context.routeID) != (session, route) || route == 0 {
-                    return "route \(context.routeID) is told of while \(route) is in force"
+                    return "route \(context.routeID) is published while \(route) is in force"
                 }
             default: break
             }
@@ -44,7 +44,7 @@ struct RoutesAreNumbered: Invariant {
 
 struct DestinationIsKept: Invariant {
     static let rule =
-        "the stops ahead stay those of the trip until they are reached, left out, changed by the owner or the trip is stopped"
+        "the stops ahead stay until they are reached, skipped, changed by the owner or the trip is stopped"
     private var goals: [Waypoint]?
     private var arrived: Set<Coordinate> = []
     private var queries: [UInt64: [Waypoint]] = [:]
@@ -85,20 +85,20 @@ struct DestinationIsKept: Invariant {
     private mutating func take(_ plan: RoutePlan?, _ change: RouteChange, _ step: SimStep) -> String? {
         guard let plan else {
             goals = nil
-            guard case .command(.stop, _) = step.event.kind else { return "the trip is gone, and nobody stopped it" }
+            guard case .command(.stop, _) = step.event.kind else { return "the trip ended without a stop command" }
             return nil
         }
         let ahead = Array(plan.route.waypoints.dropFirst().map(\.waypoint))
         waypoints = plan.route.waypoints.map(\.waypoint.coordinate)
         switch change {
         case .started, .set, .resumed: arrived = []
-        case .stopped: return "a route comes with the end of the trip"
+        case .stopped: return "a route is published with the end of the trip"
         case .refreshed: if ahead != goals { return "a refreshed route leads elsewhere" }
         case .rerouted, .waypointSkipped:
             guard let id = queries.keys.first, let asked = queries[id] else {
-                return "a reroute that was not asked for"
+                return "a reroute without a request"
             }
-            if ahead.map(\.coordinate) != asked.map(\.coordinate) { return "a reroute leads elsewhere than asked for" }
+            if ahead.map(\.coordinate) != asked.map(\.coordinate) { return "a reroute leads elsewhere than requested" }
             if !isChanged.contains(id), let what = differs(ahead) { return what }
         case .alternativeTaken, .fasterRoute: if let what = differs(ahead) { return what }
         }
@@ -111,9 +111,9 @@ struct DestinationIsKept: Invariant {
             list.filter { $0.isStop }.map(\.coordinate).filter { !arrived.contains($0) }
         }
         guard let goals else { return "there was no trip" }
-        if ahead.last?.coordinate != goals.last?.coordinate { return "the destination is another" }
+        if ahead.last?.coordinate != goals.last?.coordinate { return "the destination differs" }
         if stops(ahead) != stops(goals) {
-            return "\(stops(ahead).count) stops are ahead in the place of \(stops(goals).count)"
+            return "\(stops(ahead).count) stops are ahead instead of \(stops(goals).count)"
         }
         if let again = ahead.first(where: { arrived.contains($0.coordinate) && $0.isStop }) {
             return "the route leads back to the stop at \(again.coordinate), which was reached"
@@ -124,7 +124,7 @@ struct DestinationIsKept: Invariant {
 
 struct RemainingNeverGrows: Invariant {
     static let rule =
-        "the way that remains never grows, but with another route, off it, or once to where a fix takes a prediction back"
+        "the remaining distance never grows, except on a new route, off route, or when a fix corrects a prediction"
     private var last: RouteProgress?
     /// What remained where the vehicle was last seen and not only thought to be, metres.
     private var seen = 0.0
@@ -158,15 +158,15 @@ struct RemainingNeverGrows: Invariant {
             // A fix takes a prediction back, if only by what rounding makes, as from a stop to just before it.
             let least = max(seen, last.distanceRemaining)
             guard progress.distanceRemaining > least + RemainingNeverGrows.rounding else { return nil }
-            return "\(last.distanceRemaining) m become \(progress.distanceRemaining) m, and \(seen) m were seen"
+            return "\(last.distanceRemaining) m grow to \(progress.distanceRemaining) m, measured \(seen) m"
         }
         if progress.leg == last.leg {
             if progress.step < last.step { return "step \(progress.step) after \(last.step)" }
             if progress.legDistanceRemaining > last.legDistanceRemaining + RemainingNeverGrows.rounding {
-                return "\(last.legDistanceRemaining) m of the leg become \(progress.legDistanceRemaining) m"
+                return "\(last.legDistanceRemaining) m of the leg grow to \(progress.legDistanceRemaining) m"
             }
         }
-        return progress.waypointsRemaining > last.waypointsRemaining ? "a waypoint more is ahead" : nil
+        return progress.waypointsRemaining > last.waypointsRemaining ? "the number of waypoints ahead grows" : nil
     }
 
     /// A fix that moves the place confirms it, forward or back: a prediction is taken back once, and not step by step.
@@ -177,7 +177,7 @@ struct RemainingNeverGrows: Invariant {
 }
 
 struct ProgressKeepsComing: Invariant {
-    static let rule = "every position on a trip brings a progress"
+    static let rule = "every position on a trip has a progress"
     private var isUnderWay = false
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -200,7 +200,7 @@ struct ProgressKeepsComing: Invariant {
 
 struct ArrivalsOncePerStop: Invariant {
     static let rule =
-        "each stop is approached, reached once, and left by the next leg; nothing comes after the destination"
+        "each stop is approached, reached once and left by the next leg; nothing follows the destination"
     private enum Stage { case driving, atStop, held, complete, none }
 
     private var stage = Stage.none
@@ -221,7 +221,7 @@ struct ArrivalsOncePerStop: Invariant {
             case .arrival(let event): if let what = take(event) { return what }
             case .progress(let progress):
                 if stage == .complete || stage == .none { return "a progress without a trip" }
-                if progress.leg != leg { return "leg \(progress.leg) in the place of \(leg)" }
+                if progress.leg != leg { return "leg \(progress.leg) instead of \(leg)" }
             default: break
             }
         }
@@ -241,7 +241,7 @@ struct ArrivalsOncePerStop: Invariant {
             if stage != .driving { return "an arrival in stage \(stage)" }
             if !arrived.insert(place).inserted { return "waypoint \(event.waypoint) is reached twice" }
             if event.isDestination != (event.waypoint == waypoints.count - 1) {
-                return "not the destination, or only that"
+                return "isDestination does not match the waypoint"
             }
             stage = event.isDestination ? .complete : .atStop
         case .held:
@@ -250,7 +250,7 @@ struct ArrivalsOncePerStop: Invariant {
         case .legStarted:
             if stage != .atStop && stage != .held { return "a leg starts in stage \(stage)" }
             leg += 1
-            if event.leg != leg { return "leg \(event.leg) starts in the place of \(leg)" }
+            if event.leg != leg { return "leg \(event.leg) starts instead of \(leg)" }
             stage = .driving
         }
         return nil
@@ -258,7 +258,7 @@ struct ArrivalsOncePerStop: Invariant {
 }
 
 struct StateTellsTheTruth: Invariant {
-    static let rule = "the state is told when it changes, and is what the events say"
+    static let rule = "the state is published on change and agrees with the events"
     private var told: (state: NavigatorState, session: UInt64, route: UInt64)?
     private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
     private var reroute: UInt64?
@@ -296,14 +296,14 @@ struct StateTellsTheTruth: Invariant {
             default: break
             }
         }
-        guard let told = told?.state else { return "no state was told" }
-        if !phases.contains(told.phase) { return "\(told.phase) in the place of \(phases)" }
-        if told.isRerouting != (reroute != nil) { return "rerouting is told to be \(told.isRerouting)" }
-        if told.isHeld != isHeld { return "held is told to be \(told.isHeld)" }
+        guard let told = told?.state else { return "no state was published" }
+        if !phases.contains(told.phase) { return "\(told.phase) instead of \(phases)" }
+        if told.isRerouting != (reroute != nil) { return "isRerouting is \(told.isRerouting)" }
+        if told.isHeld != isHeld { return "isHeld is \(told.isHeld)" }
         if told.leg != leg || told.legCount != plan?.route.legs.count ?? 0 {
-            return "leg \(told.leg) in the place of \(leg)"
+            return "leg \(told.leg) instead of \(leg)"
         }
-        if told.destination != plan?.route.waypoints.last?.waypoint { return "the destination is another" }
+        if told.destination != plan?.route.waypoints.last?.waypoint { return "the destination differs" }
         return nil
     }
 
@@ -322,7 +322,7 @@ struct StateTellsTheTruth: Invariant {
 
 struct NothingFinalIsExpected: Invariant {
     static let rule =
-        "what is only expected of the vehicle reaches no waypoint, passes none, starts no leg and says no words"
+        "a merely expected position reaches and passes no waypoint, starts no leg and triggers no instruction"
     private var evidence = PositionEvidence.measured
     private var prediction: PredictionMethod?
     private var waypoints: Int?
@@ -339,7 +339,7 @@ struct NothingFinalIsExpected: Invariant {
             case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
             // Who asks to hear the next maneuver hears it, wherever the vehicle is expected.
             case .spoken(let spoken, _, _) where !spoken.isRepeat:
-                if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is said" }
+                if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is spoken" }
             case .arrival(let event):
                 guard event.phase == .arrived else { continue }
                 if evidence != .measured { return "waypoint \(event.waypoint) is reached" }
@@ -347,7 +347,7 @@ struct NothingFinalIsExpected: Invariant {
                 waypoints = waypoints.map { min($0, count - 1 - event.waypoint) }
             case .progress(let progress):
                 if prediction != nil, evidence != .measured, let waypoints, progress.waypointsRemaining < waypoints {
-                    return "\(progress.waypointsRemaining) waypoints are ahead in the place of \(waypoints)"
+                    return "\(progress.waypointsRemaining) waypoints are ahead instead of \(waypoints)"
                 }
                 waypoints = progress.waypointsRemaining
             default: break
