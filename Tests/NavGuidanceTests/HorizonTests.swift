@@ -144,7 +144,7 @@ struct HorizonTests {
             #expect(Self.letters(path, map) == ["AB", "BG", "GC", "CD"] && path.probability > 0.8)
             #expect(Set(horizon.paths.dropFirst().map { Self.letters($0, map) }) == [["GH"], ["CE", "EF"]])
             #expect(abs(horizon.paths.reduce(0) { $0 + $1.probability } - 1) < 1e-6)
-            // A horizon that begins on the roundabout leaves it as well, and knows by where the vehicle came.
+            // A horizon that begins on the roundabout leaves it as well and knows the vehicle's entry.
             for (from, to): (Character, Character) in [("B", "G"), ("G", "C"), ("C", "E"), ("E", "B")] {
                 let path = Self.letters(try Self.horizon(map, from, to).paths[0], map)
                 #expect(["BA", "CD", "EF", "GH"].contains(path.last), "\(path)")

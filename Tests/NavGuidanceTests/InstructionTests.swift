@@ -4,7 +4,7 @@ import NavMap
 import NavRouting
 import Testing
 
-/// Drives along a route at one speed and gives what was said, with the distance to the maneuver in metres.
+/// Drives along a route at constant speed and returns the announcements with their distances to the maneuver, metres.
 private func drive(
     _ guidance: RouteGuidance, speed: Double, from start: Double = 0, to end: Double = .infinity, step: Double? = nil
 ) -> (spoken: [SpokenInstruction], visual: [VisualInstruction]) {
@@ -64,7 +64,7 @@ struct InstructionTriggerTests {
         let told = drive(try longTown().guidance("ABC"), speed: speed, step: 1).spoken
         let near = try #require(told.first { $0.id.kind == .near && $0.id.step == 0 })
         #expect(near.distance <= distance && near.distance > distance - 2)
-        // With fixes farther apart it is said later, and is due where it was.
+        // With sparser fixes it is given later, but is due at the same place.
         let late = try #require(
             drive(try longTown().guidance("ABC"), speed: speed, step: 0.7 * speed).spoken.first {
                 $0.id.kind == .near && $0.id.step == 0
@@ -96,7 +96,7 @@ struct InstructionTriggerTests {
             #expect(none == nil)
         }
 
-        // 230 m before the turn it is asked for; the announcement that is due at 210 m would say the same.
+        // It is requested 230 m before the turn; the announcement due at 210 m would repeat it.
         func spoken(asksAt asked: Double?) -> [InstructionID.Kind] {
             var trigger = InstructionTrigger(guidance)
             var kinds: [InstructionID.Kind] = []

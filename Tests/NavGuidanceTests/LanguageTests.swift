@@ -3,13 +3,13 @@ import NavGuidance
 import NavTestKit
 import Testing
 
-/// The files of all languages; with `NAVBUS_REWRITE=1` their Swift form and the table of all sentences are written anew.
+/// The files of all languages; `NAVBUS_REWRITE=1` rewrites their Swift form and the table of all sentences.
 @Suite("Languages", .serialized)
 struct LanguageTests {
     private static let module = "\(TestData.project)/Sources/NavGuidance"
     private static let rewrites = ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1"
     private static let tags = PhraseTable.all.map(\.language)
-    /// The cases of which English has words: all languages have to have them.
+    /// The keys that English has, and every language needs.
     private static let keys = PhraseTable.english.phrases.keys.filter { !$0.hasPrefix("distance.") }.sorted()
 
     private func check(_ text: String, _ path: String) throws {
@@ -181,7 +181,7 @@ struct LanguageTests {
         "de": "Hauptstraße", "fr": "Rue de la Paix", "es": "Calle Mayor", "fi": "Mannerheimintie", "zh-Hans": "人民路",
     ]
 
-    /// Every maneuver that has words of its own, named by what is known of it; a closure changes a maneuver to be so.
+    /// Every maneuver with its own text, by a description; the closure changes a maneuver accordingly.
     private static func rows() -> [(String, @Sendable (inout Maneuver, String) -> Void)] {
         var rows: [(String, @Sendable (inout Maneuver, String) -> Void)] = []
         let labels: [(String, @Sendable (String) -> RoadLabel)] = [
@@ -270,7 +270,7 @@ struct LanguageTests {
             lines.joined(separator: "\n") + "\n", Self.module + "/NavGuidance.docc/EveryManeuverInEveryLanguage.md")
     }
 
-    /// Drives along one street and into another, with the metres from the start at which something is said.
+    /// Drives along one street into another, with the distances from the start of the announcements, metres.
     private static let drives: [(String, DistanceUnits, Double, [Double])] = [
         ("metric", .metric, 14, [1_000, 4_050, 4_800, 4_960, 5_060, 5_190]),
         ("imperial", .imperial, 14, [1_000, 4_050, 4_800, 4_960, 5_060, 5_190]),

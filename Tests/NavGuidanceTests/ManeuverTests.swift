@@ -21,7 +21,7 @@ struct ManeuverTests {
         town.road("PQ", "Side Lane")
         #expect(try town.told("SPAL") == ["At the end of the road, turn left onto High Street"])
         #expect(try town.told("SPAR") == ["At the end of the road, turn right onto High Street"])
-        // Where no other junction comes before, it helps nobody to find the turn.
+        // Without a junction before it, "end of road" does not help to find the turn.
         #expect(try town.told("PAL") == ["Turn left onto High Street"])
     }
 
@@ -88,7 +88,7 @@ struct ManeuverTests {
         let loud = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
         #expect(loud.maneuvers.map(\.type) == [.depart, .newName, .arrive])
         #expect(loud.options.text.instruction(loud.maneuvers[1]) == "Continue onto Church Lane")
-        // A name for a few metres is none.
+        // A name for a few metres does not count.
         var short = Town("S    A  N    M", scale: 25)
         short.road("SA", "Mill Lane")
         short.road("AN", "Church Lane")
@@ -211,7 +211,7 @@ struct ManeuverTests {
         town.road("AL", "Mill Lane", oneway: true)
         town.road("AR", "Mill Lane", oneway: true)
         #expect(try town.maneuvers("SAR").map(\.type) == (isSilent ? [.depart, .arrive] : [.depart, .fork, .arrive]))
-        // The other way is told in any case.
+        // The other branch is always announced.
         #expect(try town.maneuvers("SAL").count == 3)
     }
 

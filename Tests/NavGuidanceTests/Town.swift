@@ -173,7 +173,7 @@ struct Town {
         var outcome: String
     }
 
-    /// What is told along a route, departure and arrival left out, one maneuver a line.
+    /// The instructions along a route without departure and arrival, one maneuver per line.
     func told(_ path: String, via: Coordinate? = nil) throws -> [String] {
         let guidance = RouteGuidance(route: try route(path, via: via), graph: try graph())
         return guidance.maneuvers.dropFirst().dropLast().map { guidance.options.text.instruction($0) }

@@ -4,7 +4,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Tiles whose checksum is right and whose content is not: refused or harmless, never a trap.
+/// Tiles with a correct checksum and invalid content: refused or harmless, never a trap.
 @Suite("Hostile tiles")
 struct HostileTileTests {
     struct Damage: Sendable, CustomTestStringConvertible {
@@ -89,7 +89,7 @@ struct HostileTileTests {
         #expect(accepted > 100)
     }
 
-    /// To repeat one: the seed is in the test's argument.
+    /// To reproduce a failure, use the seed in the test's argument.
     @Test("random damage is refused or harmless", arguments: 1...40 as ClosedRange<UInt64>)
     func random(seed: UInt64) throws {
         let good = try TestTiles.bytes()

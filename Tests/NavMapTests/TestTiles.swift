@@ -79,7 +79,7 @@ enum TestTiles {
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
     }
 
-    /// Where a section begins and how many records it has.
+    /// The offset of a section and its number of records.
     static func section(_ section: TileLayout.Section, of bytes: [UInt8]) -> (offset: Int, count: Int) {
         let entry = TileLayout.headerBytes + section.rawValue * 8
         return bytes.withUnsafeBytes {
@@ -90,7 +90,7 @@ enum TestTiles {
         }
     }
 
-    /// Reads everything that can be read of a tile, as a graph of its own.
+    /// Reads everything in a tile, as a graph of one tile.
     static func exercise(_ tile: RoadTile) {
         let graph = RoadGraph(tiles: [tile], mapVersion: "test")
         for number in 0..<graph.edgeCount {

@@ -134,7 +134,7 @@ struct RouteMappingTests {
         #expect(offsets == offsets.sorted() && offsets.count == 5)
     }
 
-    // MARK: What differs
+    // MARK: Differences
 
     @Test("a node missing in the map is no gap if the road is the same")
     func newNode() throws {
@@ -247,7 +247,7 @@ struct RouteMappingTests {
         #expect(error?.code == .interrupted && error?.missingTiles.contains(tile) == true)
     }
 
-    // MARK: Nonsense
+    // MARK: Invalid input
 
     @Test("invalid provided routes are refused")
     func nonsense() throws {
@@ -288,7 +288,7 @@ struct RouteMappingTests {
         }
     }
 
-    // MARK: Chance
+    // MARK: Random routes
 
     @Test(
         "a route of this map is reproduced from its nodes and from its line alone",

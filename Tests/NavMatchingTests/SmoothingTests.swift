@@ -67,7 +67,7 @@ struct SmoothingTests {
             let position = matcher.match(fix)
             guard let step = matcher.step else { continue }
             path += tracker.append(step)
-            // All that lies behind the present road is out.
+            // Everything before the current road has been emitted.
             if position.segmentName == "DE" { #expect(path.count == 2) }
         }
         #expect((path + tracker.finish()).map { DrawnMap.name($0.fromNodeID, $0.toNodeID) } == ["AB", "BD", "DE"])

@@ -1,4 +1,4 @@
-/// Writes FileDescriptorSets by hand, so that a schema in a test is what the test says and nothing more.
+/// Writes FileDescriptorSets by hand, so that a test's schema is exactly what the test states.
 struct DescriptorWriter {
     var bytes: [UInt8] = []
 

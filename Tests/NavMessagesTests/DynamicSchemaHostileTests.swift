@@ -7,7 +7,7 @@ private typealias D = DescriptorWriter
 
 @Suite("Hostile schemas, and hostile bytes under any schema")
 struct DynamicSchemaHostileTests {
-    /// A message that holds itself, and a list of enums whose one name is long.
+    /// A recursive message, and a list of enums with one long name.
     private static let recursive = D.set(
         messages: [
             D.message(

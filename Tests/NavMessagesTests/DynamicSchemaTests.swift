@@ -53,7 +53,7 @@ struct DynamicSchemaTests {
         let pool = try SchemaPool(fileDescriptorSet: try #require(Schema.fileDescriptorSet(for: name)))
         for seed in 0..<40 as Range<UInt64> {
             var writer = RandomMessageWriter(seed: seed)
-            // Read and written by the compiled codec: what proto3 leaves out is left out.
+            // Read and written by the compiled codec, which omits proto3 defaults.
             let bytes = try reencode(type, writer.message(descriptor))
             let (text, pretty) = (
                 try pool.json(decoding: bytes, as: name), try pool.json(decoding: bytes, as: name, indent: true)

@@ -123,7 +123,7 @@ struct HostileInputTests {
         #expect(accepted > 0)
     }
 
-    /// Whether what was accepted encodes to bytes that read as the same again (NaN aside, bytes are compared).
+    /// Whether an accepted message survives a round trip (compared as bytes, because of NaN).
     private func reread<M: Message>(_ value: M) throws -> Bool {
         let bytes = value.encoded()
         return try M(decoding: bytes).encoded() == bytes

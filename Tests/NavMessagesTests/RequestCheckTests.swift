@@ -1,7 +1,7 @@
 import NavMessages
 import Testing
 
-/// The check of requests for values that nobody can obey.
+/// The check of requests for invalid values.
 @Suite struct RequestCheckTests {
     private static func unusable(_ message: some Message) -> String? {
         let bytes = message.encoded()

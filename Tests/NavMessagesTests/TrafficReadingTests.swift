@@ -1,7 +1,7 @@
 import NavMessages
 import Testing
 
-/// Speeds read one by one are those of the whole message.
+/// Reading speeds one by one gives the same as decoding the whole message.
 struct TrafficReadingTests {
     private static let message = TrafficSpeeds(
         stampNs: 1_767_258_000_000_000_000, provider: "city", replacesAll: true,

@@ -8,7 +8,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// The position filter beside references, without a map.
+/// The position filter against references, without a map.
 @Suite(.enabled(if: TestData.has("gnss/nagoya/trace.csv"), "needs the shared data (NAVBUS_TEST_DATA)"))
 struct CalibrationTests {
     private struct Row {
@@ -37,7 +37,7 @@ struct CalibrationTests {
         }
     }
 
-    /// Goes over a drive fix by fix: with each that counts, where the vehicle truly was and in which direction it went.
+    /// Visits a drive fix by fix, with the true position and direction at each accepted fix.
     private static func drive(
         _ folder: String,
         _ body: (inout PositionTracker, Fix, MotionEstimate, (place: Coordinate, course: Double)?) -> Void
@@ -67,7 +67,7 @@ struct CalibrationTests {
         }
     }
 
-    /// The matched positions of a drive: by the fixes as they are, by the filter, and with what the road tells the filter.
+    /// The matched positions of a drive: from raw fixes, from the filter, and from the filter with road aid.
     private static func match(_ tables: inout [CalibrationTable], _ folder: String, _ metric: Metric) throws {
         var plain = StreamingMatcher(metric: metric)
         var matcher = StreamingMatcher(metric: metric)

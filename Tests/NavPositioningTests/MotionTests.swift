@@ -4,7 +4,7 @@ import NavMatching
 import NavPositioning
 import Testing
 
-/// Fixes and odometry of a vehicle that drives straight to the north east, and what goes wrong with them.
+/// Fixes and odometry of a vehicle driving straight to the north-east, with their faults.
 @Suite struct MotionTests {
     private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
     private static let origin = Coordinate(latitude: 47, longitude: 9)
@@ -112,7 +112,7 @@ import Testing
         #expect(switches.count == 1)
         #expect(switches.first.map { (25...30).contains($0.second) } == true)
         #expect(switches.first?.change == ReceiverChange(old: 1, new: 2, reason: .better))
-        // The better one fails: the other is used at once.
+        // The better one fails: the other is used immediately.
         for second in 60..<66 { _ = take(Double(second), 1, sigma: 6) }
         #expect(tracker.receiver == 1)
     }

@@ -7,7 +7,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// What the matched road gives back to the position filter.
+/// The aid of the matched road to the position filter.
 @Suite struct RoadAidTests {
     /// A drive with an error of the receiver that never changes.
     private struct Run {

@@ -6,9 +6,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// The first fix after a while in which nothing measured the way.
+/// The first fix after a period without measurements.
 @Suite struct SilenceTests {
-    /// What follows from a fix that lies 30 m beside the road, 30 s after the fix before it.
+    /// The effect of a fix 30 m beside the road, 30 s after the previous fix.
     private struct Return {
         var endsPrediction = false
         /// Metres between the filter and the fix.
@@ -16,8 +16,8 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - rejected: seconds after the last good fix at which a fix comes that is too inaccurate.
-    ///   - wheels: seconds after the last good fix at which the wheels are heard once.
+    ///   - rejected: seconds after the last good fix at which a fix is too inaccurate.
+    ///   - wheels: seconds after the last good fix at which one odometry message arrives.
     private static func `return`(rejected: [Double] = [], wheels: [Double] = []) throws -> Return {
         let map = try ASCIIMap(
             "A---------------------------------------B", gridMetres: 100,
@@ -56,7 +56,7 @@ import Testing
         #expect(back.endsPrediction && back.distance < 1)
     }
 
-    /// The next one may be one of them.
+    /// The next fix may be bad, too.
     @Test func filterAndPredictionDoubtAFixAfterBadOnes() throws {
         let back = try Self.return(rejected: [3, 29])
         #expect(!back.endsPrediction && back.distance > 3)

@@ -25,13 +25,13 @@ import Testing
         return verdicts
     }
 
-    /// 25 m/s from the first fix on: nothing is known of speed and course yet.
+    /// 25 m/s from the first fix on, while speed and course are still unknown.
     @Test func secondSparseFixIsAccepted() throws {
         let verdicts = try Self.verdicts(every: 15, [(0, 0), (375, 0), (750, 0)])
         #expect(verdicts == [.accepted, .accepted, .accepted])
     }
 
-    /// A vehicle that stood sets off in another direction than the one in which it came.
+    /// A stationary vehicle departs in another direction than the one in which it came.
     @Test(arguments: [4.0, 5, 10]) func departureInANewDirectionIsAccepted(seconds: Double) throws {
         let aside = seconds * seconds / 2 * 2.5
         let places: [(east: Double, north: Double)] = [

@@ -5,7 +5,7 @@ import NavPositioning
 import NavSimulation
 import Testing
 
-/// Receivers that fail in ways that they do not tell, and what positioning then says of itself.
+/// Receivers that fail silently, and the health that positioning then reports.
 @Suite struct TrustTests {
     private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
     private static let origin = Coordinate(latitude: 47, longitude: 9)
@@ -79,7 +79,7 @@ import Testing
         var switches = 0
         for second in 0..<600 {
             let seconds = Double(second)
-            // The one that is preferred is well for 20 s of 30.
+            // The preferred receiver works for 20 s of every 30.
             var front = TrustTests.fix(seconds, 0)
             if second % 30 >= 20 { front.coordinate = TrustTests.place(Double(second - second % 30 + 19)) }
             for fix in [front, TrustTests.fix(seconds + 0.4, 1)] {
@@ -117,7 +117,7 @@ import Testing
         #expect(tracker.estimate.map { $0.stamp.seconds(since: TrustTests.start) > 99 } == true)
     }
 
-    // MARK: What counts
+    // MARK: Accepted fixes
 
     @Test func hdopServesAsAccuracy() {
         func verdict(_ dilution: Double) -> FixVerdict {
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    // MARK: Signals that are wrong
+    // MARK: Wrong signals
 
     /// What a block after the other looks like, 20 s straight on and 4 s round the corner to the right, at 10 Hz: the fixes each second, the
     /// odometry, and where the vehicle is; the worst error is of what comes after the first seconds.
@@ -164,7 +164,7 @@ import Testing
             course += rate / 10
             place = Geodesy.destination(from: place, bearing: course, distance: 1.2)
             let stamp = TrustTests.start.advanced(bySeconds: time)
-            // What a receiver errs wanders by some metres.
+            // The receiver's error wanders by some metres.
             let error = Geodesy.destination(
                 from: place, bearing: time / 7, distance: 3 * (time / 40).truncatingRemainder(dividingBy: 1))
             var fix = Fix(
@@ -301,7 +301,7 @@ import Testing
         #expect(judge.health?.since == TrustTests.start)
         TrustTests.judge(31...40, &judge, isAccepted: true)
         #expect(judge.health?.level == .full)
-        // The receiver goes on without a position, and nothing carries it on.
+        // The receiver reports no position, and there is no prediction.
         judge.noteMissing(nil, sigma: nil, isLost: true, at: TrustTests.start.advanced(bySeconds: 60))
         TrustTests.judge(61...900, &judge, isAccepted: false)
         #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)

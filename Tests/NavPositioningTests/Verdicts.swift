@@ -1,7 +1,7 @@
 import NavPositioning
 
 extension FixVerdict {
-    /// Why the fix does not count; nil when it does, or is of a receiver that is not used.
+    /// The reason why the fix is rejected; nil when it is accepted or of an unused receiver.
     var rejection: FixRejection.Reason? {
         if case .rejected(let rejection) = self { return rejection.reason }
         return nil

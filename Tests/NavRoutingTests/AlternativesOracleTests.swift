@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Every alternative meets its criteria")
 struct AlternativesOracleTests {
-    /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
+    /// To reproduce a failure, use `RandomMap(seed:size:gridMetres:)` with the number in its message.
     @Test("on random towns, checked with plain Dijkstra", arguments: 1...40 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 9, gridMetres: 250)
@@ -111,7 +111,7 @@ struct AlternativesOracleTests {
         for start in 0..<(states.count - 1) {
             let before = end
             while end + 1 < states.count - 1, costs[end + 1] - costs[start] <= reach { end += 1 }
-            // A part of a part that was found shortest is shortest.
+            // A part of a shortest part is a shortest path.
             guard end > before, end > start else { continue }
             let edge = path[start]
             let seed = Oracle.Seed(edge: edge, offset: length(edge, graph), state: states[start])

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The router is exact")
 struct ExactnessTests {
-    /// To repeat one: `RandomMap(seed:)` with the number in the failure's message.
+    /// To reproduce a failure, use `RandomMap(seed:)` with the number in its message.
     @Test(
         "on random towns the cost equals Dijkstra's and the path is legal",
         arguments: 1...150 as ClosedRange<UInt64>)
@@ -74,7 +74,7 @@ struct ExactnessTests {
         }
     }
 
-    /// Least costs from the places that were asked for last.
+    /// Least costs from the places of the last query.
     private final class Plain {
         let oracle: Oracle
         private var tree: (origin: EdgePlace, tree: Oracle.Tree)?
@@ -158,7 +158,7 @@ struct ExactnessTests {
         #expect(found > pairs / 8, comment)
     }
 
-    /// The places that a waypoint stands for.
+    /// The snapped places of a waypoint.
     private static func nearest(_ waypoint: Waypoint, _ router: Router, _ oracle: Oracle) -> [EdgeProjection] {
         let hits = router.metric.turns.graph.edges(near: waypoint.coordinate, radius: 1_000)
         return oracle.places(waypoint, hits.filter { router.metric.allows($0.edge) })

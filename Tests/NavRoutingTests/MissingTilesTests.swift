@@ -136,7 +136,7 @@ struct MissingTilesTests {
         #expect(map.letters(of: route) == "ABC")
     }
 
-    /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
+    /// To reproduce a failure, use `RandomMap(seed:size:gridMetres:)` with the number in its message.
     @Test(
         "with missing tiles the answer equals that of all tiles or names tiles to load",
         arguments: 1...120 as ClosedRange<UInt64>)
@@ -164,11 +164,11 @@ struct MissingTilesTests {
         let all = Router(graph: graph)
         var random = SeededRandom(seed: seed &+ 5_000)
         for _ in 0..<rounds {
-            // A radius smaller than what is kept below: which roads a place may stand for is not what is asked here.
+            // The radius is smaller than the area kept below, because snapping is not under test here.
             let request = RouteRequest(waypoints: [Waypoint(place(&random)), Waypoint(place(&random))], snapRadius: 60)
             let full = all.route(request, workspace: SearchWorkspace())
             guard case .found(let best) = full else { continue }
-            // What the places are put on stays: where to start is not a question of routes.
+            // The tiles of the waypoints' roads stay, because snapping is not under test here.
             let kept = Set(
                 request.waypoints.flatMap { waypoint in
                     graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
@@ -196,7 +196,7 @@ struct MissingTilesTests {
         }
     }
 
-    /// Loading what is asked for leads to the route in a few steps.
+    /// Loading the requested tiles leads to the route in a few steps.
     private static func converges(
         _ request: RouteRequest, _ best: Route, _ tiles: [RoadTile], _ loaded: [RoadTileID], _ version: String,
         _ comment: Comment

@@ -3,7 +3,7 @@ import NavMap
 import NavRouting
 import Testing
 
-/// What holds for every route.
+/// The invariants of every route.
 enum RouteInvariants {
     static func check(_ route: Route, _ graph: RoadGraph, _ comment: Comment) {
         #expect(route.coordinates.count >= 2, comment)

@@ -69,7 +69,7 @@ struct SnappingTests {
         #expect(map.names(of: route) == ["12"])
         let distance = route.waypoints[0].snapDistance
         #expect(distance > 150)
-        // Where it must not be left so far behind, the distance is told of the road beyond the island and not of the island.
+        // Beyond the radius, the reported distance is that of the road beyond the island, not that of the island.
         let outcome = map.router().route(RouteRequest(waypoints: ends, snapRadius: 100), workspace: SearchWorkspace())
         guard case .unreachable(waypoint: 0, let nearest?) = outcome else {
             Issue.record("\(outcome)")

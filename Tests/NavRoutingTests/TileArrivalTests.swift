@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A tile arrives")
 struct TileArrivalTests {
-    /// To repeat one: `RandomMap(seed:size:)` with the number in the failure's message.
+    /// To reproduce a failure, use `RandomMap(seed:size:)` with the number in its message.
     @Test("adding a tile gives the same map as building from all tiles", arguments: 1...12 as ClosedRange<UInt64>)
     func sameAsFresh(seed: UInt64) throws {
         let comment: Comment = "RandomMap(seed: \(seed), size: 7)"

@@ -154,7 +154,7 @@ struct TrafficTests {
                         toNodeID: shape.nodeID(point), speed: next(50) == 0 ? 0 : Double(next(30)) / 2 + 1))
             }
         }
-        // Many at one node, those of no map among them.
+        // Many at one node, some of them on no map.
         for index in 0..<200 {
             speeds.append(TrafficSpeed(fromNodeID: .min, toNodeID: Int64(next(40)), speed: Double(index % 90) + 1))
         }
@@ -207,7 +207,7 @@ struct TrafficTests {
 
     private enum PlainDuration { case closed, unknown, seconds(Double) }
 
-    /// What an edge takes, segment by segment with a look at every speed of its node.
+    /// The duration of an edge, segment by segment, from every speed of its node.
     private static func plainDuration(
         _ edge: EdgeIndex, _ graph: RoadGraph, _ speeds: ContiguousArray<TrafficSpeed>, _ free: Metric
     ) -> PlainDuration {
@@ -248,7 +248,7 @@ struct TrafficTests {
         let router = Router(graph: map.graph)
         let jam = router.live(Self.overlay(Self.speed("", "B", "C", 0)))
         #expect(map.letters(of: try #require(try Self.route(map, jam.live(TrafficOverlay()), "AC"))) == "ABC")
-        // Another vehicle meets the same traffic.
+        // Another vehicle has the same traffic.
         let truck = CostModel(profile: VehicleProfile(kind: .truck))
         #expect(map.letters(of: try #require(try Self.route(map, router.serving(truck), "AC"))) == "ABC")
         #expect(map.letters(of: try #require(try Self.route(map, jam.serving(truck), "AC"))) == "ADEC")
@@ -282,7 +282,7 @@ struct TrafficTests {
         }
         let current = Mutex(first)
         let mistakes = Mutex(0)
-        // One thread brings traffic into force, the other searches on what is there and on what was there.
+        // One thread applies traffic, the other searches with the new and the old metric.
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             if thread == 0 {
                 for overlay in overlays {

@@ -75,7 +75,7 @@ struct BuildOutputTests {
         try Data("stale".utf8).write(to: output.appendingPathComponent("stale.road"))
         _ = try builder.build(input: TestData.osm("helsinki"), output: output.path)
         #expect(try contents(output) == first)
-        // Nothing of the work remains beside it.
+        // No temporary files remain.
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
 
         let foreign = directory.appendingPathComponent("home")

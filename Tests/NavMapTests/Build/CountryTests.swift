@@ -18,7 +18,7 @@ struct CountryGrid {
         builder.addWay(id: id, nodes: nodes, tags: tags)
     }
 
-    /// A border way; what it is tagged as does not matter to the relation.
+    /// A border way; its own tags do not matter to the relation.
     mutating func border(_ id: Int64, _ nodes: [Int64]) { way(id, nodes, ["admin_level": "2"]) }
 
     mutating func country(
@@ -166,7 +166,7 @@ struct CountryTests {
         var grid = CountryGrid()
         square(&grid)
         grid.country(90, "AD", [1, 2, 3, 4])
-        // Bends that lie up to 22 m beyond the southern side, their middles in turn beyond and within.
+        // Bends up to 22 m beyond the southern side, whose middles alternate between outside and inside.
         var line: [Int64] = [303]
         for (bend, shift) in ([300, -500, 600, -800, 900, -1_100] as [Int32]).enumerated() {
             let id = Int64(9_000 + bend)

@@ -5,7 +5,7 @@ import NavTestKit
 import NavTestSupport
 
 extension TestData {
-    /// Whether the extracts are there; tests of real data are skipped without.
+    /// Whether the extracts are available; tests of real data are skipped otherwise.
     static var hasExtracts: Bool { has("osm/porto.osm.pbf") }
 
     /// The extract of the roads that a recorded drive took.

@@ -135,7 +135,7 @@ struct PBFReaderTests {
 
 @Suite("Damaged extracts", .enabled(if: TestData.hasExtracts, "the extracts of NAVBUS_TEST_DATA are absent"))
 struct DamagedExtractTests {
-    /// Every read must end, with data or with an error of its own kind; a trap would end the tests.
+    /// Every read must end with data or with a `MapBuildError`; a trap would end the tests.
     private func attempt(_ bytes: [UInt8], _ file: URL) throws -> MapBuildError? {
         try Data(bytes).write(to: file)
         do throws(MapBuildError) {
@@ -158,7 +158,7 @@ struct DamagedExtractTests {
         lengths.append(whole.count - 1)
         for length in lengths {
             let error = try attempt(Array(whole.prefix(length)), file)
-            // A cut between two blocks leaves a whole file, only with less in it.
+            // A cut between two blocks leaves a valid, shorter file.
             if let error {
                 #expect([.notOSM, .truncated, .noRoads, .malformed].contains(error.code), "\(length): \(error)")
                 #expect(error.path == file.path || error.code == .noRoads)

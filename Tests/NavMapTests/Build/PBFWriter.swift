@@ -1,4 +1,4 @@
-/// Writes small .osm.pbf files, whole or wrong on purpose.
+/// Writes small .osm.pbf files, valid or deliberately invalid.
 struct PBFWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -35,7 +35,7 @@ struct PBFWriter {
         block(type, blob: PBFWriter.field(1, content))
     }
 
-    /// Adds a header that asks for features.
+    /// Adds a header with required features.
     mutating func header(_ features: [String] = ["OsmSchema-V0.6", "DenseNodes"], timestamp: UInt64? = nil) {
         block(
             "OSMHeader", features.flatMap { PBFWriter.field(4, $0) } + (timestamp.map { PBFWriter.field(32, $0) } ?? [])

@@ -6,11 +6,11 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Sets of tiles as a whole: verified, equal for equal input, and sharing what an edit leaves alone.
+/// Complete tilesets: verified, equal for equal input, and with unchanged tiles after an edit.
 @Suite("Checking tilesets")
 struct TilesetCheckTests {
     /// A town of small blocks over a corner of four tiles in every layer, with a restriction across it. With `edit`,
-    /// one street well inside of a tile has another name.
+    /// one street well inside a tile has another name.
     private func town(edit: Bool = false) -> OSMData {
         var builder = OSMDataBuilder()
         let frame = LocalFrame(origin: TestPlaces.everyTileCorner)

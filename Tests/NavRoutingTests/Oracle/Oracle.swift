@@ -26,7 +26,7 @@ final class Oracle {
     private var states: [EdgeIndex: [State]] = [:]
     /// Edges that occur in restricted paths after their start.
     private let inside: [Bool]
-    /// What turning costs from each edge into each that leaves its head; `.max` where one may not.
+    /// The cost of turning from each edge into each edge that leaves its head; `.max` where it is forbidden.
     private var turnOffsets: [Int] = [0]
     private var turnCosts: [UInt64] = []
 
@@ -101,7 +101,7 @@ final class Oracle {
         state < graph.edgeCount ? EdgeIndex(state) : beginnings[state - graph.edgeCount].last ?? RoadGraph.noEdge
     }
 
-    /// The states that stand on an edge.
+    /// The states on an edge.
     func states(on edge: EdgeIndex) -> [State] { [edge.index] + (states[edge] ?? []) }
 
     /// Milliseconds for a part of an edge that may be driven.
@@ -184,16 +184,16 @@ extension Oracle {
     struct Seed {
         var edge: EdgeIndex
         var offset: Double
-        /// What it has cost to be there, ms.
+        /// The cost to get there, ms.
         var cost: UInt64 = 0
-        /// What has been driven; nil for nothing but the edge.
+        /// The driven part of a restricted path; nil for only the edge.
         var state: State?
     }
 
     /// The least costs from some places to the end of every state's edge. Its memory is used again.
     final class Tree {
         fileprivate(set) var seeds: [Seed] = []
-        /// Within the surroundings of the start, then beyond them; `.max` where nothing leads.
+        /// Within the surroundings of the start, then beyond them; `.max` where unreachable.
         fileprivate var costs: [UInt64] = []
         fileprivate var touched: [Int] = []
         fileprivate var heap = KeyedHeap()
@@ -213,7 +213,7 @@ extension Oracle {
         }
     }
 
-    /// Searches from some places to everywhere, or until a state is reached or a cost passed.
+    /// Searches from some places to all states, or until a state is reached or a cost exceeded.
     ///
     /// - Parameter surroundings: where maneuvers cost two minutes more until they are left.
     func search(

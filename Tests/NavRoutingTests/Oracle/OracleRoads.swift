@@ -24,7 +24,7 @@ final class OracleRoads {
     }
 }
 
-/// What an edge costs one vehicle at one time in some traffic, worked out from its attributes and nothing else.
+/// The cost of an edge for one vehicle at one time in some traffic, derived from its attributes alone.
 struct OraclePrices {
     private let model: CostModel
     private let departure: LocalTime?

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("All kinds of queries cost the same as with Dijkstra's search")
 struct OracleTests {
-    /// To repeat one: the same arguments with the number in the failure's message.
+    /// To reproduce a failure, use the same arguments with the number in its message.
     @Test(
         "on random towns with vehicles, hours, traffic, bearings, kerbs, waypoints and missing tiles",
         arguments: 1...24 as ClosedRange<UInt64>)
@@ -20,8 +20,8 @@ struct OracleTests {
         #expect(queries.compared > 40)
     }
 
-    /// Six extracts, the largest first, with the queries that each is asked in a usual run.
-    /// `NAVBUS_ORACLE_QUERIES=10000` asks as many of each.
+    /// Six extracts, the largest first, with their number of queries in a normal run.
+    /// `NAVBUS_ORACLE_QUERIES=10000` sets the number for each.
     static let extracts: [(name: String, queries: Int)] = [
         ("porto", 45), ("heidelberg", 180), ("cathedral", 270), ("andorra", 270), ("liechtenstein", 270),
         ("helsinki", 270),

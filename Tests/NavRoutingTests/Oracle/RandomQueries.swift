@@ -218,7 +218,7 @@ struct RandomQueries {
         return excluded
     }
 
-    /// The places that a waypoint stands for.
+    /// The snapped places of a waypoint.
     private func nearest(_ waypoint: Waypoint, _ oracle: Oracle) -> [EdgeProjection] {
         let graph = roads.graph
         let hits = graph.edges(near: waypoint.coordinate, radius: 60).filter { hit in
