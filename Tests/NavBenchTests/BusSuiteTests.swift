@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The bus suite as a program: what it prints, and that both sides counted every message. Never how long anything took.
+/// The bus suite as a program: its output, and that both sides counted every message. Times are never checked.
 struct BusSuiteTests {
     private static let hasPyzmq = Python.has("zmq")
 

@@ -1,6 +1,6 @@
 import NavTestKit
 
-/// What the suites are run on.
+/// The input of the suites.
 enum Fixtures {
     /// Central Helsinki, an extract of OpenStreetMap.
     static let helsinki = TestData.fixture("helsinki.osm.pbf")

@@ -3,7 +3,7 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The suite of the navigation node as a program: a node of its own guides and answers. Never how long anything took.
+/// The navigation node suite as a program: its node guides and answers. Times are never checked.
 struct NavSuiteTests {
     @Test func everyFixHasItsProgress() throws {
         let home = try TemporaryFolder()

@@ -3,8 +3,8 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The route suite as a program, on the map of Helsinki in the fixtures: what it prints, and that what it checks holds.
-/// Never how long anything took.
+/// The route suite as a program, on the map of Helsinki in the fixtures: its output, and that its checks pass.
+/// Times are never checked.
 struct RouteSuiteTests {
     private func bench(_ arguments: [String]) throws -> Programs.Result {
         try Programs.run("navbus-bench", ["route"] + arguments)

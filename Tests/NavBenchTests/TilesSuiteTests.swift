@@ -3,8 +3,8 @@ import NavTestKit
 import NavTestSystem
 import Testing
 
-/// The suite of the tile cache as a program, on the map of Helsinki in the fixtures: what it prints, and that what it
-/// counts is whole. Never how long anything took.
+/// The tile cache suite as a program, on the map of Helsinki in the fixtures: its output, and that its counts are
+/// complete. Times are never checked.
 struct TilesSuiteTests {
     private func figures(_ text: String) throws -> [String: [String: Any]] {
         var result: [String: [String: Any]] = [:]

@@ -7,17 +7,17 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A clock of the fixes that is set while a trip is under way.
+/// A change of the fixes' clock during a trip.
 @Suite struct ClockTests {
-    /// Every moment that a value keeps, by where it is.
+    /// Every timestamp stored in a value, by its path.
     private static func moments(_ value: Any, _ path: String = "") -> [(path: String, moment: Timestamp)] {
         if let moment = value as? Timestamp { return [(path, moment)] }
         let mirror = Mirror(reflecting: value)
-        // The trip is an object of the navigator's own; other objects are shared or given.
+        // The navigator owns the trip object; other objects are shared or injected.
         let isOwn = ["Navigator", "Trip"].contains("\(mirror.subjectType)")
         guard mirror.displayStyle != .class || isOwn else { return [] }
         return mirror.children.flatMap { child in
-            // Positioning starts over by itself.
+            // Positioning resets its own state.
             child.label == "positioning" && path.isEmpty
                 ? [] : moments(child.value, child.label.map { path + "." + $0 } ?? path)
         }
@@ -37,7 +37,7 @@ import Testing
         for (index, fix) in fixes.dropFirst(40).prefix(10).enumerated() {
             var fix = fix
             fix.stamp = fix.stamp.advanced(bySeconds: shift)
-            // A clock that is set forward shows by the arrivals.
+            // The arrival times reveal a clock that is set forward.
             if shift > 0, index < 3 { fix.lead = shift }
             ride.send(.fix(fix), at: fix.stamp)
         }

@@ -228,7 +228,7 @@ import Testing
         let question = ride.told.first { if case .policyRequest = $0.what { true } else { false } }
         let asked = try #require(question).context
         #expect(asked.causeSequence != 0)
-        // The deadline passes by a timer, and the answer of the router has no sequence of its own either.
+        // A timer ends the wait, and the router's answer has no sequence of its own either.
         var followed: [String] = []
         for (context, what) in ride.told where context.eventSequence > asked.eventSequence {
             guard case .reroute(let event) = what else { continue }
@@ -237,7 +237,7 @@ import Testing
             if case .applied = event.phase { break }
         }
         #expect(followed == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
-        // A question that a call led to has no cause on a topic, whichever fix comes first after its deadline.
+        // A request caused by a call has no cause on a topic, whichever fix comes first after its deadline.
         config.policy.asked = [.rerouteOptions]
         ride = Ride(town.map, config: config)
         ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))

@@ -7,7 +7,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// What is a deviation and what only looks like one.
+/// Deviations and false alarms.
 struct DeviationTests {
     /// A long street with another one beside it, 20 m apart, and crossings between them.
     private func parallelStreets() throws -> Town {

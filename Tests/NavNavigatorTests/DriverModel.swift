@@ -2,7 +2,7 @@ import Glibc
 import NavGeo
 import NavSimulation
 
-/// A driver who keeps to the roads' speeds by a pace of their own that wanders: nobody drives as a map says.
+/// A driver whose speed is a wandering share of the roads' speeds.
 struct DriverModel {
     /// The driver's mean speed as a share of the roads'.
     var pace: Double

@@ -8,12 +8,12 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Outages without odometry: what the vehicle is expected to do is shown, and decides nothing.
+/// Outages without odometry: expected positions are shown but decide nothing.
 @Suite struct ExpectedPositionTests {
-    /// Metres that are left when fixes cease.
+    /// Remaining metres when fixes stop.
     private static let left = 730.0
 
-    /// Drives along `letters` until `left` metres before the end, then no fix comes for `outage` seconds.
+    /// Drives along `letters` until `left` metres before the end, followed by `outage` seconds without fixes.
     private static func ride(
         _ town: Town, _ letters: String, left: Double = left, outage: Double, config: NavigatorConfig = .init()
     ) throws -> (ride: Ride, last: Fix) {
@@ -37,7 +37,7 @@ import Testing
         var stood = last
         stood.stamp = last.stamp.advanced(bySeconds: 119)
         ride.drive(town.standing(at: last.coordinate, seconds: 20, after: stood))
-        // What the prediction did is taken back, also while the vehicle stands.
+        // The effects of the prediction are undone, also while the vehicle is stationary.
         let progress = try #require(ride.progress.last)
         #expect(abs(progress.distanceRemaining - Self.left) < 40, "\(progress.distanceRemaining) m")
         #expect(ride.arrivals.isEmpty && ride.reroutes.isEmpty)
@@ -89,7 +89,7 @@ import Testing
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 20)
         var ride = begun
-        // The wheels are heard again behind 200 m that nobody measured.
+        // Odometry resumes after 200 m without measurements.
         for tenth in 0..<600 {
             let stamp = last.stamp.advanced(bySeconds: 20 + Double(tenth) / 10)
             ride.drive(Odometry(stamp: stamp, speed: 13))
@@ -118,7 +118,7 @@ import Testing
         #expect(ride.arrivals.isEmpty)
     }
 
-    /// The prediction takes two more roads, and the vehicle only one: what is shown then is the banner of that one.
+    /// The prediction takes two more roads, the vehicle only one: the banner of that one is shown.
     @Test func bannerPredictedTooFarAheadIsReplaced() throws {
         let town = try Town(
             "A-------B-------C-------D",
@@ -166,7 +166,7 @@ import Testing
         #expect(ride.story.last == "ARRIVED")
     }
 
-    /// A receiver without a solution that has lost the date, too: the clock of the host knows better.
+    /// A receiver without a solution and with a wrong date: the host's clock takes precedence.
     @Test(arguments: [86_400.0, 3e8, -3_600]) func messageWithAWrongTimeDoesNotEndAPrediction(leap: Double) throws {
         let town = try Town.grid()
         let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
@@ -198,7 +198,7 @@ import Testing
         #expect(ride.arrivals.last?.phase == .arrived)
     }
 
-    /// One fix a minute, with what receivers of fleets say.
+    /// One fix per minute, with the fields of fleet receivers.
     @Test func oneFixPerMinuteGivesOneMeasuredPositionPerMinute() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("KLMNOJEDCBAFGHIJONMLKFABCDEJIHGF").enumerated().filter { $0.offset % 60 == 0 }
@@ -210,13 +210,13 @@ import Testing
         for fix in fixes.dropFirst(3) { #expect(measured.contains(fix.stamp), "\(fix.stamp)") }
     }
 
-    /// A step in the latency without a time of arrival: predictions run ahead of what comes next, and give way to it.
+    /// A step in the latency without arrival times: predictions run ahead of the next fixes and yield to them.
     @Test func fixesWithIncreasedLatencyEndThePrediction() throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHIJONMLK")
         var ride = Ride(town.map)
         for (index, fix) in fixes.enumerated() {
-            // The node's time goes on from the last fix that counted; from the 20th on they are 4 s late.
+            // The node's time continues from the last accepted fix; from the 20th on fixes are 4 s late.
             if index == 20 { ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 4.7)) }
             ride.send(.fix(fix), at: fix.stamp)
         }

@@ -14,7 +14,7 @@ import Testing
             course: .pi / 2, type: .fix3D)
     }
 
-    /// A rejected fix is told with its reason, and all goes on as if it had not come.
+    /// A rejected fix is published with its reason and has no other effect.
     private static func expectRejection(_ bad: (Town) throws -> Fix, _ reason: FixRejection.Reason) throws {
         let town = try Town.grid()
         let fixes = try town.fixes("FGHI")
@@ -27,7 +27,7 @@ import Testing
         }
         var (ride, undisturbed) = (try started(), try started())
         let effects = ride.send(.fix(try bad(town)))
-        // The verdict and what is published of it, and nothing else.
+        // Only the verdict and its publication.
         #expect(effects.count == 2)
         #expect(ride.rejections.map(\.reason) == [reason])
         #expect(ride.rejections.allSatisfy { ($0.value ?? 0).isFinite && ($0.limit ?? 0).isFinite })

@@ -9,7 +9,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Random events of every kind: the core never traps, and what must always hold does.
+/// Random events of every kind: the core never traps and keeps its invariants.
 @Suite struct FuzzTests {
     private struct Monkey {
         let town: Town
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// What must hold of all effects, whatever the events.
+    /// The invariants of all effects, for any events.
     private struct Invariants {
         var sequence: UInt64 = 0
         /// What follows from an answer, or from its absence, has the cause of the question.
@@ -229,7 +229,7 @@ import Testing
         /// The last offset that a fix confirmed by moving forward to it.
         var confirmed = 0.0
         var isComplete = false
-        /// Requests on their way, by what they are for.
+        /// Pending requests by purpose.
         var inFlight: [RoutePurpose: [UInt64]] = [:]
         var questions: Set<UInt64> = []
         var reroutes = RerouteOrder()
@@ -240,7 +240,7 @@ import Testing
         var lastRequest: UInt64 = 0
         var arrived: Set<Int> = []
         var state: NavigatorState?
-        /// How often each thing happened, so that a run that tests nothing shows.
+        /// Counts of each kind of event, to detect a run that tests nothing.
         var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
         var (shown, previews, asked) = (0, 0, 0)
         var known: Set<UInt64> = []
@@ -253,7 +253,7 @@ import Testing
                 try hold(reroutes.breach(effect))
                 switch effect {
                 case .requestRoute(let query):
-                    // Several may want routes to look at; the trip itself asks for one at a time.
+                    // Several calculations may be pending; the trip itself requests one route at a time.
                     let greatest = query.purpose == .calculate ? 8 : 1
                     inFlight[query.purpose, default: []].append(query.requestID)
                     try #require(inFlight[query.purpose, default: []].count <= greatest)
@@ -278,7 +278,7 @@ import Testing
             }
         }
 
-        /// Nothing is wrong with an event's place in the order.
+        /// An event's sequence numbers and stamps are in order.
         private func hold(_ breach: String?) throws { try #require(breach == nil) }
 
         private mutating func end(_ id: UInt64) {
@@ -300,7 +300,7 @@ import Testing
                 self.progress += 1
                 try #require(hasRoute && !isComplete)
                 try #require((context.sessionID, context.routeID) == route)
-                // A fix may take back what was predicted, and nothing else.
+                // A fix may correct only a prediction.
                 let isMeasured = progress.position.prediction == nil && progress.position.evidence == .measured
                 try #require(progress.offset >= (isMeasured ? confirmed : offset))
                 if isMeasured, progress.offset > offset { confirmed = progress.offset }
@@ -383,7 +383,7 @@ import Testing
                 throw error
             }
         }
-        // The walk must have come to every part of the core that it is to shake.
+        // The random walk must have reached every part of the core under test.
         #expect(invariants.lastRequest > 20)
         #expect(invariants.progress > 100)
         #expect(invariants.applied > 0)

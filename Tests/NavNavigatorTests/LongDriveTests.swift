@@ -7,12 +7,12 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Hours of driving with everything that goes wrong with receivers. `NAVBUS_TEST_HOURS` sets how many; a few minutes by default.
+/// Hours of driving with every receiver fault. `NAVBUS_TEST_HOURS` sets the number of hours; a few minutes by default.
 @Suite struct LongDriveTests {
     private static let hours =
         ProcessInfo.processInfo.environment["NAVBUS_TEST_HOURS"].flatMap(Double.init) ?? 0.5
 
-    /// What is left of a drive: enough to see that two are the same.
+    /// A summary of a drive, to compare two drives.
     private struct Summary: Equatable {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
         var counts: [String: Int] = [:]
@@ -44,7 +44,7 @@ import Testing
         private mutating func mix(_ value: UInt64) { digest = (digest ^ value) &* 0x100_0000_01b3 }
     }
 
-    /// A drive after another through the grid, in one navigator.
+    /// Consecutive drives through the grid in one navigator.
     private static func drive(seed: UInt64) throws -> Summary {
         let town = try Town.grid()
         var random = SeededRandom(seed: seed)

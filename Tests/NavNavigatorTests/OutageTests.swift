@@ -8,9 +8,9 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// Streets without fixes: who turns there, who stands, and where two ways are likely.
+/// Streets without fixes: turning vehicles, stationary vehicles and ambiguous branches.
 @Suite struct OutageTests {
-    /// What was said on a drive, with the last prediction and how far beside the truth that was.
+    /// The output of a drive, with the last prediction and its error.
     private struct Outcome {
         var ride: Ride
         var error: Double
@@ -71,7 +71,7 @@ import Testing
         )
     }
 
-    /// A receiver that is heard once a minute, or a link that fails for as long.
+    /// A receiver with one fix per minute, or a link with outages of a minute.
     @Test(arguments: [[], ["FGHIJ"]])
     func eachFixAfterALongSilenceIsFollowedImmediately(planned: [String]) throws {
         let town = try Town.grid()
@@ -106,7 +106,7 @@ import Testing
         #expect(zip(sigmas, sigmas.dropFirst()).allSatisfy { $0 <= $1 })
         #expect(try #require(sigmas.first) < 15)
         #expect(try #require(sigmas.last) > 80)
-        // Nothing tells that it does.
+        // There is no evidence that it moves.
         #expect(try #require(predicted.last?.road).distance(to: stood.coordinate) < 15)
     }
 
@@ -120,7 +120,7 @@ import Testing
         let stood = try #require(ride.vehiclePositions.last)
         ride.fireTimers(until: stood.stamp.advanced(bySeconds: seconds + 0.5))
         let said = try #require(ride.vehiclePositions.last)
-        // After two seconds, gathering speed with 1.5 m/s² up to 50 km/h.
+        // After two seconds, accelerating at 1.5 m/s² up to 50 km/h.
         let driving = said.stamp.seconds(since: stood.stamp) - 2
         let gathering = min(driving, 9)
         let gone = 0.75 * gathering * gathering + 13.5 * (driving - gathering)
@@ -191,7 +191,7 @@ import Testing
         }
         let first = try #require(behind.first?.road)
         #expect(behind.allSatisfy { $0.match.candidates.count == 1 })
-        // Before the corner is beside the road behind it, as far as it may be back.
+        // A vehicle still before the corner lies beside the road behind it.
         #expect(first.crossSigma > first.alongSigma / 2)
         #expect(first.crossSigma < first.alongSigma)
     }
@@ -212,7 +212,7 @@ import Testing
         #expect(late.allSatisfy { $0.prediction == nil })
     }
 
-    /// A speed that nobody measured is not zero.
+    /// An unmeasured speed is not zero.
     @Test func vehicleWithOneFixIsPredictedAtTheRoadsSpeed() throws {
         let town = try Town.grid()
         var fix = try town.fixes("FGHIJ", .open)[15]

@@ -211,7 +211,7 @@ import Testing
         let middle = fixes.count / 3
         for (index, fix) in fixes.enumerated() {
             ride.drive(fix)
-            // The fixes that follow lie in a queue: meanwhile the vehicle is thought to drive on.
+            // The following fixes are queued; meanwhile the vehicle is predicted to drive on.
             if index == middle { ride.fireTimers(until: fix.stamp.advanced(bySeconds: seconds)) }
         }
         #expect(ride.vehiclePositions.count { $0.prediction != nil } > 1)
@@ -320,7 +320,7 @@ import Testing
             switch what {
             case .progress(let progress):
                 isOff = progress.deviation.state != .onRoute && progress.deviation.state != .offStep
-            // The banner is taken back.
+            // The banner is cleared.
             case .visual(nil, _, _): #expect(isOff)
             case .visual, .spoken: #expect(!isOff)
             default: break

@@ -8,7 +8,7 @@ import NavRouting
 import NavSimulation
 import NavTestSupport
 
-/// Answers what the core asks for, as the node does.
+/// Answers the core's requests, as the node does.
 final class Planner {
     private let workspace = SearchWorkspace()
 
@@ -70,13 +70,13 @@ struct Ride {
     var navigator: Navigator
     var map: MapSnapshot
     var answering = Answering.atOnce
-    /// Everything that was told, in order.
+    /// Everything that was published, in order.
     private(set) var told: [(context: EventContext, what: Publication)] = []
     /// Queries without an answer.
     private(set) var open: [RouteQuery] = []
     /// Every query for the trip's own route, and for routes to be shown.
     private(set) var queries: [RouteQuery] = []
-    /// Every query for alternatives and faster routes. They are answered at once, unless ``answersLooks`` is false.
+    /// Every query for alternatives and faster routes. They are answered immediately, unless ``answersLooks`` is false.
     private(set) var looks: [RouteQuery] = []
     var answersLooks = true
     private(set) var cancelled: [UInt64] = []
@@ -85,7 +85,7 @@ struct Ride {
     private(set) var questions: [PolicyRequest] = []
     /// Answers to commands.
     private(set) var replies: [CommandReply] = []
-    /// What was to be kept of the trip, in order.
+    /// The saved trips, in order.
     private(set) var kept: [TripSnapshot?] = []
     private(set) var now = SeededDrive.start
     private let planner = Planner()
@@ -137,7 +137,7 @@ struct Ride {
         return effects
     }
 
-    /// Gives a command as a caller that waits for the answer, which is returned if it came at once.
+    /// Sends a command as a caller that waits for the answer, which is returned if it is immediate.
     @discardableResult
     mutating func command(_ command: NavigatorCommand, call: UInt64 = 0) -> CommandReply? {
         let known = replies.count
@@ -145,7 +145,7 @@ struct Ride {
         return replies.count > known ? replies[known] : nil
     }
 
-    /// Answers a query, by the router when nothing else is given.
+    /// Answers a query, with the router by default.
     mutating func answer(_ query: RouteQuery, _ answer: RouteAnswer? = nil) {
         open.removeAll { $0.requestID == query.requestID }
         send(.routeAnswer(requestID: query.requestID, answer ?? planner.answer(query, on: map)))
@@ -176,7 +176,7 @@ struct Ride {
         while let due = navigator.due, due < stamp { send(.timer, at: due) }
     }
 
-    // MARK: What was told
+    // MARK: Publications
 
     var progress: [RouteProgress] {
         told.compactMap { if case .progress(let progress) = $0.what { progress } else { nil } }
@@ -192,7 +192,7 @@ struct Ride {
     var simulations: [SimulationEvent] {
         told.compactMap { if case .simulation(let event) = $0.what { event } else { nil } }
     }
-    /// Whether another route was asked for between the beginning and the end of a prediction.
+    /// Whether another route was requested between the beginning and the end of a prediction.
     var reroutesWherePredicted: Bool {
         var isPredicted = false
         for (_, what) in told {
@@ -223,7 +223,7 @@ struct Ride {
         return states
     }
 
-    /// Reroutes, routes and arrivals, one word each, in order; of the approach only its beginning.
+    /// Reroutes, routes and arrivals in order, one word each; of an approach only its beginning.
     var story: [String] {
         told.compactMap { _, what in
             switch what {
@@ -242,7 +242,7 @@ struct Ride {
         }
     }
 
-    /// Forgets what was told.
+    /// Discards the publications so far.
     mutating func turnPage() {
         told = []
         queries = []
@@ -250,7 +250,7 @@ struct Ride {
         cancelled = []
     }
 
-    /// Everything told and asked since the last page, with every number in full.
+    /// Every publication and request since the last page, with all digits.
     var transcript: [String] { told.map { "\($0.context) \($0.what)" } + queries.map { "\($0)" } }
 
     static func word(_ phase: RerouteEvent.Phase) -> String {
@@ -353,7 +353,7 @@ struct Town {
         }
     }
 
-    /// A vehicle that stands.
+    /// A stationary vehicle.
     func standing(at place: Coordinate, seconds: Int, after: Fix? = nil, sigma: Double = 3) -> [Fix] {
         let start = after?.stamp.advanced(bySeconds: 1) ?? SeededDrive.start
         return (0..<seconds).map {

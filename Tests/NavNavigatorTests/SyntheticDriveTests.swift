@@ -8,7 +8,7 @@ import NavTestKit
 import NavTestSupport
 import Testing
 
-/// Generated drives on real maps, most of which leave the planned route: when that is noticed, and what is noticed that is not so.
+/// Generated drives on real maps, most of which leave the planned route: detection delays and false alarms.
 @Suite(.enabled(if: TestData.has("gnss/synth/liechtenstein/00"), "needs the shared data (NAVBUS_TEST_DATA)"))
 struct SyntheticDriveTests {
     private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
@@ -76,12 +76,12 @@ struct SyntheticDriveTests {
         }
     }
 
-    /// What was noticed on a drive.
+    /// The detections of a drive.
     struct Outcome {
-        /// Seconds from leaving the plan to OFF_ROUTE; nil when there was nothing to notice or it was not noticed.
+        /// Seconds from leaving the plan to OFF_ROUTE; nil without a deviation or detection.
         var delay: Double?
         var hasDeviation: Bool
-        /// Times at which OFF_ROUTE was said while the vehicle was where it should be.
+        /// Times of OFF_ROUTE while the vehicle was on its route.
         var falseAlarms: [Double]
         var hasArrived: Bool
         var reroutes: Int

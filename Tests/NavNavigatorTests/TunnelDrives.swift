@@ -69,9 +69,9 @@ enum TunnelDrives {
         return passages
     }
 
-    /// What came of a drive.
+    /// The outcome of a drive.
     struct Outcome {
-        /// Metres between the last predicted position in the tunnel and the truth, and the standard deviation said of it.
+        /// Metres between the last predicted position in the tunnel and the truth, and its stated standard deviation.
         var error: Double
         var sigma: Double
         var length: Double

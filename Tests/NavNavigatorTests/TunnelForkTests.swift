@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    /// What was said on a drive through the tunnel, and how far beside the truth it ended.
+    /// The output of a drive through the tunnel, and its final error.
     private struct Outcome {
         var ride: Ride
         var error: Double

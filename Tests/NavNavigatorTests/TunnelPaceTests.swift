@@ -9,7 +9,7 @@ import NavSimulation
 import NavTestSupport
 import Testing
 
-/// A tunnel whose mouth lies behind a corner, so that vehicles gather speed as they are lost sight of, and no odometry.
+/// A tunnel that starts behind a corner, so that vehicles lose fixes while accelerating, without odometry.
 @Suite struct TunnelPaceTests {
     private static func town() throws -> Town {
         let road = ["highway": "trunk", "oneway": "yes"]
@@ -27,7 +27,7 @@ import Testing
     }
 
     private struct Outcome {
-        /// Metres along the road by which the last prediction is ahead of the truth, and the standard deviation that was said of it.
+        /// Metres along the road by which the last prediction is ahead of the truth, and its stated standard deviation.
         var ahead: Double
         var sigma: Double
         var speed: Double
@@ -62,7 +62,7 @@ import Testing
     func predictionReachesTheDriversPaceAfterLossDuringAcceleration(pace: Double, seed: UInt64) throws {
         let driver = DriverModel(pace: pace, deviation: 0.01, correlationTime: 60)
         let outcome = try TunnelPaceTests.drive(driver, seed: seed)
-        // The tunnel is 3 km long; a minute and a half of driving before it is what the pace is known from.
+        // The tunnel is 3 km long; the pace is known from the 90 s of driving before it.
         #expect(abs(outcome.ahead) < 120, "\(outcome.ahead) m ahead after 3 km, sigma \(outcome.sigma) m")
         #expect(abs(outcome.ahead) < 2 * outcome.sigma)
     }

@@ -15,7 +15,7 @@ struct BehaviourTableTests {
     private static let parts = [
         ("A", 21), ("B", 7), ("C", 12), ("D", 19), ("E", 7), ("F", 4), ("G", 12), ("H", 2),
     ]
-    /// Rows that mean nothing in a vehicle: the table says why.
+    /// Rows that do not apply in a vehicle; the table gives the reason.
     private static let notOfAVehicle: Set = ["G5"]
 
     private struct Row {
@@ -37,7 +37,7 @@ struct BehaviourTableTests {
         }
     }
 
-    /// What stands between backquotes.
+    /// The text between backquotes.
     private static func quoted(_ cell: String) -> [String] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().compactMap { index, part in
             index % 2 == 1 ? String(part) : nil

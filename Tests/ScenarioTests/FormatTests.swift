@@ -7,7 +7,7 @@ import NavWire
 import NavigationNode
 import Testing
 
-/// What authors get to read when a scenario is not understood, or does not hold.
+/// The errors that authors get for an invalid or failing scenario.
 @Suite("Format of scenarios")
 struct FormatTests {
     private static let head = "A title.\nshows: A1\n\n"

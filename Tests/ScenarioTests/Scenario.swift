@@ -5,14 +5,14 @@ import NavVerdict
 import NavWire
 import NavigationNode
 
-/// One behaviour as a text: a drawn map, a drive over it with what goes wrong, and the events that are expected.
+/// One behaviour as a text: a drawn map, a drive with its faults, and the expected events.
 struct Scenario {
     /// The file below `Scenarios`, such as `reroute/asks-first.scenario`.
     let file: String
     let title: String
     /// The rows of the behaviour that it shows, such as `A5` and `complaint 7`.
     let rows: [String]
-    /// Why it fails at present; nil for one that must hold.
+    /// The reason for a known failure; nil if it must pass.
     let known: String?
     let map: ASCIIMap
     /// The nodes of each road.
@@ -22,7 +22,7 @@ struct Scenario {
     let configuration: NavigationConfiguration
     let steps: [ScenarioStep]
     let expectations: Expectations
-    /// The text as it stands in the file.
+    /// The text of the file.
     let text: String
 
     /// Reads a scenario.
@@ -107,7 +107,7 @@ struct Scenario {
         )
     }
 
-    /// A configuration with one key changed, in the node's own words when it cannot be.
+    /// A configuration with one key changed; an error has the node's message.
     static func changed(
         _ configuration: NavigationConfiguration, _ setting: (key: String, value: String), isLive: Bool, file: String,
         line: Int

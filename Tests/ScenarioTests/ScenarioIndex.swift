@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which rows of the behaviour are shown by which scenarios.
+/// The mapping from rows of the behaviour to scenarios.
 enum ScenarioIndex {
     /// The file that says what each row means.
     static let rowsFile = "Scenarios/ROWS"
@@ -16,10 +16,10 @@ enum ScenarioIndex {
         }
     }()
 
-    /// What a row means; nil for one that is none.
+    /// The meaning of a row; nil for an unknown row.
     static func meaning(of row: String) -> String? { rows.first { $0.name == row }?.meaning }
 
-    /// The index as it is to stand in `Scenarios/INDEX.md`.
+    /// The expected content of `Scenarios/INDEX.md`.
     static func text(_ scenarios: [Scenario]) -> String {
         var lines = [
             "# Which scenario shows what", "",

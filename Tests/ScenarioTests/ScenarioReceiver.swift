@@ -55,7 +55,7 @@ struct ReceiverUnderTest {
         }
     }
 
-    /// What comes out at a moment: mostly one fix, with the seconds by which it is late.
+    /// The output at a moment: usually one fix, with its delay in seconds.
     mutating func report(_ state: VehicleState, at time: Double, start: NavGeo.Timestamp) -> [(
         fix: NavMessages.GnssFix, delay: Double
     )] {

@@ -1,8 +1,8 @@
 import NavVerdict
 
-/// Puts what came in the place of what was expected, for an author to read through.
+/// Replaces expected events by actual ones, for an author to review.
 enum ScenarioRewriting {
-    /// The text of a scenario whose lines in a row are those that came. Other expectations stay as they are.
+    /// The text of a scenario with the actual sequence of events. Other expectations are unchanged.
     static func text(_ scenario: Scenario, _ events: [DriveEvent]) -> String {
         let alignment = EventAlignment(scenario.expectations.sequence, exact: scenario.expectations.exact, events)
         var lines = scenario.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

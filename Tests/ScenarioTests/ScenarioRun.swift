@@ -18,11 +18,11 @@ import TileCacheNode
 final class ScenarioRun {
     /// When drives start.
     static let start = SeededDrive.start
-    /// By how much a fix may be late before its absence counts, seconds: as in the node.
+    /// The delay after which a fix counts as missing, seconds; as in the node.
     private static let tolerance = 0.3
-    /// How often the time is looked at where nothing happens, seconds.
+    /// The interval between time updates without events, seconds.
     private static let tick = 0.25
-    /// How long a drive goes on behind its last line, seconds.
+    /// The time that a drive continues after its last line, seconds.
     private static let tail = 1.0
 
     private enum Input {
@@ -46,7 +46,7 @@ final class ScenarioRun {
     private var policies: [String: ScenarioPolicy] = [:]
     private var odometryRate: Double?
     private var calls: [UInt64: String] = [:]
-    /// What is to come, by time and then by order.
+    /// The future events, by time and then by order.
     private var queue: [(time: Double, number: Int, input: Input)] = []
     private var queued = 0
     private var now = 0.0
@@ -58,7 +58,7 @@ final class ScenarioRun {
     private var odometries: UInt64 = 0
     private var reader = DriveEventReader()
     private var offered: [UInt64] = []
-    /// What was told, asked and answered.
+    /// The publications, requests and replies.
     private(set) var events: [DriveEvent] = []
     /// Every message in full, to compare two runs by.
     private(set) var bytes: [[UInt8]] = []
@@ -147,7 +147,7 @@ final class ScenarioRun {
         }
     }
 
-    /// Lets the time pass as the node does: by the clock of the fixes, which is waited for a little.
+    /// Advances the time as the node does: by the clock of the fixes, with a short wait.
     private func pass() throws {
         guard lastFix.map({ now - $0 > ScenarioRun.tolerance }) ?? true else { return }
         let wait = lastFix == nil ? 0 : ScenarioRun.tolerance
@@ -173,7 +173,7 @@ final class ScenarioRun {
         try carryOut(session.handle(message, sequence: odometries))
     }
 
-    // MARK: What the session wants done
+    // MARK: Effects of the session
 
     private func carryOut(_ first: NavigationSession.Outcome) throws {
         var outcomes = [first]
@@ -251,7 +251,7 @@ final class ScenarioRun {
         }
     }
 
-    // MARK: What the script wants done
+    // MARK: Commands of the script
 
     private func waypoint(_ waypoint: ScenarioWaypoint) throws -> NavRouting.Waypoint {
         NavRouting.Waypoint(try scenario.map.coordinate(waypoint.place), isStop: waypoint.isStop)
@@ -360,7 +360,7 @@ final class ScenarioRun {
         try carryOut(session.handle(request, call: call, caller: "scenario", at: stamp))
     }
 
-    /// What a command is called in a line `reply`.
+    /// The name of a command in a `reply` line.
     private static func name(_ action: ScenarioAction) -> String {
         switch action {
         case .navigate: "navigate"

@@ -72,7 +72,7 @@ struct ScenarioTrip: Sendable, Equatable {
     var avoid: [AvoidFeature] = []
 }
 
-/// What a policy node does when it is asked.
+/// The answer of a policy node.
 struct ScenarioPolicy: Sendable, Equatable {
     enum Answer: Sendable, Equatable {
         case yes, no, silent, dead, garbage
@@ -90,7 +90,7 @@ struct ScenarioPolicy: Sendable, Equatable {
     var hold: Double?
 }
 
-/// What the routing worker does when it is asked.
+/// The behaviour of the routing worker.
 enum ScenarioWorker: Sendable, Equatable {
     case answers
     case slow(Double)
@@ -98,7 +98,7 @@ enum ScenarioWorker: Sendable, Equatable {
     case silent
 }
 
-/// What the receiver does from then on.
+/// A change of the receiver's behaviour.
 enum ScenarioReceiver: Sendable, Equatable {
     case rate(Double)
     case noise(wander: Double, noise: Double, seed: UInt64)
@@ -115,14 +115,14 @@ enum ScenarioReceiver: Sendable, Equatable {
     case swap
     /// Fixes come so many seconds after their time.
     case late(Double)
-    /// Fixes tell the same position again and again.
+    /// Fixes repeat the same position.
     case frozen
     /// Fixes are of a time so many seconds later or earlier.
     case clock(Double)
     case spoofed
 }
 
-/// What happens, besides driving.
+/// An event other than driving.
 enum ScenarioAction: Sendable, Equatable {
     case navigate(ScenarioTrip)
     case setRoute([ScenarioPlace], simulation: Double?)
@@ -189,7 +189,7 @@ struct ScenarioStep: Sendable, Equatable {
 }
 
 extension ScenarioMotion {
-    /// A line that begins with a word of driving; nil for another.
+    /// A line that starts with a driving verb; nil for another.
     fileprivate init?(_ words: inout LineWords) throws(LineMistake) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))
@@ -261,7 +261,7 @@ extension ScenarioTrip {
 }
 
 extension ScenarioAction {
-    /// The first words of all lines, for who mistypes one.
+    /// The first words of all lines, for error messages.
     private static let verbs =
         "from, drive, cross to, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
         + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, repeat instruction, "

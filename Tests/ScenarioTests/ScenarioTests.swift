@@ -3,7 +3,7 @@ import NavTestSupport
 import NavVerdict
 import Testing
 
-/// The files below `Scenarios`: one behaviour each. `Scenarios/README.md` tells how they are written.
+/// The files below `Scenarios`: one behaviour each. `Scenarios/README.md` describes their format.
 @Suite("Scenarios")
 struct ScenarioTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -40,7 +40,7 @@ struct ScenarioTests {
         } else {
             Self.record(file, scenario, failures)
         }
-        // The same once more: not a byte may differ.
+        // A second run must be byte-identical.
         let again = try ScenarioRun(scenario)
         try again.run()
         #expect(run.bytes == again.bytes, "\(file): a second run differs")

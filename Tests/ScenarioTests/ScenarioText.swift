@@ -1,6 +1,6 @@
 import NavVerdict
 
-/// What is wrong with a scenario: the file, the line and what to do.
+/// An error in a scenario: the file, the line and the remedy.
 struct ScenarioMistake: Error, CustomStringConvertible {
     var file: String
     var line: Int
@@ -51,10 +51,10 @@ struct ScenarioText {
         }
     }
 
-    /// The lines of a section; none without it.
+    /// The lines of a section; empty without it.
     subscript(section: String) -> [SourceLine] { bodies[section] ?? [] }
 
-    /// The section that a line begins; nil when it begins none. A heading stands at the start of its line.
+    /// The section that a line begins; nil for other lines. A heading is at the start of its line.
     private static func heading(_ line: String) -> String? {
         if line.hasPrefix("map") {
             let rest = line.dropFirst(3)

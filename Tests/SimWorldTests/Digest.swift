@@ -6,7 +6,7 @@ import NavNavigator
 import NavPositioning
 import NavRouting
 
-/// A number for all that came out of a drive: two drives that say the same have the same one.
+/// A hash of all output of a drive: equal drives have equal hashes.
 struct Digest: Equatable {
     /// FNV-1a, 64 bits, a word at a time.
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -5,7 +5,7 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// Who drives: follows the route as well as people do, turns off it, turns round, stands, backs up, leaves the roads and comes back.
+/// A driver who follows the route like people do, and also turns off, turns round, stops, reverses and leaves the roads.
 struct Driver {
     /// Where the vehicle truly is.
     struct Truth {
@@ -18,11 +18,11 @@ struct Driver {
         var turnRate: Double
     }
 
-    /// How a driver is.
+    /// The character of a driver.
     struct Character {
         /// Share of crossings at which the route is not followed.
         var disobedience = 0.02
-        /// Whims a minute: to turn round, to stand, to back up, to leave the road.
+        /// Whims per minute: to turn round, to stop, to reverse, to leave the road.
         var whims = 0.5
         /// Share of the usual speed.
         var pace = 1.0
@@ -73,7 +73,7 @@ struct Driver {
         heading = map.graph.position(at: offset, of: edge).bearing
     }
 
-    /// Takes the route that is told, or that there is none.
+    /// Takes the published route, or its absence.
     mutating func take(_ route: Route?) {
         plan =
             route.map { route in
@@ -83,7 +83,7 @@ struct Driver {
         next = nil
     }
 
-    /// Stands for some seconds, as at a stop.
+    /// Waits for some seconds, as at a stop.
     mutating func stand(_ seconds: Double) {
         if case .drives = mood { mood = .stands(until: time + seconds) }
     }
@@ -132,7 +132,7 @@ struct Driver {
         speed = wanted < speed ? max(speed - 2.5 * seconds, wanted) : min(speed + 1.8 * seconds, wanted)
     }
 
-    /// How fast the next crossing may be come to.
+    /// The permitted approach speed of the next crossing.
     private var cornerSpeed: Double {
         guard let next else { return .infinity }
         let bend = Angle.separation(

@@ -6,7 +6,7 @@ import NavNavigator
 import NavPositioning
 import NavRouting
 
-/// A drive in words, one line for each thing that happened.
+/// A log of a drive, one line per event or effect.
 struct EventLog {
     private(set) var lines: [String] = []
     private var last: (fix: String, count: Int)?
@@ -31,7 +31,7 @@ struct EventLog {
     }
     private static func clock(_ stamp: Timestamp) -> String { seconds(max(stamp.seconds(since: SimWorld.start), 0)) }
 
-    /// The event; nothing for fixes, wheels and timers, which are many.
+    /// The line of an event; nil for fixes, odometry and timers, which are many.
     private static func line(_ event: NavigatorEvent) -> String? {
         switch event.kind {
         case .fix, .odometry, .timer: nil

@@ -4,13 +4,13 @@ import NavMatching
 import NavNavigator
 import NavRouting
 
-/// How much a navigator holds: the size of each collection in it, by its path, as the language sees its stored properties.
+/// The sizes of all collections in a navigator, by path, found by reflection over its stored properties.
 struct Footprint {
     private(set) var counts: [String: Int] = [:]
 
     init(_ navigator: Navigator) { walk(Mirror(reflecting: navigator), "") }
 
-    /// What the map is and what a route holds are as large as they are; they are not walked through.
+    /// Maps and routes have their own sizes and are not traversed.
     private static func isGiven(_ value: Any) -> Bool {
         value is MapSnapshot || value is RoutePlan || value is Route || value is RouteGuidance || value is RoutePreview
             || value is AlternativePlan || value is Metric || value is NavigatorConfig
@@ -18,13 +18,13 @@ struct Footprint {
 
     private mutating func walk(_ mirror: Mirror, _ path: String) {
         for child in mirror.children {
-            // What came of the last event is handed out.
+            // The effects of the last event are handed out.
             if Footprint.isGiven(child.value) || child.label == "effects" { continue }
             let inner = Mirror(reflecting: child.value)
             let isCase = child.label == "some" || child.label == nil
             let name = isCase ? path : path.isEmpty ? child.label ?? "" : "\(path).\(child.label ?? "")"
             switch inner.displayStyle {
-            // The trip is an object of the navigator's own; other objects are shared or given.
+            // The navigator owns the trip object; other objects are shared or injected.
             case .class where "\(inner.subjectType)" == "Trip": walk(inner, name)
             case .class: continue
             case .collection, .dictionary, .set:
@@ -39,23 +39,23 @@ struct Footprint {
     }
 }
 
-/// That what the core holds does not grow with time: the greatest sizes of its collections, by where they are.
+/// The bounded state of the core: the maximum sizes of its collections, by path.
 enum StateIsBounded {
     static let rule = "the state of the core is bounded"
 
     /// The first one that a path begins or ends with counts.
     private static let limits: [(place: String, most: Int)] = [
         ("questions.all", 64), ("routes.all", 11), ("alternatives.kept", 2),
-        // As long as a route is: on these maps none has as many edges.
+        // As long as a route: no route on these maps has as many edges.
         (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
         // Made once for the roads that can be reached between two fixes, and for the wheels' reports between them.
         ("positioning.matcher.", 4_096), ("simulation.positioning.matcher.", 4_096),
         ("positioning.tracker.reports.ring", 256),
     ]
-    /// Of all others.
+    /// The limit of all others.
     private static let most = 64
 
-    /// What holds too much; nil when nothing does.
+    /// The oversized collection; nil when there is none.
     static func breach(_ counts: [String: Int]) -> String? {
         for (path, count) in counts.sorted(by: { $0.key < $1.key }) {
             let limit = limits.first {

@@ -15,11 +15,11 @@ struct InstructionsOnce: Invariant {
             switch what {
             case .route(_, .refreshed): break
             case .route: told = []
-            // A banner that was taken back off the route is shown again on it.
+            // A banner cleared off route is shown again on the route.
             case .visual(nil, _, _): told = told.filter { $0.kind != .visual }
             case .visual(let visual?, _, _):
                 if !told.insert(visual.id).inserted, !foresight.mayGoBack(step) { return "\(visual.id) is shown twice" }
-                // What was shown too soon is shown again when it is due.
+                // A banner shown too early is shown again when it is due.
                 told = told.filter { $0.kind != .visual || !visual.id.isBefore($0) }
             case .spoken(let spoken, _, _) where !spoken.isRepeat:
                 if !told.insert(spoken.id).inserted { return "\(spoken.id) is spoken twice" }

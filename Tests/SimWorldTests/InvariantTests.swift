@@ -6,9 +6,9 @@ import NavPositioning
 import NavRouting
 import Testing
 
-/// Each rule finds what breaks it: real drives hold, and the same drives with one thing changed do not.
+/// Each rule detects its violation: real drives keep it, and the same drives with one change do not.
 @Suite struct InvariantTests {
-    /// A rule with what breaks it: changes a step of a drive where it can; whether it could.
+    /// A rule with a breaking change, which edits a step of a drive and returns whether it could.
     struct Break: Sendable, CustomTestStringConvertible {
         let rule: any Invariant.Type
         let edit: @Sendable (inout SimStep, Int) -> Bool
@@ -196,7 +196,7 @@ import Testing
         #expect(Invariants.all.map { "\($0)" }.sorted() == Self.breaks.map { "\($0.rule)" }.sorted())
     }
 
-    /// Drives until one has what is to be changed, and looks at it with and without the change.
+    /// Drives until a step can be changed, and checks the drive with and without the change.
     @Test(arguments: breaks) func breakingChangeIsDetected(_ broken: Break) throws {
         for seed in UInt64(1)...300 {
             var (sound, other) = (broken.rule.init(), broken.rule.init())

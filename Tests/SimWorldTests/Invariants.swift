@@ -1,25 +1,25 @@
 import NavNavigator
 
-/// A rule that did not hold.
+/// A violated rule.
 struct Breach: Error, CustomStringConvertible {
-    /// What always holds.
+    /// The rule.
     var rule: String
-    /// What was seen instead.
+    /// The observation that violates it.
     var what: String
 
     var description: String { "\"\(rule)\" is violated: \(what)" }
 }
 
-/// Something that always holds of what goes in and what comes out, whatever happens.
+/// An invariant of inputs and outputs.
 protocol Invariant: SendableMetatype {
-    /// In words.
+    /// The description.
     static var rule: String { get }
     init()
-    /// Takes a step in; what is wrong with it, nil when it holds.
+    /// Checks a step and returns the violation; nil when the rule is kept.
     mutating func breach(_ step: SimStep) -> String?
 }
 
-/// Everything that always holds.
+/// All invariants.
 struct Invariants {
     /// The list, one rule a type.
     static var all: [any Invariant.Type] {
@@ -38,24 +38,24 @@ struct Invariants {
             NothingFinalIsExpected.self,
             ArrivalsAreThere.self,
             StateTellsTheTruth.self,
-            // What is told.
+            // Publications.
             InstructionsOnce.self,
             SilentOffRoute.self,
             InstructionsGoForward.self,
-            // What is asked for.
+            // Requests.
             OneRequestPerPurpose.self,
             RequestsEndInTime.self,
             CallsAreAnsweredOnce.self,
             QuestionsAreDecidedOnce.self,
             QuestionsEndWithTheirRoute.self,
             LateAnswersChangeNothing.self,
-            // What begins has its end.
+            // Sequences that must end.
             ReroutesEnd.self,
             SwitchesEnd.self,
             FasterRoutesEnd.self,
             RefreshesEnd.self,
             PredictionsEnd.self,
-            // What is offered.
+            // Offers.
             AlternativesAreOthers.self,
             PreviewsAreSound.self,
             TilesAreNamed.self,
@@ -66,7 +66,7 @@ struct Invariants {
 
     init() {}
 
-    /// Takes a step in.
+    /// Checks a step.
     mutating func check(_ step: SimStep) throws(Breach) {
         for index in rules.indices {
             if let what = rules[index].breach(step) {
@@ -77,7 +77,7 @@ struct Invariants {
 }
 
 extension SimStep {
-    /// What was published, in order.
+    /// The publications, in order.
     var publications: [(context: EventContext, what: Publication)] {
         effects.compactMap { if case .publish(let context, let what) = $0 { (context, what) } else { nil } }
     }

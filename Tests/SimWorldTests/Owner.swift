@@ -4,7 +4,7 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// The owner's policy node: answers, says nothing, answers late or twice, and lies.
+/// The owner's policy node: answers, stays silent, answers late, twice or wrongly.
 struct SimOwner {
     private var random: SeededRandom
     private let map: SimMap
@@ -28,7 +28,7 @@ struct SimOwner {
         return answers
     }
 
-    /// An answer to a question that nobody asked.
+    /// An unsolicited answer.
     mutating func unasked() -> (id: UInt64, answer: PolicyAnswer) {
         (random.next(), PolicyAnswer(verdict: chance(0.5)))
     }

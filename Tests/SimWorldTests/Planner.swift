@@ -5,7 +5,7 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// The routing worker: answers soon, late, never, wrongly, and sometimes although nobody waits any more.
+/// The routing worker: answers soon, late, never or wrongly, and sometimes after a cancellation.
 struct SimPlanner {
     private var random: SeededRandom
     private let wildness: Double
@@ -31,7 +31,7 @@ struct SimPlanner {
     /// Whether an answer comes twice.
     mutating func repeats() -> Bool { random.uniform() < 0.05 }
 
-    /// The answer to a query on a map, or none that can be used.
+    /// The answer to a query on a map, or an unusable one.
     mutating func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
         let dice = random.uniform()
         if dice < 0.04 * wildness {
@@ -84,7 +84,7 @@ struct SimPlanner {
         RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph))
     }
 
-    /// A route through places, as somebody may bring one.
+    /// A provided route through places.
     func plan(_ waypoints: [Waypoint], _ map: MapSnapshot) -> RoutePlan? {
         guard case .found(let route) = map.router.route(RouteRequest(waypoints: waypoints), workspace: workspace) else {
             return nil
@@ -92,7 +92,7 @@ struct SimPlanner {
         return SimPlanner.plan(route, map)
     }
 
-    /// The same route with something that no route may have.
+    /// The same route with a defect.
     static func spoiled(_ plan: RoutePlan, _ random: inout SeededRandom) -> RoutePlan {
         var plan = plan
         switch random.next() % 5 {

@@ -4,13 +4,13 @@ import NavMatching
 import NavPositioning
 import NavSimulation
 
-/// What may be wrong with a receiver for some time.
+/// A temporary fault of a receiver.
 enum ReceiverFault: CaseIterable {
     case outage, inaccurate, elsewhere, frozen, withoutVelocity, spoofed, withoutSolution, late, ofTheFuture,
         withoutSigma
 }
 
-/// A receiver: measures with an error that wanders, and fails.
+/// A receiver with a wandering error and faults.
 struct SimReceiver {
     let number: UInt8
     /// Fixes a second.
@@ -53,12 +53,12 @@ struct SimReceiver {
         self.random = random
     }
 
-    /// Whether its stamps are of another time than they should be: the core may then take its clock to have been set.
+    /// Whether its stamps have a wrong time: the core may then assume a clock change.
     func isClockWrong(at time: Double) -> Bool {
         faults.contains { ($0.what == .late || $0.what == .ofTheFuture) && $0.span.contains(time) }
     }
 
-    /// What it reports of a moment, each with the seconds until it arrives; `clock` is what its clock is ahead of the world's.
+    /// The fixes of a moment, each with its latency in seconds; `clock` is the offset of its clock from the world's.
     mutating func report(_ truth: Driver.Truth, at time: Double, clock: Double) -> [(delay: Double, fix: Fix)] {
         let seconds = last.map { time - $0.time } ?? 1
         defer { last = (time, truth) }

@@ -9,7 +9,7 @@ struct OneRequestPerPurpose: Invariant {
     private var known: Set<UInt64> = []
 
     mutating func breach(_ step: SimStep) -> String? {
-        // An answer that comes at its deadline is given up and cancelled all the same.
+        // An answer at its deadline is still cancelled.
         var answered: UInt64?
         if case .routeAnswer(let id, _) = step.event.kind, open.removeValue(forKey: id) != nil { answered = id }
         for effect in step.effects {
@@ -39,7 +39,7 @@ struct OneRequestPerPurpose: Invariant {
 struct RequestsEndInTime: Invariant {
     static let rule = "a request times out, and the core has a timer for it"
     private var open: [UInt64: (purpose: RoutePurpose, stamp: Timestamp)] = [:]
-    /// Seconds for which routes to look at are waited for.
+    /// The timeout of calculations, seconds.
     private static let patience = 30.0
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -59,7 +59,7 @@ struct RequestsEndInTime: Invariant {
             if stamp.seconds(since: request.stamp) > patience + 0.001 {
                 return "request \(id) for \(request.purpose) is \(stamp.seconds(since: request.stamp)) s old"
             }
-            // After the clock was set the moments are those of the new one, which is not known here.
+            // After a clock change the timestamps are of the new clock, which is unknown here.
             guard !step.isClockUncertain else { continue }
             let due = step.due?.seconds(since: request.stamp) ?? .infinity
             guard due <= patience + 0.001 else {
@@ -101,7 +101,7 @@ struct CallsAreAnsweredOnce: Invariant {
             case .trip: break
             }
         }
-        // One trip is wanted at a time; the call for another one ends it.
+        // One trip is requested at a time; a call for another one ends it.
         let trips = open.values.count { $0.kind == .trip }
         return trips > 1 ? "\(trips) calls wait for a trip" : nil
     }
@@ -193,7 +193,7 @@ struct QuestionsEndWithTheirRoute: Invariant {
             }
         }
         guard isOther || isOver else { return nil }
-        // The words of the arrival itself may still be asked about.
+        // The instruction of the arrival itself may still be pending.
         let stale = open.first {
             before[$0.key] != nil && $0.value != .shouldDiscardFix && (isOther || $0.value != .reviseInstruction)
         }
@@ -213,7 +213,7 @@ struct LateAnswersChangeNothing: Invariant {
         case .policyAnswer(let id, _): if questions.contains(id) { return nil }
         default: return nil
         }
-        // What is due by the time is done with it, by rights.
+        // Effects that are due by the time are legitimate.
         if step.effects.contains(where: { if case .withdrawPolicy = $0 { true } else { false } }) { return nil }
         for effect in step.effects {
             switch effect {

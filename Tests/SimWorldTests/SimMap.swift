@@ -6,13 +6,13 @@ import NavSimulation
 import NavTestSupport
 import Synchronization
 
-/// The ground of a simulation: the roads as they are, and what a map on board may hold of them.
+/// The map of a simulation: the true roads, and the parts of them that may be loaded.
 ///
 /// There are ``count`` of them, each made once: a seed takes one.
 struct SimMap: Sendable {
     /// All roads; the truth that is driven on.
     let roads: MapSnapshot
-    /// What may be on board besides: without some tiles, and as another version of the map.
+    /// Other maps that may be loaded: without some tiles, and of another version.
     let others: [MapSnapshot]
     let bounds: BoundingBox
     /// What is driven on each edge, m/s, and the nodes next to its ends.

@@ -7,7 +7,7 @@ import NavRouting
 import NavSimulation
 import NavTestSupport
 
-/// One event and what came of it.
+/// One event and its effects.
 struct SimStep {
     /// Seconds since the start, by the clock of the world.
     var time: Double
@@ -15,16 +15,16 @@ struct SimStep {
     var effects: [Effect]
     /// The thresholds in force.
     var config: NavigatorConfig
-    /// When the core wants to be asked next, after the event.
+    /// The next timer of the core after the event.
     var due: Timestamp?
-    /// The stamp of the last fix that counted, after the event.
+    /// The stamp of the last accepted fix after the event.
     var lastFix: Timestamp?
     /// Where the vehicle is.
     var truth: Coordinate
     /// Whether the clock of the receivers was set a short while ago, or a fix of another time was taken.
     var isClockUncertain: Bool
 
-    /// Whether the event's stamp tells the time: a fix that does not count may be of any time, and nothing becomes due by it.
+    /// Whether the event's stamp is the time: a rejected fix may have any stamp, and nothing becomes due by it.
     var tellsTime: Bool {
         if case .fix(let fix) = event.kind { lastFix == fix.stamp } else { true }
     }
@@ -41,11 +41,11 @@ struct SimWorld {
     static let start = SeededDrive.start
     /// How long they last, seconds.
     static let duration = 600.0
-    /// By how much a fix may be late before its absence counts, seconds: as in the node.
+    /// The delay after which a fix counts as missing, seconds; as in the node.
     private static let tolerance = 0.3
-    /// How long what was asked for by a wrong clock may be open after the clock is right again, seconds.
+    /// The time that requests made with a wrong clock may stay open after its correction, seconds.
     private static let settling = 20.0
-    /// How long positions may be missing before the node's clock tells when a command comes, seconds: as in the node.
+    /// The gap in positions after which commands are stamped by the node's clock, seconds; as in the node.
     private static let longestPause = 5.0
     /// The most timers between two events: predictions come every 50 ms at most.
     private static let mostTimers = 20_000
@@ -67,11 +67,11 @@ struct SimWorld {
         case hostClockSet(Double)
         case stop(Double)
 
-        /// Whether it happens to the process, and waits while that is stopped.
+        /// Whether it is an input of the process, which waits while the process is stopped.
         var isOfProcess: Bool {
             switch self {
             case .sample, .surroundings, .clockSet, .hostClockSet: false
-            // A process that is stopped is stopped again only once it goes on: what waits keeps its order.
+            // A stopped process is stopped again only after it continues, so that waiting events keep their order.
             case .stop, .odometry, .fix, .tick, .command, .callEnded, .config, .tilesArrive, .answer, .decision,
                 .unaskedAnswer:
                 true
@@ -96,9 +96,9 @@ struct SimWorld {
     private var queued = 0
     private var now = 0.0
     private var clock = 0.0
-    /// What the host's clock is ahead of the world's, seconds.
+    /// The offset of the host's clock from the world's, seconds.
     private var hostClock = 0.0
-    /// Whether time is told by arrivals, as in the node, and not by stamps alone, as in a replay.
+    /// Whether time derives from arrivals, as in the node, or from stamps alone, as in a replay.
     private let isLive: Bool
     private var stoppedUntil = 0.0
     private var arrivals: Double?
@@ -108,7 +108,7 @@ struct SimWorld {
     private var newest: Timestamp?
     private var latest: Timestamp?
     private var latency: Double?
-    /// The last fix by the clock of the fixes, and when it came by that of the world.
+    /// The last fix by the clock of the fixes, and its arrival by the clock of the world.
     private var lastFix: (stamp: Timestamp, arrival: Double)?
     private var causes: UInt64 = 0
     private var calls: UInt64 = 0
@@ -202,7 +202,7 @@ struct SimWorld {
         case .fix(let fix): try bring(fix, look)
         case .odometry:
             plan(.odometry, after: 1 / (odometer?.rate ?? 1))
-            // As the node has it, it does not come first.
+            // As in the node, it does not come first.
             let truth = driver.drive(to: now)
             guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
             if !isLive { try fireTimers(before: report.stamp, look) }
@@ -214,7 +214,7 @@ struct SimWorld {
             let elapsed = now - last.arrival - SimWorld.tolerance
             guard elapsed > 0 else { return }
             let moment = last.stamp.advanced(bySeconds: elapsed)
-            // What was due long ago is done for now.
+            // Overdue timers fire now.
             if isLive, let due = navigator.due, moment.seconds(since: due) > 1 { try send(.timer, at: moment, look) }
             try fireTimers(before: moment, look)
         case .command:
@@ -226,7 +226,7 @@ struct SimWorld {
                 call = calls
                 if let seconds = user.goesAway() { plan(.callEnded(call), after: seconds) }
             }
-            // As the node has it: the last position's moment, or its own clock's where positions have ceased.
+            // As in the node: the time of the last position, or of its own clock when positions have stopped.
             if let last = lastFix, case let now = last.stamp.advanced(bySeconds: now - last.arrival),
                 now.seconds(since: present) > SimWorld.longestPause
             {

@@ -2,16 +2,16 @@ import Foundation
 import NavNavigator
 import Testing
 
-/// Simulated drives from seeds; what always holds is checked at every step.
+/// Simulated drives from seeds, with the invariants checked at every step.
 ///
-/// `NAVBUS_SIM_SEEDS` says how many seeds are driven, `NAVBUS_SIM_FIRST` from which on; `NAVBUS_SIM_SEED` drives one and prints what happened.
+/// `NAVBUS_SIM_SEEDS` is the number of seeds, `NAVBUS_SIM_FIRST` the first one; `NAVBUS_SIM_SEED` drives one seed and prints its log.
 @Suite struct SimWorldTests {
     private static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
     }
     private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
 
-    /// Drives a seed and checks what always holds.
+    /// Drives a seed and checks the invariants.
     private static func drive(_ seed: UInt64, _ look: (SimStep) -> Void = { _ in }) throws {
         var invariants = Invariants()
         var world = try SimWorld(seed: seed)
@@ -19,7 +19,7 @@ import Testing
         try world.run { step, navigator in
             look(step)
             try invariants.check(step)
-            // Looking at everything that is held takes as long as some hundred steps.
+            // Measuring the footprint takes as long as some hundred steps.
             guard seed % 5 == 0, step.time >= size else { return }
             size = step.time + 120
             if let what = StateIsBounded.breach(Footprint(navigator).counts) {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// The number of all that comes out of a seed.
+    /// The digest of all output of a seed.
     private static func digest(_ seed: UInt64) throws -> Digest {
         var digest = Digest()
         var world = try SimWorld(seed: seed)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    /// Drives that broke a rule once: the banner of a leg that began off the road was shown again on it.
+    /// Drives that violated a rule once: the banner of a leg that began off road was shown twice.
     @Test(.enabled(if: number("SEED") == nil), arguments: [6067] as [UInt64])
     func pastFailuresKeepTheInvariants(seed: UInt64) throws { try Self.drive(seed) }
 

@@ -4,14 +4,14 @@ import NavNavigator
 import NavRouting
 import NavSimulation
 
-/// What changes around the vehicle: the traffic, the roads on board.
+/// The changing environment of the vehicle: traffic and loaded roads.
 struct Surroundings {
     private var random: SeededRandom
     private let map: SimMap
     /// The tiles on board, without traffic.
     private var base: MapSnapshot
     private var traffic = TrafficOverlay()
-    /// The map as the core has it.
+    /// The map of the core.
     private(set) var current: MapSnapshot
     private let wildness: Double
 
@@ -33,14 +33,14 @@ struct Surroundings {
         switch random.uniform() {
         case ..<0.15: traffic = TrafficOverlay()
         case ..<(0.15 + 0.25 * wildness):
-            // Tiles come or go, or another version of the map is there.
+            // Tiles are added or removed, or another version of the map is loaded.
             base = chance(0.4) ? map.roads : map.others[Int(random.next() % UInt64(map.others.count))]
         default: _ = traffic.apply(speeds(ahead, now))
         }
         renew(at: now)
     }
 
-    /// Brings the tiles that are missing.
+    /// Loads the missing tiles.
     mutating func bringAll(at now: Timestamp) {
         base = map.roads
         renew(at: now)

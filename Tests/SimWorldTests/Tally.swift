@@ -2,11 +2,11 @@ import NavMap
 import NavNavigator
 import NavPositioning
 
-/// How often each kind of thing happened in simulated drives: a world in which something never happens says nothing of it.
+/// Counts of each kind of event in simulated drives: a world without an event does not test it.
 struct Tally {
     private(set) var counts: [String: Int] = [:]
 
-    /// What is to happen in some dozens of drives.
+    /// The events expected within some dozens of drives.
     static let expected = [
         "fix", "odometry", "timer", "call ended", "map of other tiles", "map of another version", "configured",
         "route started", "route set", "route rerouted", "route alternativeTaken", "route fasterRoute",
@@ -45,7 +45,7 @@ struct Tally {
         }
     }
 
-    /// The name of a case without what it carries.
+    /// The name of a case without its associated values.
     private static func name(_ value: CommandReply) -> String {
         switch value {
         case .following: "following"

@@ -134,7 +134,7 @@ struct PredictionsGiveWay: Invariant {
 
     mutating func breach(_ step: SimStep) -> String? {
         if case .fix(let fix) = step.event.kind {
-            // One of a receiver that is not in use says nothing.
+            // A fix of an unused receiver does not count.
             let isRejected = step.publications.contains { if case .fixRejected = $0.what { true } else { false } }
             if isRejected || step.time - last > 1.5 { good = 0 }
             if step.lastFix == fix.stamp, !isRejected {
@@ -144,7 +144,7 @@ struct PredictionsGiveWay: Invariant {
         }
         for (_, what) in step.publications {
             switch what {
-            // Another receiver, or a drive by hand, begins anew.
+            // Another receiver or a manual simulation restarts the count.
             case .receiver: good = 0
             case .simulation(let event): if event.reason == .manual { good = 0 }
             case .position(let position):

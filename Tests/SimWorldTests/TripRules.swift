@@ -28,7 +28,7 @@ struct RoutesAreNumbered: Invariant {
                 if isNew ? context.sessionID <= session : context.sessionID != session {
                     return "trip \(context.sessionID) after \(session) as \(change)"
                 }
-                // An offer of a faster route that was not taken has had a number.
+                // An offered faster route that was not taken has used an id.
                 if context.routeID <= last { return "route \(context.routeID) after \(last) as \(change)" }
                 (session, route, last) = (context.sessionID, context.routeID, context.routeID)
             case .progress, .arrival, .spoken:
@@ -49,7 +49,7 @@ struct DestinationIsKept: Invariant {
     private var arrived: Set<Coordinate> = []
     private var queries: [UInt64: [Waypoint]] = [:]
     private var isChanged: Set<UInt64> = []
-    /// The reroute that options were asked for.
+    /// The reroute whose options were requested.
     private var announced: UInt64?
     private var waypoints: [Coordinate] = []
 
@@ -126,9 +126,9 @@ struct RemainingNeverGrows: Invariant {
     static let rule =
         "the remaining distance never grows, except on a new route, off route, or when a fix corrects a prediction"
     private var last: RouteProgress?
-    /// What remained where the vehicle was last seen and not only thought to be, metres.
+    /// The remaining distance at the last measured position, metres.
     private var seen = 0.0
-    /// What rounding makes of a difference of two numbers, metres.
+    /// The rounding error of a difference, metres.
     private static let rounding = 1e-6
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -138,10 +138,10 @@ struct RemainingNeverGrows: Invariant {
             case .route(_, .refreshed): break
             case .route:
                 last = nil
-                // On this route it has not been seen yet.
+                // There is no measured position on this route yet.
                 seen = .infinity
             case .progress(let progress):
-                // Off the route what remains is that of the vehicle, wherever it goes.
+                // Off route the remaining distance follows the vehicle.
                 guard progress.deviation.state != .offRoute, progress.deviation.state != .wrongWay else { continue }
                 defer { last = progress }
                 if let last, let what = compare(progress, last) { return what }
@@ -155,7 +155,7 @@ struct RemainingNeverGrows: Invariant {
     private func compare(_ progress: RouteProgress, _ last: RouteProgress) -> String? {
         if progress.leg < last.leg { return "leg \(progress.leg) after \(last.leg)" }
         if progress.distanceRemaining > last.distanceRemaining {
-            // A fix takes a prediction back, if only by what rounding makes, as from a stop to just before it.
+            // A fix corrects a prediction, if only by rounding, as from a stop to just before it.
             let least = max(seen, last.distanceRemaining)
             guard progress.distanceRemaining > least + RemainingNeverGrows.rounding else { return nil }
             return "\(last.distanceRemaining) m grow to \(progress.distanceRemaining) m, measured \(seen) m"
@@ -169,7 +169,7 @@ struct RemainingNeverGrows: Invariant {
         return progress.waypointsRemaining > last.waypointsRemaining ? "the number of waypoints ahead grows" : nil
     }
 
-    /// A fix that moves the place confirms it, forward or back: a prediction is taken back once, and not step by step.
+    /// A fix that moves the position confirms it, forward or back: a prediction is corrected once, not step by step.
     private mutating func note(_ progress: RouteProgress) {
         guard progress.position.prediction == nil, progress.position.evidence == .measured else { return }
         if last?.distanceRemaining != progress.distanceRemaining { seen = progress.distanceRemaining }
@@ -307,7 +307,7 @@ struct StateTellsTheTruth: Invariant {
         return nil
     }
 
-    /// What the phase may be: whether the vehicle was seen on its route is not told elsewhere.
+    /// The possible phases: whether the vehicle was seen on its route is not published elsewhere.
     private var phases: [NavigatorState.Phase] {
         if hasPreview, plan == nil || isComplete { return [.preview] }
         guard plan != nil else { return [hasPosition ? .freeDrive : .idle] }
@@ -330,20 +330,20 @@ struct NothingFinalIsExpected: Invariant {
     private var count = 0
 
     mutating func breach(_ step: SimStep) -> String? {
-        // A decision of the owner may come when the position is another one.
+        // An owner's decision may arrive when the position has changed.
         var isOwners = false
         if case .policyAnswer = step.event.kind { isOwners = true }
         for (_, what) in step.publications {
             switch what {
             case .position(let position): (evidence, prediction) = (position.evidence, position.prediction)
             case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
-            // Who asks to hear the next maneuver hears it, wherever the vehicle is expected.
+            // A requested repetition is spoken at any expected position.
             case .spoken(let spoken, _, _) where !spoken.isRepeat:
                 if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is spoken" }
             case .arrival(let event):
                 guard event.phase == .arrived else { continue }
                 if evidence != .measured { return "waypoint \(event.waypoint) is reached" }
-                // It is behind the vehicle from now on, whatever the next progress rests on.
+                // It is behind the vehicle from now on, whatever the evidence of the next progress.
                 waypoints = waypoints.map { min($0, count - 1 - event.waypoint) }
             case .progress(let progress):
                 if prediction != nil, evidence != .measured, let waypoints, progress.waypointsRemaining < waypoints {
@@ -366,7 +366,7 @@ struct ArrivalsAreThere: Invariant {
     static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
     private var places: [RouteWaypoint] = []
     private var last: VehiclePosition?
-    /// Metres by which the receiver was wrong at the last fix that counted: what is predicted from there is as wrong.
+    /// The receiver's error at the last accepted fix, metres; predictions inherit it.
     private var error = 0.0
 
     mutating func breach(_ step: SimStep) -> String? {
@@ -383,7 +383,7 @@ struct ArrivalsAreThere: Invariant {
                 let distance = min(
                     Geodesy.distance(step.truth, place.snapped),
                     Geodesy.distance(step.truth, place.waypoint.coordinate))
-                // What odometry misses grows with the way.
+                // The odometry error grows with the distance.
                 if error < 100, distance > max(150, 3 * (last.sigma ?? 0)) {
                     return "waypoint \(event.waypoint) is reached from \(Int(distance)) m"
                 }

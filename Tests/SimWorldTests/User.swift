@@ -6,7 +6,7 @@ import NavPositioning
 import NavRouting
 import NavSimulation
 
-/// What a user can see of the trip, and what the commands go by.
+/// The user's view of the trip, on which the commands depend.
 struct UserView {
     var route: RoutePlan?
     var isComplete = false
@@ -18,7 +18,7 @@ struct UserView {
     var waypoints = 0
 }
 
-/// A user: gives commands at odd moments, some of them without sense.
+/// A user who sends commands at odd moments, some of them invalid.
 struct SimUser {
     private var random: SeededRandom
     private let map: SimMap
@@ -46,10 +46,10 @@ struct SimUser {
         return 0.2 + mean * 2 * random.uniform()
     }
 
-    /// Whether the caller goes away before the answer; after how many seconds.
+    /// The seconds after which the caller disconnects before the answer; nil for never.
     mutating func goesAway() -> Double? { chance(0.1) ? 0.5 + 8 * random.uniform() : nil }
 
-    /// Whether somebody waits for the answer.
+    /// Whether a caller waits for the answer.
     mutating func waits() -> Bool { chance(0.8) }
 
     mutating func command(_ view: UserView, _ planner: SimPlanner) -> NavigatorCommand {
@@ -110,7 +110,7 @@ struct SimUser {
         return preferences
     }
 
-    /// What nobody means.
+    /// Invalid commands.
     private mutating func nonsense(_ view: UserView, _ planner: SimPlanner) -> NavigatorCommand {
         let nowhere = Coordinate(
             latitude: pick([.nan, .infinity, 91, 0]), longitude: pick([.nan, -.infinity, 181, 0]))

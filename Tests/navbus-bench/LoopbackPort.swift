@@ -1,9 +1,9 @@
 import Glibc
 import NavBench
 
-/// Ports of this machine's own address, for programs that are told theirs.
+/// Free loopback ports, for programs that take one as an argument.
 enum LoopbackPort {
-    /// A port that nobody listened on a moment ago.
+    /// A port that was free a moment ago.
     static func free() throws -> UInt16 {
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)

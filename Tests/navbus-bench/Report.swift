@@ -22,7 +22,7 @@ struct SuiteOptions: ParsableArguments {
     }
 }
 
-/// Runs a suite's comparisons and prints what came of them.
+/// Runs a suite's comparisons and prints the results.
 struct Report {
     let options: SuiteOptions
     /// Lines about the peers, below those about the machine.
@@ -61,7 +61,7 @@ struct Report {
     }
 }
 
-/// A line on a terminal that says how far the work is; nothing in a pipe.
+/// A progress line on a terminal; no output in a pipe.
 private struct ProgressLine {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let width = 24

@@ -2,7 +2,7 @@ import Foundation
 import NavBus
 import NavKit
 
-// Calls: unary round trips, and a stream under the credit that the bus grants by itself.
+// Calls: unary round trips, and a stream under the credit that the bus grants.
 extension BusWorker {
     private static let service = "bench.Echo"
 

@@ -21,7 +21,7 @@ struct Scheduling {
     /// Niceness; below 0 only with privileges.
     var nice = 0
 
-    /// The words before the command of the `index`-th process.
+    /// The prefix of the command of the `index`-th process.
     func prefix(_ index: Int) -> [String] {
         var words: [String] = []
         if realtime > 0 { words += ["/usr/bin/chrt", "-r", "\(realtime)"] }
@@ -40,7 +40,7 @@ struct Scheduling {
         "processors \(pin.rawValue), " + (realtime > 0 ? "SCHED_RR \(realtime)" : "default policy")
     }
 
-    /// The settings that the suite's tail compares, by name; the first is none, to see what chance does.
+    /// The settings that the suite's tail compares, by name; the first has no settings, to show random variation.
     static let variants: [(name: String, scheduling: Scheduling)] = [
         ("default", Scheduling()),
         ("nice", Scheduling(nice: -20)),

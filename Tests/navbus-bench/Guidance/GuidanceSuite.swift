@@ -7,7 +7,7 @@ import NavMap
 import NavRouting
 import NavigationNode
 
-/// Random routes, what is told on them, and drives along them.
+/// Random routes with their guidance, and drives along them.
 final class GuidanceSuite {
     private let graph: RoadGraph
     private let router: Router

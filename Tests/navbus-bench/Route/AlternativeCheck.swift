@@ -1,8 +1,8 @@
 import NavMap
 import NavRouting
 
-/// Checks alternatives against ``AlternativeCriteria`` by the routes alone, with plain searches: nothing of what found
-/// them is asked.
+/// Checks alternatives against ``AlternativeCriteria`` by the routes alone, with plain searches: no code that found
+/// them is used.
 final class AlternativeCheck {
     private let metric: Metric
     private let criteria: AlternativeCriteria

@@ -1,15 +1,15 @@
 import NavMap
 import NavRouting
 
-/// Dijkstra's algorithm on the turn graph with a binary heap and nothing else: what the hierarchy is checked against and
-/// measured beside. It shares no code with the searches.
+/// Dijkstra's algorithm on the turn graph with a plain binary heap: the hierarchy is checked against it and
+/// compared with it. It shares no code with the searches.
 final class PlainDijkstra {
     private let metric: Metric
     private var distances: ContiguousArray<UInt64>
     private var touched: ContiguousArray<TurnState> = []
     private var heap: ContiguousArray<(cost: UInt64, state: TurnState)> = []
 
-    /// The cost of what was not reached.
+    /// The cost of an unreached state.
     static let unreached = UInt64.max
 
     init(_ metric: Metric) {

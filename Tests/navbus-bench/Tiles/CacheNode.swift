@@ -6,7 +6,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// A tile-cache-node of its own, which is told of a vehicle as a navigation-node tells it.
+/// A tile-cache-node that receives a vehicle's route and positions as from a navigation-node.
 final class CacheNode {
     /// The folder of its store.
     var store: String { workers.folder + "/store" }
@@ -95,14 +95,14 @@ final class CacheNode {
             on: Topics.position, stamp: stamp)
     }
 
-    /// Takes what the node says, so that it does not wait for its reader.
+    /// Drains the node's messages, so that it does not wait for its reader.
     func drain() throws { while try bus.poll(timeout: .nanoseconds(0)) != nil {} }
 
     private var stamp: NavGeo.Timestamp { NavGeo.Timestamp(nanoseconds: Clocks.wall()) }
 
-    // MARK: What it costs
+    // MARK: Cost
 
-    /// Nanoseconds for which the thread that plans has had a processor so far: it is the one that gives way to others.
+    /// CPU time of the planning thread so far, nanoseconds; it is the thread with the lower priority.
     func planningTime() throws -> Int64 {
         guard let process = workers.processID(of: Self.name) else { throw BenchError("\(Self.name) is not running") }
         let tasks = "/proc/\(process)/task"

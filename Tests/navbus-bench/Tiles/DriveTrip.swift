@@ -3,9 +3,9 @@ import NavMap
 import NavRouting
 import NavSimulation
 
-/// A drive, and which routes the node hears of on the way.
+/// A drive, and the routes that the node receives on the way.
 struct DriveTrip {
-    /// A route, told when the vehicle has come so far.
+    /// A route, published when the vehicle has driven so far.
     struct Announcement {
         /// Metres along the driven line.
         var at: Double

@@ -9,9 +9,9 @@ import NavTileStore
 import TileCacheNode
 
 /// The cost of a new route and of each fix for the node, as processor time of the thread that plans: reading messages, planning,
-/// asking the store what is missing, telling the queue.
+/// querying the store for missing tiles, filling the queue.
 ///
-/// Of a server that knows every tile and gives none everything stays wanted, the dearest case. Of one that gives, all is
+/// A server that knows every tile and delivers none is the most expensive case: everything stays missing. With a working one, all is
 /// on board, because the way is driven twice and measured the second time: storing is not counted.
 final class NodePlanSuite {
     private let line: Polyline
