@@ -163,7 +163,7 @@ import Testing
         try writer.close()
         let check = try checkBag(MemorySource(writer.sink.bytes)) { _ in nil }
         #expect(check.channels.map(\.missingCount) == [3] && check.messageCount == 7)
-        #expect(check.problems == ["/nav/journal: 3 messages are missing between the others"])
+        #expect(check.problems == ["/nav/journal: 3 messages are missing from the sequence"])
     }
 
     @Test func progressCountsMessagesAndNotChunks() throws {

@@ -22,7 +22,7 @@ package final class InProcessNetwork {
     fileprivate func nextBoot(_ name: String) throws(BusError) -> UInt64 {
         guard !nodes.contains(where: { $0.name == name }) else {
             throw BusError(
-                .nameBusy, "node name '\(name)' is taken by a node of this network: start this one under another name")
+                .nameBusy, "node name '\(name)' is in use by a node of this network: start this one under another name")
         }
         boots += 1
         return boots

@@ -105,7 +105,7 @@ struct JournalReplayTests {
             return progress.encoded()
         }
         let difference = try #require(summary.difference)
-        #expect(difference.hasPrefix("message 50 of /nav/progress, with event "))
+        #expect(difference.hasPrefix("message 50 of /nav/progress, at journal event "))
         #expect(difference.contains("recorded:   \"distance_remaining_m\": 4711"))
         #expect(difference.contains("reproduced: \"distance_remaining_m\": "))
     }

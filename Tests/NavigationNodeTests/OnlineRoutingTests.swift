@@ -89,7 +89,7 @@ struct OnlineRoutingTests {
 
     @Test func contradictoryKeysAreReportedWithTheProvider() throws {
         for (overrides, word) in [
-            (["directions.url=example"], "address"), (["directions.url=ftp://example"], "address"),
+            (["directions.url=example"], "provider URL"), (["directions.url=ftp://example"], "provider URL"),
             (["directions.url=https://user:secret@example"], "user"),
             (["directions.url=https://example", "directions.dialect=mapbox"], "token"),
             (["directions.url=https://example", "directions.token_file=/nowhere/token"], "/nowhere/token"),

@@ -72,7 +72,7 @@ struct TraceInputTests {
             var log = MessageLog(try BagWriter(path: path))
             try log.write(NavigationState(), topic: "/nav/state", logTime: 1, publishTime: 1)
             try log.close()
-            expectError(path, .invalid, ["/gnss/fix", "it holds: /nav/state"])
+            expectError(path, .invalid, ["/gnss/fix", "it has: /nav/state"])
 
             var wrong = MessageLog(try BagWriter(path: folder + "/b.mcap"))
             try wrong.write(NavigationState(), topic: "/gnss/fix", logTime: 1, publishTime: 1)

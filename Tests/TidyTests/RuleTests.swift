@@ -59,7 +59,7 @@ import Testing
     @Test func missingDocumentationOfTheExportedProductIsFound() {
         let text = "public import Glibc\n/// A.\n@frozen\npublic struct A {\n    public var b = 1\n    var c = 2\n}\n"
         let found = Rules.documentation([file(text), file(text, "Sources/NavMap/B.swift")])
-        #expect(texts(found) == ["Sources/NavGeo/A.swift:5: public, and without documentation: public var b = 1"])
+        #expect(texts(found) == ["Sources/NavGeo/A.swift:5: public without documentation: public var b = 1"])
     }
 
     @Test func namesOfTheGlossaryThatDoNotExistAreFound() {
