@@ -185,7 +185,8 @@ private struct QuestionBuilder {
         ]
         if configuration.alternatives > 0 { document["alternates"] = configuration.alternatives }
         if !configuration.language.isEmpty { document["language"] = configuration.language }
-        let areas = request.options.excludedAreas
+        // Valhalla knows no holes. A route through an area that is not sent is rejected when it is matched to the map.
+        let areas = request.options.excludedAreas.filter(\.holes.isEmpty)
         if !areas.isEmpty {
             document["exclude_polygons"] = areas.map { area in
                 area.corners.map { [rounded($0.longitude), rounded($0.latitude)] }

@@ -77,10 +77,13 @@ public final class NodeLink {
     }
 
     /// Subscribes to a topic with its quality of service.
-    public func subscribe(to topic: any CatalogueTopic) throws(NodeError) -> SubscriptionID {
+    ///
+    /// - Parameter qos: how many messages wait; by default as the catalogue says.
+    public func subscribe(to topic: any CatalogueTopic, qos: QoS? = nil) throws(NodeError) -> SubscriptionID {
         let entry = topic.entry
         do throws(BusError) {
-            return try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
+            return try bus.subscribe(
+                to: name(of: topic), qos: qos ?? QoS(entry.qos), maximumPayloadSize: entry.maxSize)
         } catch {
             throw NodeError(.system, error.description)
         }

@@ -51,7 +51,9 @@ public final class NodeRunner<Runnable: Node> {
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
         try link.advertise([Topics.health(of: bus.name), Topics.log])
-        clock = configuration.kit.simTime ? try link.subscribe(to: Topics.clock) : nil
+        // A queue, although only the latest time counts: a time that replaced an earlier one would come after the messages that
+        // were published between the two, and the first ones of a new epoch would be taken for late ones of the old.
+        clock = configuration.kit.simTime ? try link.subscribe(to: Topics.clock, qos: .keepLast(1_024)) : nil
         handling = context.latency("handle")
         turning = context.latency("loop")
         node = try Runnable(configuration: configuration.node, context: context)

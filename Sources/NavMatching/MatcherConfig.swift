@@ -41,6 +41,10 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumHolds = 3
     /// The longest time for which outliers hold a place before it is dropped, seconds.
     public var maximumHoldTime = 3.0
+    /// The longest time for which a standing vehicle is kept at a place that its fixes contradict, seconds.
+    ///
+    /// Reflections last as long as a stop at traffic lights; a vehicle that was towed or a receiver that has converged stays.
+    public var maximumStandingHoldTime = 60.0
     /// The least movement for a fix to count as new evidence, metres.
     ///
     /// A receiver's errors last longer than the time between two fixes, so fixes at a standstill add no information.

@@ -106,7 +106,7 @@ public struct StreamingMatcher: Sendable {
             output = nil
             return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
         case .standing:
-            if let held = hold(fix, frame, isHeld: false) { return held }
+            if !outlierHasPersisted(until: fix), let held = hold(fix, frame, isHeld: false) { return held }
             return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
         case .stepped: return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
         case .drifted:
@@ -115,6 +115,15 @@ public struct StreamingMatcher: Sendable {
             transition.advance(sight, metric, routePrior)
             return conclude(sight, transition.next, isTeleport: false, isStep: false)
         }
+    }
+
+    /// Whether the vehicle's place contradicts its fixes, and has for so long that these are no outliers.
+    ///
+    /// A vehicle may be moved while nothing is received, and a receiver may converge while it stands: each fix then repeats the
+    /// one that was taken for an outlier, and none would be a step.
+    private func outlierHasPersisted(until fix: Fix) -> Bool {
+        guard output?.isHeld == true, let place = transition.current.mostProbable else { return false }
+        return fix.stamp.seconds(since: place.origin.stamp) > config.maximumStandingHoldTime
     }
 
     /// The least weight of a fix, for one at the position of the last step.

@@ -168,7 +168,7 @@ package final class BagPlayer {
         let prefix = ["navigation-node": "/nav/", "gnss-node": "/gnss/", "tile-cache-node": "/tiles/"][node]
         let usual = channels.map(\.topic).filter { topic in
             topic == Topics.health(of: node).name
-                || (live.isEmpty && topic != Topics.policyDecision.name && prefix.map(topic.hasPrefix) ?? false)
+                || (live.isEmpty && prefix.map(topic.hasPrefix) ?? false)
         }
         guard prefix != nil || !live.isEmpty else {
             throw NodeError(

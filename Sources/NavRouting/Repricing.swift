@@ -46,8 +46,8 @@ public struct RoutePricing: Sendable {
     /// found by the search, stay as they are. A piece timed by another provider keeps its time while the router's own
     /// time is unchanged, and is scaled when that changes.
     ///
-    /// - Returns: The route and the number of pieces with another time; nil when one of its edges is not loaded.
-    public func repriced(_ route: Route) -> (route: Route, changedEdges: Int)? {
+    /// - Returns: The route and the number of segments with another time; nil when one of its edges is not loaded.
+    public func repriced(_ route: Route) -> (route: Route, changedSegments: Int)? {
         var repriced = route
         // A provider's traffic is as old as its answer; the router's stamp counts from its first change on.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
@@ -55,7 +55,7 @@ public struct RoutePricing: Sendable {
         for index in route.edges.indices {
             guard let times = times(of: route.edges[index]) else { return nil }
             guard repriced.edges[index].take(times) else { continue }
-            changed += 1
+            changed += route.edges[index].segmentCount
         }
         guard changed > 0 else { return (repriced, 0) }
         if let stamp = metric.trafficStamp { repriced.trafficStamp = max(stamp, repriced.trafficStamp ?? stamp) }

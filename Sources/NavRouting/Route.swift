@@ -76,6 +76,8 @@ public struct RouteEdge: Sendable, Equatable {
     public var turnDuration: Double
     /// The piece's points in ``Route/coordinates``, both ends included, so that neighbours share one.
     public var coordinates: ClosedRange<Int>
+    /// The number of segments between its points, at least 1.
+    var segmentCount: Int { max(coordinates.count - 1, 1) }
     /// Toll booths after the edge's start, including its end.
     public var tollBooths: Int
     /// Class, names and limits, shared by the pieces of one road.
@@ -256,7 +258,7 @@ public struct Route: Sendable, Equatable {
     }
 
     /// Takes the times of a newer route of the same provider where both use the same edges; returns the number of
-    /// pieces whose time changed.
+    /// segments whose time changed.
     public mutating func takeTimes(of other: Route) -> Int {
         var places: [EdgeKey: Int] = [:]
         for (index, edge) in other.edges.enumerated() where edge.length > 0 { places[edge.key] = index }
@@ -268,7 +270,7 @@ public struct Route: Sendable, Equatable {
             // A piece that was cut at the vehicle has a known time for its whole rest only.
             guard share.isFinite, fresh.endOffset >= edges[index].endOffset else { continue }
             let duration = fresh.duration * share
-            if (duration - edges[index].duration).magnitude > 0.001 { changed += 1 }
+            if (duration - edges[index].duration).magnitude > 0.001 { changed += edges[index].segmentCount }
             edges[index].duration = duration
             edges[index].routerDuration = fresh.routerDuration * share
             edges[index].freeFlowDuration = fresh.freeFlowDuration * share

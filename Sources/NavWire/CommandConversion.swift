@@ -44,15 +44,16 @@ extension RoutePreferences {
         units = options.units.flatMap { DistanceUnits($0) }
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
-            guard let ring = polygon.rings.first, let corners = ring.corners else {
+            let rings = polygon.rings.compactMap(\.corners)
+            guard let outline = rings.first, rings.count == polygon.rings.count else {
                 throw RouteFailure(
-                    code: .invalidRequest, message: "excluded area \(number) has no ring of valid coordinates")
+                    code: .invalidRequest,
+                    message: "options.exclude_areas: area \(number) has no ring, or one without valid coordinates")
             }
-            self.options.excludedAreas.append(ExcludedArea(corners: corners))
+            self.options.excludedAreas.append(ExcludedArea(corners: outline, holes: Array(rings.dropFirst())))
         }
-        if let departure = options.departureNs, let offset {
-            self.options.departure = LocalTime(Timestamp(nanoseconds: departure), minutesAheadOfUTC: offset)
-        }
+        departure = options.departureNs.map { Timestamp(nanoseconds: $0) }
+        if let departure, let offset { self.options.departure = LocalTime(departure, minutesAheadOfUTC: offset) }
     }
 }
 
@@ -64,8 +65,10 @@ extension NavMessages.RouteOptions {
         self.init(
             vehicle: preferences.vehicle.map { NavMessages.VehicleProfile($0) },
             avoid: preferences.vehicle.map { $0.avoid.features } ?? [],
-            excludeAreas: preferences.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
-            useTraffic: preferences.usesTraffic,
+            excludeAreas: preferences.options.excludedAreas.map { area in
+                NavMessages.Polygon(rings: ([area.corners] + area.holes).map { Polyline($0) })
+            },
+            useTraffic: preferences.usesTraffic, departureNs: preferences.departure?.nanoseconds,
             initialManeuverAvoidanceM: preferences.options.initialManeuverAvoidance > 0
                 ? preferences.options.initialManeuverAvoidance : nil,
             language: guidance?.options.text.phrases.language ?? preferences.language,
@@ -113,13 +116,17 @@ extension NavRouting.VehicleProfile {
 }
 
 extension NavMessages.VehicleProfile {
-    /// The first measure that no vehicle has, by its name; nil when there is none.
+    /// The first measure that no vehicle has, by its name and range; nil when there is none.
     fileprivate var defect: String? {
+        // The ranges of the configuration's keys; a weight in tonnes is noticed.
         let measures = [
-            ("height_m", heightM), ("width_m", widthM), ("length_m", lengthM), ("weight_kg", weightKg),
-            ("axle_load_kg", axleLoadKg), ("max_speed_mps", maxSpeedMps),
+            ("height_m", heightM, 0.5...10.0), ("width_m", widthM, 0.5...10), ("length_m", lengthM, 1...60),
+            ("weight_kg", weightKg, 100...200_000), ("axle_load_kg", axleLoadKg, 100...50_000),
+            ("max_speed_mps", maxSpeedMps, 0.1...150),
         ]
-        return measures.first { $0.1.map { !($0 > 0) } ?? false }.map { "\($0.0) is not above 0" }
+        return measures.first { _, value, range in value.map { !range.contains($0) } ?? false }.map {
+            "\($0.0) is not within \($0.2.lowerBound) ... \($0.2.upperBound)"
+        }
     }
 
     package init(_ vehicle: NavRouting.VehicleProfile) {
@@ -296,11 +303,12 @@ extension NavigatorCommand {
 
 extension NavMessages.Waypoint {
     /// Why the course or its tolerance is out of range; nil when both are valid or absent.
-    fileprivate var faultOfCourse: String? {
+    var faultOfCourse: String? {
         if let course, !(0..<2 * .pi).contains(course) { return "course is not within 0 ..< 2π rad" }
         if let tolerance = courseToleranceRad, !(0...Double.pi).contains(tolerance) {
             return "course_tolerance_rad is not within 0 ... π"
         }
+        if courseToleranceRad != nil, course == nil { return "course_tolerance_rad needs a course" }
         return nil
     }
 }

@@ -165,20 +165,26 @@ extension NavNavigator.PolicyAnswer {
             verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
     }
 
-    /// Creates the core's answer from preferences for a reroute; nil when one of the waypoints has no place.
+    /// Creates the core's answer from preferences for a reroute.
     ///
     /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
-    package init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) {
-        let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
-        guard waypoints.count == answer.waypoints.count else { return nil }
-        do throws(RouteFailure) {
-            let preferences = try answer.options.map { options throws(RouteFailure) in
-                try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
+    /// - Throws: a failure that names what cannot be.
+    package init(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
+        var waypoints: [NavRouting.Waypoint] = []
+        for (number, message) in answer.waypoints.enumerated() {
+            guard let waypoint = NavRouting.Waypoint(message) else {
+                throw RouteFailure(
+                    code: .invalidRequest, message: "waypoint \(number) has no valid latitude and longitude")
             }
-            self.init(verdict: true, content: .reroute(preferences, waypoints))
-        } catch {
-            return nil
+            if let fault = message.faultOfCourse {
+                throw RouteFailure(code: .invalidRequest, message: "waypoint \(number): \(fault)")
+            }
+            waypoints.append(waypoint)
         }
+        let preferences = try answer.options.map { options throws(RouteFailure) in
+            try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
+        }
+        self.init(verdict: true, content: .reroute(preferences, waypoints))
     }
 
     package init(_ answer: ReviseInstructionAnswer) {
@@ -209,7 +215,7 @@ extension NavNavigator.PolicyAnswer {
     ) {
         var content: Content?
         switch decision.content {
-        case .rerouteOptions(let answer): content = PolicyAnswer(answer, node: vehicle)?.content
+        case .rerouteOptions(let answer): content = (try? PolicyAnswer(answer, node: vehicle))?.content
         case .revisedInstruction(let answer): content = PolicyAnswer(answer).content
         case nil: break
         }

@@ -23,7 +23,8 @@ extension NavMessages.Route {
         stampNs = stamp.nanoseconds
         routeId = previewed.id
         if !previewed.via.isEmpty { summary?.names = previewed.via }
-        summary?.etaNs = stamp.advanced(bySeconds: previewed.plan.route.duration).nanoseconds
+        let departure = max(previewed.plan.preferences?.departure ?? stamp, stamp)
+        summary?.etaNs = departure.advanced(bySeconds: previewed.plan.route.duration).nanoseconds
     }
 }
 

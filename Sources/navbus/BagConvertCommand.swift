@@ -54,21 +54,22 @@ struct BagConvert: ParsableCommand {
             throw NodeError(.usage, "--out is the input recording: give another file")
         }
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
-        var importing = ROSImport(try open(filter))
+        let damage = SkippedDamage()
+        var importing = ROSImport(try open(filter, damage))
         let target = try target
-        if target == .rosbag2 { return try writeROS2(&importing) }
+        if target == .rosbag2 { return try writeROS2(&importing, damage) }
         let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
         if let format = TraceExport.Format(rawValue: target.rawValue) {
             try writeTrace(format, file, filter)
         } else {
-            try writeBag(importing, file)
+            try writeBag(importing, damage, file)
         }
         try file.finish()
     }
 
-    private func open(_ filter: TopicFilter) throws(NodeError) -> LenientRecords {
+    private func open(_ filter: TopicFilter, _ damage: SkippedDamage) throws(NodeError) -> LenientRecords {
         do throws(BagError) {
-            return LenientRecords(try RecordingFile.open(input, topics: chosen(filter)) { Console.note($0) })
+            return LenientRecords(try RecordingFile.open(input, topics: chosen(filter)) { Console.note($0) }, damage)
         } catch {
             throw NodeError(error.code == .io ? .missing : .invalid, error.description)
         }
@@ -82,7 +83,8 @@ struct BagConvert: ParsableCommand {
         NodeError(.invalid, "cannot convert '\(input)': \(error)")
     }
 
-    private func tell(_ count: UInt64, _ leftOut: [String: Int]) throws(NodeError) {
+    private func tell(_ count: UInt64, _ leftOut: [String: Int], _ damage: SkippedDamage) throws(NodeError) {
+        damage.tell()
         for (name, count) in leftOut.sorted(by: { $0.key < $1.key }) {
             Console.note("left out: \(count) messages of \(name)")
         }
@@ -90,7 +92,7 @@ struct BagConvert: ParsableCommand {
         print("\(out): \(count) messages")
     }
 
-    private func writeBag(_ importing: ROSImport, _ file: OutputFile) throws(NodeError) {
+    private func writeBag(_ importing: ROSImport, _ damage: SkippedDamage, _ file: OutputFile) throws(NodeError) {
         let count: UInt64
         var records: any RecordSource = foxglove ? FoxgloveRecords(importing) : importing
         do throws(BagError) {
@@ -112,7 +114,7 @@ struct BagConvert: ParsableCommand {
             throw failure(error)
         }
         let source = (records as? FoxgloveRecords)?.base ?? records
-        try tell(count, (source as? ROSImport)?.leftOut ?? [:])
+        try tell(count, (source as? ROSImport)?.leftOut ?? [:], damage)
     }
 
     private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
@@ -135,18 +137,21 @@ struct BagConvert: ParsableCommand {
             buffer.append(contentsOf: text.utf8)
             if buffer.count > 1 << 16 { try flush() }
         }
+        var damage = SkippedDamage()
         do throws(BagError) {
+            // A line is drawn in two passes over the recording, with the same damage.
             try export.run(format) { () throws(BagError) in
-                ROSImport(LenientRecords(try RecordingFile.open(input, topics: chosen(filter))))
+                damage = SkippedDamage()
+                return ROSImport(LenientRecords(try RecordingFile.open(input, topics: chosen(filter)), damage))
             }
             try flush()
         } catch {
             throw failure(error)
         }
-        try tell(UInt64(export.count), [:])
+        try tell(UInt64(export.count), [:], damage)
     }
 
-    private func writeROS2(_ importing: inout ROSImport) throws(NodeError) {
+    private func writeROS2(_ importing: inout ROSImport, _ damage: SkippedDamage) throws(NodeError) {
         if overwrite, FileManager.default.fileExists(atPath: out + "/metadata.yaml") {
             try? FileManager.default.removeItem(atPath: out)
         }
@@ -162,6 +167,6 @@ struct BagConvert: ParsableCommand {
         } catch {
             throw failure(error)
         }
-        try tell(count, importing.leftOut.merging(leftOut) { $0 + $1 })
+        try tell(count, importing.leftOut.merging(leftOut) { $0 + $1 }, damage)
     }
 }

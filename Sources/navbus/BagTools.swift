@@ -6,32 +6,46 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// Records of which damaged parts are passed over, counted and told.
-struct LenientRecords: RecordSource {
-    private var base: any RecordSource
-    private var count = 0
+/// The damaged parts of a recording that were skipped.
+final class SkippedDamage {
+    private(set) var count = 0
     private var first: BagError?
 
-    init(_ base: any RecordSource) { self.base = base }
+    func add(_ error: BagError) {
+        count += 1
+        first = first ?? error
+    }
+
+    /// Reports on standard error what was skipped.
+    func tell() {
+        if let first { Console.note("\(count) damaged parts were skipped, the first: \(first)") }
+    }
+}
+
+/// Records without the damaged parts, which are counted.
+struct LenientRecords: RecordSource {
+    private var base: any RecordSource
+    private let damage: SkippedDamage
+
+    init(_ base: any RecordSource, _ damage: SkippedDamage = SkippedDamage()) {
+        self.base = base
+        self.damage = damage
+    }
 
     mutating func next() throws(BagError) -> Record? {
         while true {
             do throws(BagError) {
                 return try base.next()
             } catch {
-                count += 1
-                first = first ?? error
-                guard error.code != .io, count < 1_000_000 else { throw error }
+                damage.add(error)
+                guard error.code != .io, damage.count < 1_000_000 else { throw error }
             }
         }
     }
 
     var progress: Double { base.progress }
 
-    /// Says on standard error what was passed over.
-    func tellDamage() {
-        if let first { Console.note("\(count) damaged parts were skipped, the first: \(first)") }
-    }
+    func tellDamage() { damage.tell() }
 }
 
 /// The bags that a command reads.

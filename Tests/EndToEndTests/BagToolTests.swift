@@ -137,6 +137,21 @@ struct BagToolTests {
         print(len(rows), len(fixes), len(velocities), different)
         """
 
+    @Test func conversionReportsTheDamageThatItSkips() async throws {
+        try await withSandbox { box in
+            let rows = (0..<3_000).map { "\(1_700_000_000 + $0),60.1,24.9,\(Double($0 % 300) / 10),90,0.9" }
+            try box.write("drive.csv", "t_s,lat,lon,speed_mps,heading_deg,hdop\n" + rows.joined(separator: "\n") + "\n")
+            try await box.succeed("navbus", ["bag", "convert", "drive.csv", "-o", "whole.mcap"])
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: box.path + "/whole.mcap"))
+            bytes[bytes.count / 3] ^= 0xff
+            try bytes.write(to: URL(fileURLWithPath: box.path + "/damaged.mcap"))
+            for target in ["back.csv", "back.geojson", "back.mcap", "ros"] {
+                let run = try await box.run("navbus", ["bag", "convert", "damaged.mcap", "-o", target])
+                #expect(run.errors.contains("1 damaged parts were skipped, the first: "), "\(target): \(run.errors)")
+            }
+        }
+    }
+
     @Test(.enabled(if: hasROS, "needs Python with rosbags: set NAVBUS_PYTHON"))
     func rosbagsReadsTenThousandFixesWithoutADifference() async throws {
         try await withSandbox { box in

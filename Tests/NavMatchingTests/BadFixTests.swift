@@ -136,6 +136,20 @@ struct BadFixTests {
         #expect(drive.path == ["AB", "BC"])
     }
 
+    @Test("a vehicle that was moved while it stood is matched at its new place", arguments: [1.0, 60, 3_600])
+    func movedWhileStanding(gap: Double) throws {
+        let map = try road()
+        // From one road to another that no way of this length leads to.
+        let (before, after) = (map.coordinate("A", north: -2), map.coordinate("D", north: 10))
+        let fixes =
+            (0..<20).map { map.fix(Double($0), before, speed: 0) }
+            + (0..<90).map { map.fix(19 + gap + Double($0), after, speed: 0) }
+        let drive = MatchedDrive(map, fixes)
+        let last = try #require(drive.positions.last)
+        #expect(!last.isHeld && Geodesy.distance(last.road?.coordinate ?? before, after) < 15)
+        #expect(drive.positions[19].segmentName.map { ["AB", "BA"].contains($0) } == true)
+    }
+
     @Test("a lasting jump is flagged once and matched at its new position")
     func teleport() throws {
         let map = try road()

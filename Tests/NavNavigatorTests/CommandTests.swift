@@ -252,6 +252,26 @@ import Testing
         #expect(causes.count >= 2 && causes.allSatisfy { $0 == 0 }, "\(causes)")
     }
 
+    @Test func vehicleNamedFirstByTheOwnerIsNoStop() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.rerouteOptions]
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        let fixes = try town.fixes("FGH").prefix(10)
+        ride.drive(fixes)
+        ride.command(.reroute(nil), call: 1)
+        let question = try #require(ride.questions.last)
+        let vehicle = Waypoint(try #require(fixes.last).coordinate)
+        let places = [vehicle, try town.waypoint("HC"), try town.waypoint("IJ")]
+        ride.send(
+            .policyAnswer(
+                requestID: question.requestID, PolicyAnswer(verdict: true, content: .reroute(nil, places))),
+            at: question.stamp)
+        let asked = try #require(ride.queries.last).request.waypoints
+        #expect(asked.dropFirst().map(\.coordinate) == places.dropFirst().map(\.coordinate))
+    }
+
     @Test func tripsStartedAtTheSameTimeHaveDistinctSessions() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

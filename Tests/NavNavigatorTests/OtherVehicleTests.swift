@@ -60,7 +60,7 @@ struct OtherVehicleTests {
         let town = try Self.town()
         var (ride, map, route) = try Self.ride(of: Self.truck, node: VehicleProfile(), on: town, to: "BC")
         guard case .refreshed(let event) = ride.command(.refreshRoute, call: 1),
-            event.phase == .refreshed(changedEdges: 0)
+            event.phase == .refreshed(changedSegments: 0)
         else {
             Issue.record("a refresh without traffic changes something: \(ride.replies)")
             return

@@ -52,6 +52,15 @@ struct OptionsTests {
                 corners: [0.0, 2.1, 4.2].map { Geodesy.destination(from: middle, bearing: $0, distance: 60) })
         ]
         #expect(map.letters(of: try #require(try Self.route(map, Self.ends(map, "AF"), options))) == "ADECF")
+        // Its hole does not count.
+        let rings = [900.0, 350].map { radius in
+            [0.0, 1.6, 3.1, 4.7].map { Geodesy.destination(from: middle, bearing: $0, distance: radius) }
+        }
+        options.excludedAreas = [ExcludedArea(corners: rings[0], holes: [rings[1]])]
+        let near = [-30.0, 30].map { Waypoint(Geodesy.destination(from: middle, bearing: .pi / 2, distance: $0)) }
+        #expect(try Self.route(map, near, options).map { map.letters(of: $0) } == "BC")
+        options.excludedAreas = [ExcludedArea(corners: rings[0])]
+        #expect(try Self.route(map, near, options) == nil)
         let c = try map.coordinate("C")
         options.excludedAreas = [
             ExcludedArea(

@@ -79,7 +79,7 @@ struct StoreRoomTests {
         let total = tiles.reduce(0) { $0 + $1.bytes }
         for _ in 0..<4 {
             let budget = total * Int64(chance.next(110)) / 100
-            let bytes = Int64(chance.next(600))
+            let bytes = 1 + Int64(chance.next(600))
             let need = chance.next(3) == 0 ? nil : Double(chance.next(10_000))
             let expected = Self.victims(among: tiles, budget: budget, toFit: bytes, needed: need)
             bench.store.setBudget(budget)

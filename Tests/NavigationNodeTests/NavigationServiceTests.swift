@@ -120,6 +120,7 @@ struct NavigationServiceTests {
         for (options, name) in [
             (RouteOptions(vehicle: VehicleProfile(heightM: -1)), "height_m"),
             (RouteOptions(vehicle: VehicleProfile(maxSpeedMps: 0)), "max_speed_mps"),
+            (RouteOptions(vehicle: VehicleProfile(weightKg: 3)), "weight_kg is not within 100.0 ... 200000.0"),
             (RouteOptions(departureNs: -5), "departure_ns"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
@@ -152,6 +153,13 @@ struct NavigationServiceTests {
         let arrival = try #require(route.summary?.etaNs)
         let duration = try #require(route.summary?.durationS)
         #expect(abs(Double(arrival - stamp) / 1e9 - duration) < 0.01)
+
+        let departure = stamp + 86_400_000_000_000
+        let tomorrow = CalculateRouteRequest(
+            waypoints: [Self.destination], options: RouteOptions(departureNs: departure), preview: false)
+        let later = try #require(try await table.routes(tomorrow).last?.routes.first)
+        #expect(later.options?.departureNs == departure)
+        #expect(abs(Double(try #require(later.summary?.etaNs) - departure) / 1e9 - duration) < 0.01)
     }
 
     @Test func stepsJoinAtLegsAndAddUpToTheirDurations() async throws {

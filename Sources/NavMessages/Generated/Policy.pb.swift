@@ -385,7 +385,7 @@ public struct RerouteOptionsRequest: Message {
     public var reason: RerouteReason?
     /// Options the request will have.
     public var options: RouteOptions?
-    /// Waypoints it will have, the vehicle first.
+    /// Waypoints it will have, the destination last; the vehicle is not among them.
     public var waypoints: [Waypoint]
 
     /// Makes a message; a field that is left out is unknown.
@@ -459,7 +459,8 @@ extension RerouteOptionsRequest: WireMessage {
 public struct RerouteOptionsAnswer: Message {
     /// Options to use instead; absent: as they were.
     public var options: RouteOptions?
-    /// Waypoints to use instead, the vehicle first; none: as they were.
+    /// Waypoints to use instead, the destination last; none: as they were. The vehicle is not among them; where it is named first
+    /// nevertheless, within 50 m of it, it is left out.
     public var waypoints: [Waypoint]
 
     /// Makes a message; a field that is left out is unknown.

@@ -603,7 +603,8 @@ public struct RouteOptions: Message {
     public var alternatives: UInt32?
     /// Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
     public var useTraffic: Bool?
-    /// Departure, ns since the Unix epoch, UTC; absent: now.
+    /// Departure, ns since the Unix epoch, UTC; absent: now. Routes to choose from arrive that much later, and rules for certain hours
+    /// count as they are then, given the configuration's utc_offset_min. A trip under way is timed from now.
     public var departureNs: Int64?
     /// Distance from the start in m within which a maneuver is avoided.
     public var initialManeuverAvoidanceM: Double?

@@ -8,6 +8,8 @@ public struct RoutePreferences: Sendable, Hashable {
     public var options = RouteOptions()
     /// The vehicle profile; nil for the node's own.
     public var vehicle: VehicleProfile?
+    /// The planned departure; nil for now.
+    public var departure: Timestamp?
     /// Whether a configured online provider may be asked.
     public var allowsOnline = true
     /// Whether live traffic is used.

@@ -152,8 +152,8 @@ public struct FasterRouteEvent: Sendable, Equatable {
 public struct RefreshEvent: Sendable, Equatable {
     public enum Phase: Sendable, Equatable {
         case refreshing
-        /// `changedEdges` edges of the route have new durations.
-        case refreshed(changedEdges: Int)
+        /// `changedSegments` segments of the route have new durations.
+        case refreshed(changedSegments: Int)
         case failed(RouteFailure)
         /// Part of the route ahead is closed or gone; a reroute is advisable.
         case invalidated

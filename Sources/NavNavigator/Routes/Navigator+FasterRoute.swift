@@ -11,7 +11,8 @@ extension Navigator {
             _ = faster.take()
             tell(.rejected(.tooLate), offer, event)
         }
-        let isPossible = position.isSeenUnderWay && search.isIdle
+        // Whoever holds the trip at a stop decides when it goes on: a faster route would start the next leg.
+        let isPossible = position.isSeenUnderWay && search.isIdle && !trip.isAtStop
         guard !routes.contains(\.isFasterRoute), faster.isDue(at: event.stamp, trip, isPossible: isPossible) else {
             return
         }
@@ -35,7 +36,7 @@ extension Navigator {
     }
 
     func takeFasterRoute(_ answer: RouteAnswer, from origin: VehiclePosition, _ event: NavigatorEvent) {
-        guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
+        guard let trip, !trip.isComplete, !trip.isAtStop, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
         // Both routes are timed with the same traffic.

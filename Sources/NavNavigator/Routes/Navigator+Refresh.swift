@@ -81,7 +81,7 @@ extension Navigator {
         let before = trip.durationRemaining
         trip.refresh(route, pricing)
         var refreshed = RefreshEvent(
-            phase: .refreshed(changedEdges: changed), delta: trip.durationRemaining - before, plan: trip.plan,
+            phase: .refreshed(changedSegments: changed), delta: trip.durationRemaining - before, plan: trip.plan,
             progress: trip.progress)
         refreshed.plan.offset = trip.offset
         publish(.refresh(refreshed), event)

@@ -1,5 +1,6 @@
 import NavGeo
 import NavGuidance
+import NavMatching
 import NavPositioning
 import NavRouting
 
@@ -84,12 +85,18 @@ extension Navigator {
 
     func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
-        if case .reroute(let preferences, let waypoints) = decision.answer.content {
+        let position = lastPosition ?? draft.origin
+        if case .reroute(let preferences, var waypoints) = decision.answer.content {
+            // An owner may name the vehicle before the places to go to; as a stop it would be reached at once.
+            if waypoints.count > 1, let first = waypoints.first?.coordinate, first.isValid,
+                Geodesy.distance(first, position.match.raw) <= Self.vehicleWaypointDistance
+            {
+                waypoints.removeFirst()
+            }
             // An invalid plan would end the search for another route.
             if let preferences, preferences.options.fault == nil { draft.preferences = preferences }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
         }
-        let position = lastPosition ?? draft.origin
         draft.origin = position
         var options = draft.preferences.options
         if options.initialManeuverAvoidance == 0 {
@@ -111,6 +118,9 @@ extension Navigator {
             query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp), for: .search,
             cause: draft.cause, event)
     }
+
+    /// The distance from the vehicle within which the first of several waypoints names the vehicle itself, metres.
+    private static let vehicleWaypointDistance = 50.0
 
     /// Returns the distance within which a new route avoids maneuvers, metres.
     private func maneuverAvoidance(at position: VehiclePosition, refusals: Int) -> Double {

@@ -119,7 +119,11 @@ struct DeviationMonitor {
             } else if !isUndecided(placement, position.stamp) {
                 agree(position.stamp, isOnEdge: false)
             }
-        case .opposite, .nearby: break
+        case .opposite, .nearby:
+            // It may never have been on it: a route may start elsewhere.
+            if state == .onRoute, placement.distance > config.deviationMaximumDistance {
+                set(.uncertain, position.stamp)
+            }
         }
         return Deviation(
             state: state, distance: placement.distance, probability: placement.strayProbability,

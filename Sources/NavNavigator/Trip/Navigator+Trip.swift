@@ -261,6 +261,10 @@ extension Navigator {
         // A way has to end somewhere that is stopped at.
         waypoints[waypoints.count - 1].isStop = true
         withdraw(.shouldAdvanceLeg)
+        // The new route begins with the next leg.
+        if trip.isAtStop, lastPosition != nil, search.acceptsManualReroute, let started = self.trip?.advanceLeg() {
+            publish(.arrival(started), event)
+        }
         rerouteByHand(.waypoint, waypoints: waypoints, call: call, event)
     }
 }

@@ -16,7 +16,8 @@ extension Metric {
     public convenience init(_ base: Metric, excluding options: RouteOptions) {
         let graph = base.turns.graph
         var edges = options.excludedEdges.compactMap { graph.edge($0) }
-        for area in options.excludedAreas where area.corners.count >= 3 && area.corners.allSatisfy(\.isValid) {
+        for area in options.excludedAreas
+        where area.rings.allSatisfy({ $0.count >= 3 && $0.allSatisfy(\.isValid) }) {
             let shape = AreaShape(area)
             let reach = min(shape.reach, ExcludedArea.greatestReach)
             for hit in graph.edges(near: shape.frame.origin, radius: reach) where shape.meets(graph.shape(of: hit.edge))
@@ -31,7 +32,8 @@ extension Metric {
 /// An area as a polygon on the plane around its middle.
 struct AreaShape {
     let frame: LocalFrame
-    private let corners: [LocalPoint]
+    /// The outline, and the holes.
+    private let rings: [[LocalPoint]]
     /// The greatest distance of a corner from the middle, metres.
     let reach: Double
 
@@ -45,14 +47,14 @@ struct AreaShape {
             east: points.reduce(0) { $0 + $1.east } / count, north: points.reduce(0) { $0 + $1.north } / count)
         let centre = local.coordinate(of: middle)
         frame = LocalFrame(origin: centre.isValid ? centre : first)
-        var placed: [LocalPoint] = []
-        for corner in area.corners { placed.append(frame.point(corner)) }
-        corners = placed
+        var placed: [[LocalPoint]] = []
+        for ring in area.rings { placed.append(ring.map(frame.point)) }
+        rings = placed
         // Slightly more than the farthest corner, because the search around the middle measures on another plane.
-        reach = (placed.map(\.length).max() ?? 0) * 1.01 + 1
+        reach = (placed.joined().map(\.length).max() ?? 0) * 1.01 + 1
     }
 
-    /// Whether a point of an edge's geometry lies inside.
+    /// Whether a point of an edge's geometry lies inside, and in no hole.
     func meets(_ shape: EdgeShape) -> Bool {
         var previous = frame.point(shape[0].coordinate)
         if contains(previous) { return true }
@@ -64,21 +66,27 @@ struct AreaShape {
         return false
     }
 
-    /// Applies the even-odd rule.
+    /// Applies the even-odd rule to all rings.
     private func contains(_ point: LocalPoint) -> Bool {
         var isInside = false
-        var previous = corners[corners.count - 1]
-        for corner in corners {
-            if (corner.north > point.north) != (previous.north > point.north) {
-                let fraction = (point.north - corner.north) / (previous.north - corner.north)
-                if point.east < corner.east + (previous.east - corner.east) * fraction { isInside.toggle() }
+        for corners in rings {
+            var previous = corners[corners.count - 1]
+            for corner in corners {
+                if (corner.north > point.north) != (previous.north > point.north) {
+                    let fraction = (point.north - corner.north) / (previous.north - corner.north)
+                    if point.east < corner.east + (previous.east - corner.east) * fraction { isInside.toggle() }
+                }
+                previous = corner
             }
-            previous = corner
         }
         return isInside
     }
 
     private func crosses(_ start: LocalPoint, _ end: LocalPoint) -> Bool {
+        rings.contains { crosses(start, end, $0) }
+    }
+
+    private func crosses(_ start: LocalPoint, _ end: LocalPoint, _ corners: [LocalPoint]) -> Bool {
         func side(_ a: LocalPoint, _ b: LocalPoint, _ c: LocalPoint) -> Double {
             (b.east - a.east) * (c.north - a.north) - (b.north - a.north) * (c.east - a.east)
         }

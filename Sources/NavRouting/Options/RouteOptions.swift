@@ -27,12 +27,19 @@ public struct ExcludedArea: Sendable, Hashable {
     ///
     /// A self-intersecting boundary follows the even-odd rule.
     public var corners: [Coordinate]
+    /// Polygons within the area that are not part of it, each of at least three corners.
+    public var holes: [[Coordinate]] = []
 
     public static let greatestCorners = 1_000
     /// The greatest distance of a corner from the middle of the corners, metres.
     public static let greatestReach = 100_000.0
 
-    public init(corners: [Coordinate]) { self.corners = corners }
+    public init(corners: [Coordinate], holes: [[Coordinate]] = []) {
+        self.corners = corners
+        self.holes = holes
+    }
+
+    var rings: [[Coordinate]] { [corners] + holes }
 
     public init(_ box: BoundingBox) {
         corners = [
@@ -90,8 +97,9 @@ public struct RouteOptions: Sendable, Hashable {
             return "more than \(Self.greatestAreas) areas are excluded"
         }
         for (index, area) in excludedAreas.enumerated() {
-            guard (3...ExcludedArea.greatestCorners).contains(area.corners.count),
-                area.corners.allSatisfy(\.isValid), AreaShape(area).reach <= ExcludedArea.greatestReach
+            guard area.rings.allSatisfy({ $0.count >= 3 && $0.allSatisfy(\.isValid) }),
+                area.rings.reduce(0, { $0 + $1.count }) <= ExcludedArea.greatestCorners,
+                AreaShape(area).reach <= ExcludedArea.greatestReach
             else {
                 return "excluded area \(index) is not a polygon of 3 ... \(ExcludedArea.greatestCorners) corners "
                     + "within \(Int(ExcludedArea.greatestReach / 1_000)) km of its centre"

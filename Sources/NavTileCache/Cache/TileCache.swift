@@ -161,6 +161,7 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("loading the stored editions") { () throws(StoreError) in try takeStoredEditions() }
         tellTilesets()
         attempt("resuming the offline regions") { () throws(StoreError) in try resumeRegions() }
+        if store.readOnlyProblem == nil { shrinkToBudget() }
     }
 
     private func turn() {
@@ -340,6 +341,15 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Settings
 
+    /// Evicts what a smaller budget than before has no room for.
+    func shrinkToBudget() {
+        attempt("evicting tiles") { () throws(StoreError) in
+            let removed = try store.makeRoom(for: 0, needed: nil).removedCount
+            evictedCount += removed
+            mayLackWanted = mayLackWanted || removed > 0
+        }
+    }
+
     private func configure(_ next: CacheSettings) {
         let old = settings
         settings = next
@@ -350,11 +360,7 @@ package final class TileCache<Store: TileCacheStore> {
         if next.budgetBytes != old.budgetBytes {
             store.setBudget(next.budgetBytes)
             noteRoom()
-            attempt("evicting tiles") { () throws(StoreError) in
-                let removed = try store.makeRoom(for: 0, needed: nil).removedCount
-                evictedCount += removed
-                mayLackWanted = mayLackWanted || removed > 0
-            }
+            shrinkToBudget()
         }
         if next.network != old.network {
             log("the network mode is now \(next.network.rawValue)")

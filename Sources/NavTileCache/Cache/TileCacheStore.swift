@@ -73,7 +73,7 @@ package protocol TileCacheStore: AnyObject {
 
     /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     func setBudget(_ bytes: Int64)
-    /// Evicts until `bytes` more fit into the budget; see ``Eviction``.
+    /// Evicts until `bytes` more fit into the budget; see ``Eviction``. For 0 bytes it evicts what may go even when that is too little.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
     /// Sets all wanted tiles of an edition, which eviction spares; kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)

@@ -11,7 +11,8 @@ extension TileStore {
     /// tiles, latest first. Pinned tiles stay.
     ///
     /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil no wanted tile is evicted.
-    /// - Returns: What was evicted; nothing when no eviction suffices, and then `fits` is false.
+    /// - Returns: What was evicted. When no eviction suffices, `fits` is false, and nothing is evicted for incoming bytes;
+    ///   for 0 bytes, as much as may go.
     @discardableResult
     package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
@@ -27,8 +28,10 @@ extension TileStore {
                 return eviction
             }
             keepOrder(of: wanted)
-            guard eviction.suffices else { return RemovalReport(fits: false) }
-            return try remove(eviction.victims, &writer, isEviction: true)
+            guard eviction.suffices || bytes <= 0 else { return RemovalReport(fits: false) }
+            var report = try remove(eviction.victims, &writer, isEviction: true)
+            report.fits = report.fits && eviction.suffices
+            return report
         }
     }
 

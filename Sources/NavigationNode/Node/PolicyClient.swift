@@ -55,8 +55,8 @@ final class PolicyClient {
             switch message.question {
             case .shouldReroute(let question): try put(PolicyService.shouldReroute, question, request)
             case .rerouteOptions(let question):
-                try put(PolicyService.rerouteOptions, question, request) { [vehicle] in
-                    NavNavigator.PolicyAnswer($0, node: vehicle)
+                try put(PolicyService.rerouteOptions, question, request) { [vehicle] answer throws(RouteFailure) in
+                    try NavNavigator.PolicyAnswer(answer, node: vehicle)
                 }
             case .acceptReroute(let question): try put(PolicyService.acceptReroute, question, request)
             case .shouldTakeAlternative(let question): try put(PolicyService.shouldTakeAlternative, question, request)
@@ -88,7 +88,7 @@ final class PolicyClient {
 
     private func put<Request, Response>(
         _ method: UnaryMethod<Request, Response>, _ question: Request, _ request: NavNavigator.PolicyRequest,
-        _ read: @escaping (Response) -> NavNavigator.PolicyAnswer?
+        _ read: @escaping (Response) throws(RouteFailure) -> NavNavigator.PolicyAnswer
     ) throws(BusError) {
         let seconds = max(request.deadline.seconds(since: request.stamp), 0.001)
         var options = CallOptions(timeout: .milliseconds(Int64(seconds * 1_000)))
@@ -99,8 +99,11 @@ final class PolicyClient {
             guard let self, open.removeValue(forKey: id) != nil else { return }
             switch result {
             case .success(let response):
-                guard var answer = read(response) else {
-                    return fail(CallStatus(.internal, "its answer is invalid"), request, asked)
+                var answer: NavNavigator.PolicyAnswer
+                do throws(RouteFailure) {
+                    answer = try read(response)
+                } catch {
+                    return fail(CallStatus(.internal, "its answer is invalid: \(error.message)"), request, asked)
                 }
                 if failing.remove(request.question.kind) != nil {
                     context.log.info("the policy node answers '\(request.question.kind.rawValue)' again")

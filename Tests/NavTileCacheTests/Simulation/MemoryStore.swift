@@ -157,9 +157,10 @@ final class MemoryStore: TileCacheStore {
         try change { () throws(StoreError) in
             let before = disk.bytes
             let eviction = eviction(freeing: disk.bytes + bytes - budgetBytes, needed: need)
-            guard eviction.suffices else { return RemovalReport(fits: false) }
+            guard eviction.suffices || bytes <= 0 else { return RemovalReport(fits: false) }
             evict(eviction.victims)
-            return RemovalReport(removedCount: eviction.victims.count, freedBytes: before - disk.bytes)
+            return RemovalReport(
+                fits: eviction.suffices, removedCount: eviction.victims.count, freedBytes: before - disk.bytes)
         }
     }
 

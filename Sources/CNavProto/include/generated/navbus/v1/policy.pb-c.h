@@ -264,7 +264,7 @@ struct  Navbus__V1__RerouteOptionsRequest
    */
   Navbus__V1__RouteOptions *options;
   /*
-   * Waypoints it will have, the vehicle first.
+   * Waypoints it will have, the destination last; the vehicle is not among them.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;
@@ -285,7 +285,8 @@ struct  Navbus__V1__RerouteOptionsAnswer
    */
   Navbus__V1__RouteOptions *options;
   /*
-   * Waypoints to use instead, the vehicle first; none: as they were.
+   * Waypoints to use instead, the destination last; none: as they were. The vehicle is not among them; where it is named first
+   * nevertheless, within 50 m of it, it is left out.
    */
   size_t n_waypoints;
   Navbus__V1__Waypoint **waypoints;

@@ -535,7 +535,8 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_use_traffic;
   protobuf_c_boolean use_traffic;
   /*
-   * Departure, ns since the Unix epoch, UTC; absent: now.
+   * Departure, ns since the Unix epoch, UTC; absent: now. Routes to choose from arrive that much later, and rules for certain hours
+   * count as they are then, given the configuration's utc_offset_min. A trip under way is timed from now.
    */
   protobuf_c_boolean has_departure_ns;
   int64_t departure_ns;
