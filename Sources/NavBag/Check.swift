@@ -96,7 +96,7 @@ public func checkBag(
     }
     let (_, dataStart) = try BlockReader.readHeader(source)
     guard let index = try BagIndex.summary(source, dataStart: dataStart, options: options) else {
-        check.note("there is no usable index: the writer ended before it closed the bag, or wrote none")
+        check.note("there is no usable index: the summary is missing or damaged")
         return check
     }
     try check.compare(index, source, spans, records, reader.known, options)

@@ -155,6 +155,12 @@ extension ROSNavSatFix {
 }
 
 extension GnssFix {
+    /// The altitude above mean sea level, metres, as in GPX; that above the ellipsoid where the geoid's height is unknown.
+    var elevation: Double? {
+        guard altitudeDatum == .ellipsoid, let altitude, let geoidSeparationM else { return altitude }
+        return altitude - geoidSeparationM
+    }
+
     /// The altitude above the ellipsoid, metres, as in ROS; nil when it is unknown.
     fileprivate var ellipsoidalAltitude: Double? {
         guard altitudeDatum == .meanSeaLevel else { return altitude }

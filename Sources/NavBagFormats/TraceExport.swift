@@ -65,7 +65,7 @@ package struct TraceExport {
         try fixes(records) { (fix, _) throws(BagError) in
             guard let latitude = fix.latitude, let longitude = fix.longitude else { return }
             var point = "<trkpt lat=\"\(latitude)\" lon=\"\(longitude)\">"
-            if let altitude = fix.altitude { point += "<ele>\(altitude)</ele>" }
+            if let elevation = fix.elevation { point += "<ele>\(elevation)</ele>" }
             if let stamp = fix.utcNanoseconds { point += "<time>\(Self.iso8601(stamp))</time>" }
             if let hdop = fix.hdop { point += "<hdop>\(hdop)</hdop>" }
             if fix.speed != nil || fix.course != nil {

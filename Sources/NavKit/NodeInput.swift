@@ -99,8 +99,9 @@ package final class NodeInput {
     }
 
     /// The longest silence that is no finding, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
-    /// nominal periods; nil where messages come on events only.
+    /// nominal periods; nil where messages come on events only, or while there is something to publish.
     var toleratedSilence: Int64? {
-        entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
+        guard !entry.mayPause else { return nil }
+        return entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
     }
 }

@@ -33,6 +33,8 @@ public struct TopicEntry: Sendable {
     public let maxSize: Int
     /// Whether a recorder records it by default.
     public let isRecorded: Bool
+    /// Whether its publisher may have nothing to publish for long, as without guidance, so that silence is no fault.
+    public let mayPause: Bool
     /// A one-line description of when its messages are published.
     public let when: String
 
@@ -61,11 +63,12 @@ public struct Topic<Content: Message>: CatalogueTopic {
     public fileprivate(set) var entry: TopicEntry
 
     fileprivate init(
-        _ name: String, _ qos: TopicQoS, rateHz: Double? = nil, maxSize: Int, isRecorded: Bool = true, when: String
+        _ name: String, _ qos: TopicQoS, rateHz: Double? = nil, maxSize: Int, isRecorded: Bool = true,
+        mayPause: Bool = false, when: String
     ) {
         entry = TopicEntry(
             name: name, type: Content.self, qos: qos, nominalRateHz: rateHz, maxSize: maxSize, isRecorded: isRecorded,
-            when: when)
+            mayPause: mayPause, when: when)
     }
 }
 
@@ -88,7 +91,7 @@ public struct TopicTable: Sendable {
         "/nav/position", .keepLast(64), rateHz: 10, maxSize: 64 << 10, when: "each fix")
     /// The progress along the active route.
     public let progress = Topic<RouteProgress>(
-        "/nav/progress", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix in guidance")
+        "/nav/progress", .keepLast(64), rateHz: 10, maxSize: 16 << 10, mayPause: true, when: "each fix in guidance")
     /// The active route.
     public let route = Topic<Route>(
         "/nav/route", .latched, maxSize: 16 << 20, when: "on change")
@@ -136,7 +139,7 @@ public struct TopicTable: Sendable {
         "/nav/policy/decision", .keepLast(64), maxSize: 256 << 10, when: "on event")
     /// The electronic horizon.
     public let horizon = Topic<Horizon>(
-        "/nav/horizon", .latched, rateHz: 1, maxSize: 4 << 20, when: "as the vehicle moves")
+        "/nav/horizon", .latched, rateHz: 1, maxSize: 4 << 20, mayPause: true, when: "as the vehicle moves")
     /// Every event that entered the core.
     public let journal = Topic<JournalEntry>(
         "/nav/journal", .keepLast(1024), rateHz: 60, maxSize: 64 << 20, when: "each event that enters the core")

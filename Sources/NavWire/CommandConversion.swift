@@ -161,10 +161,7 @@ extension RouteOrder {
     )
         throws(RouteFailure)
     {
-        let waypoints = request.waypoints.compactMap { NavRouting.Waypoint($0) }
-        guard waypoints.count == request.waypoints.count else {
-            throw RouteFailure(code: .invalidRequest, message: "a waypoint has no valid latitude and longitude")
-        }
+        let waypoints = try [NavRouting.Waypoint](request.waypoints)
         guard !waypoints.isEmpty else {
             throw RouteFailure(code: .invalidRequest, message: "no waypoints given")
         }
@@ -172,19 +169,8 @@ extension RouteOrder {
             throw RouteFailure(
                 code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: split the request")
         }
-        let origins = request.origin.map { [("the origin", $0)] } ?? []
-        for (name, waypoint) in origins + request.waypoints.enumerated().map({ ("waypoint \($0)", $1) }) {
-            if let fault = waypoint.faultOfCourse {
-                throw RouteFailure(code: .invalidRequest, message: "\(name): \(fault)")
-            }
-        }
-        var origin: NavRouting.Waypoint?
-        if let given = request.origin {
-            guard let place = NavRouting.Waypoint(given) else {
-                throw RouteFailure(
-                    code: .invalidRequest, message: "the origin has no valid latitude and longitude")
-            }
-            origin = place
+        let origin = try request.origin.map { message throws(RouteFailure) in
+            try NavRouting.Waypoint(message, field: "origin")
         }
         let options = request.options ?? NavMessages.RouteOptions()
         self.init(
@@ -301,14 +287,34 @@ extension NavigatorCommand {
     }
 }
 
-extension NavMessages.Waypoint {
-    /// Why the course or its tolerance is out of range; nil when both are valid or absent.
-    var faultOfCourse: String? {
-        if let course, !(0..<2 * .pi).contains(course) { return "course is not within 0 ..< 2π rad" }
-        if let tolerance = courseToleranceRad, !(0...Double.pi).contains(tolerance) {
-            return "course_tolerance_rad is not within 0 ... π"
+extension [NavRouting.Waypoint] {
+    /// The core's form of a field `waypoints`.
+    ///
+    /// - Throws: a failure that names the waypoint and its field.
+    init(_ messages: [NavMessages.Waypoint]) throws(RouteFailure) {
+        self.init()
+        for (index, message) in messages.enumerated() {
+            append(try NavRouting.Waypoint(message, field: "waypoints[\(index)]"))
         }
-        if courseToleranceRad != nil, course == nil { return "course_tolerance_rad needs a course" }
-        return nil
+    }
+}
+
+extension NavRouting.Waypoint {
+    fileprivate init(_ message: NavMessages.Waypoint, field: String) throws(RouteFailure) {
+        let fault: String? =
+            if let course = message.course, !(0..<2 * .pi).contains(course) {
+                "\(field).course is not within 0 ..< 2π rad"
+            } else if let tolerance = message.courseToleranceRad, !(0...Double.pi).contains(tolerance) {
+                "\(field).course_tolerance_rad is not within 0 ... π"
+            } else if message.courseToleranceRad != nil, message.course == nil {
+                "\(field).course_tolerance_rad needs a course"
+            } else {
+                nil
+            }
+        if let fault { throw RouteFailure(code: .invalidRequest, message: fault) }
+        guard let place = Self(message) else {
+            throw RouteFailure(code: .invalidRequest, message: "\(field) has no valid latitude and longitude")
+        }
+        self = place
     }
 }

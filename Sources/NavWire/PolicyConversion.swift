@@ -170,17 +170,7 @@ extension NavNavigator.PolicyAnswer {
     /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
     /// - Throws: a failure that names what cannot be.
     package init(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
-        var waypoints: [NavRouting.Waypoint] = []
-        for (number, message) in answer.waypoints.enumerated() {
-            guard let waypoint = NavRouting.Waypoint(message) else {
-                throw RouteFailure(
-                    code: .invalidRequest, message: "waypoint \(number) has no valid latitude and longitude")
-            }
-            if let fault = message.faultOfCourse {
-                throw RouteFailure(code: .invalidRequest, message: "waypoint \(number): \(fault)")
-            }
-            waypoints.append(waypoint)
-        }
+        let waypoints = try [NavRouting.Waypoint](answer.waypoints)
         let preferences = try answer.options.map { options throws(RouteFailure) in
             try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: nil)
         }

@@ -98,7 +98,7 @@ struct BagRecord: ParsableCommand {
         }
         options.attachments = attach + (launchFile.map { [$0] } ?? [])
         options.facts = [
-            "version": NavbusVersion.text, "command": CommandLine.arguments.joined(separator: " "),
+            "version": NavbusVersion.full, "command": CommandLine.arguments.joined(separator: " "),
             "host": ProcessInfo.processInfo.hostName, "started": Date().formatted(.iso8601),
         ]
         let recorder = try BagRecorder(
@@ -252,6 +252,19 @@ struct BagInfoCommand: ParsableCommand {
         var end_ns: UInt64?
         var bytes: Int
         var topics: [Topic]
+        var metadata: [Metadata]
+        var attachments: [Attachment]
+    }
+
+    private struct Metadata: Encodable {
+        var name: String
+        var entries: [String: String]
+    }
+
+    private struct Attachment: Encodable {
+        var name: String
+        /// Of its record in the bag.
+        var bytes: Int
     }
 
     private struct Topic: Encodable {
@@ -263,10 +276,17 @@ struct BagInfoCommand: ParsableCommand {
     func run() throws {
         let info: BagInfo
         let origin: BagIndex.Origin
+        let metadata: [Metadata]
+        let attachments: [Attachment]
         do throws(BagError) {
             let reader = try BagReader(path: bag)
             info = reader.info()
             origin = reader.index.origin
+            // What is damaged here is reported by 'bag check'.
+            metadata = reader.index.metadata.map { place in
+                Metadata(name: place.name, entries: (try? reader.metadata(place))?.entries ?? [:])
+            }
+            attachments = reader.index.attachments.map { Attachment(name: $0.name, bytes: $0.length) }
         } catch {
             throw NodeError(.invalid, error.description)
         }
@@ -289,7 +309,7 @@ struct BagInfoCommand: ParsableCommand {
                     Document(
                         duration_s: Double(info.duration) * 1e-9, messages: info.messageCount,
                         start_ns: info.timeRange?.lowerBound, end_ns: info.timeRange?.upperBound, bytes: info.fileBytes,
-                        topics: topics)))
+                        topics: topics, metadata: metadata, attachments: attachments)))
             return
         }
         let duration = String(format: "%.1f", Double(info.duration) * 1e-9)
@@ -305,7 +325,8 @@ struct BagInfoCommand: ParsableCommand {
             print("\(packing.chunkCount) chunks, \(name), ratio " + String(format: "%.1f", packing.ratio))
         }
         if case .scan(let ending, _) = origin {
-            print("note: the bag has no usable index (\(ending)); every record was read")
+            let cause = ending == .complete ? "its summary is missing or damaged" : "\(ending)"
+            print("note: the bag has no usable index (\(cause)); every record was read")
             print("      'navbus bag recover' writes a copy with an index")
         }
         let width = topics.map(\.topic.count).max() ?? 0
@@ -314,5 +335,10 @@ struct BagInfoCommand: ParsableCommand {
                 "  \(topic.topic.padding(toLength: width, withPad: " ", startingAt: 0))  \(topic.messages.map { "\($0)" } ?? "?")\t\(topic.type)"
             )
         }
+        for record in metadata {
+            print("metadata \(record.name)")
+            for (key, value) in record.entries.sorted(by: { $0.key < $1.key }) { print("  \(key): \(value)") }
+        }
+        for file in attachments { print("attachment \(file.name), \(file.bytes) bytes") }
     }
 }

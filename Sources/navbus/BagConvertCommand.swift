@@ -106,7 +106,7 @@ struct BagConvert: ParsableCommand {
             }
             try writer.addMetadata(
                 name: "navbus.convert",
-                ["source": (input as NSString).lastPathComponent, "version": NavbusVersion.text])
+                ["source": (input as NSString).lastPathComponent, "version": NavbusVersion.full])
             try writer.close()
             withExtendedLifetime(channels) {}
             count = writer.statistics.messageCount

@@ -132,7 +132,7 @@ struct NavigationServiceTests {
             (destination.course, destination.courseToleranceRad) = (course, tolerance)
             let order = CalculateRouteRequest(waypoints: [destination], preview: false)
             let error = try #require(try await table.routes(order).last?.error)
-            #expect(error.code == .invalidRequest && error.message?.contains("waypoint 0: \(name)") == true)
+            #expect(error.code == .invalidRequest && error.message?.contains("waypoints[0].\(name)") == true)
         }
         for (simulate, factor) in [(true, 0), (true, 20), (true, -1), (false, 2)] as [(Bool, Double)] {
             let request = SetRouteRequest(

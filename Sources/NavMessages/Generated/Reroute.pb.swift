@@ -283,7 +283,7 @@ public struct RerouteEvent: Message {
     public var pose: Pose?
     /// Route before.
     public var oldRouteId: UInt64?
-    /// Route that was fetched.
+    /// Route that has come into force; set with APPLIED.
     public var newRouteId: UInt64?
     /// Distance within which a maneuver was avoided in m.
     public var initialManeuverAvoidanceM: Double?

@@ -91,7 +91,7 @@ extension Navigator {
             return refuse(call, "route \(route) is not offered: the faster route is \(offer.id)", .notFound)
         }
         withdraw(.acceptFasterRoute)
-        decideFasterRoute(accepts, .client, event)
+        decideFasterRoute(accepts, .client, hold: config.policy.hold, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 

@@ -314,7 +314,7 @@ struct  Navbus__V1__RerouteEvent
   protobuf_c_boolean has_old_route_id;
   uint64_t old_route_id;
   /*
-   * Route that was fetched.
+   * Route that has come into force; set with APPLIED.
    */
   protobuf_c_boolean has_new_route_id;
   uint64_t new_route_id;
