@@ -127,7 +127,8 @@ private struct OpenFile: ~Copyable {
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             size = 0
-            throw ConfigError("'\(path)' cannot be read: \(Self.reason()); does it exist?")
+            let advice = errno == ENOENT ? "; does it exist?" : ""
+            throw ConfigError("'\(path)' cannot be read: \(Self.reason())\(advice)")
         }
         size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
     }

@@ -99,9 +99,8 @@ package final class NodeInput {
     }
 
     /// The longest silence that is no finding, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
-    /// nominal periods; nil where messages come on events only, or while there is something to publish.
+    /// nominal periods; nil where messages come on events only.
     var toleratedSilence: Int64? {
-        guard !entry.mayPause else { return nil }
-        return entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
+        entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
     }
 }

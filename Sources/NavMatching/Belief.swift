@@ -84,9 +84,6 @@ struct Belief {
         offRoadNode = Int32(places.count)
     }
 
-    /// The place with the highest probability; nil without places.
-    var mostProbable: Place? { places.max { $0.probability < $1.probability } }
-
     /// Drops negligible places and scales the remaining probabilities to a sum of one.
     mutating func normalise() {
         var total = offRoadProbability

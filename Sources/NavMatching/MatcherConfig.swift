@@ -43,7 +43,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumHoldTime = 3.0
     /// The longest time for which a standing vehicle is kept at a place that its fixes contradict, seconds.
     ///
-    /// Reflections last as long as a stop at traffic lights; a vehicle that was towed or a receiver that has converged stays.
+    /// Reflections rarely outlast a stop at traffic lights; the offset of a towed vehicle or of a converged receiver remains.
     public var maximumStandingHoldTime = 60.0
     /// The least movement for a fix to count as new evidence, metres.
     ///

@@ -14,7 +14,8 @@ public import NavRouting
 ///
 /// Only fixes that moved by more than the receiver's noise update the belief. Between such steps each fix is matched
 /// against the last step's belief without changing it. A stationary vehicle therefore keeps its place, direction and
-/// probabilities, and 10 Hz is no more certain than 1 Hz.
+/// probabilities, and 10 Hz is no more certain than 1 Hz. Only when its fixes have contradicted its place for a minute, or
+/// do after a gap, is it placed anew: it was towed, or the receiver has converged.
 ///
 /// Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {
@@ -37,6 +38,8 @@ public struct StreamingMatcher: Sendable {
     private var motion = MotionState()
     private var noise: NoiseEstimate
     private var output: MatchedPosition?
+    /// The time of the last fix that did not contradict the vehicle's place.
+    private var agreedAt: Timestamp?
     private var wrongWay = WrongWayTracker()
 
     /// Creates a matcher without history.
@@ -100,13 +103,10 @@ public struct StreamingMatcher: Sendable {
         case .suspect, .frozen:
             if let held = hold(fix, frame, isHeld: true) { return held }
             return conclude(sight(fix, frame, sigma), Belief(), isTeleport: false, isStep: nil)
-        case .jumped:
-            wrongWay.reset()
-            hasBelief = false
-            output = nil
-            return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
+        case .jumped: return placeAnew(fix, frame, sigma, routePrior)
         case .standing:
-            if !outlierHasPersisted(until: fix), let held = hold(fix, frame, isHeld: false) { return held }
+            if outlierHasPersisted(until: fix) { return placeAnew(fix, frame, sigma, routePrior) }
+            if let held = hold(fix, frame, isHeld: false) { return held }
             return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
         case .stepped: return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
         case .drifted:
@@ -117,13 +117,22 @@ public struct StreamingMatcher: Sendable {
         }
     }
 
-    /// Whether the vehicle's place contradicts its fixes, and has for so long that these are no outliers.
+    /// Whether fixes have contradicted the vehicle's place for so long that they are no outliers.
     ///
-    /// A vehicle may be moved while nothing is received, and a receiver may converge while it stands: each fix then repeats the
-    /// one that was taken for an outlier, and none would be a step.
+    /// At a standstill each fix repeats the one that was taken for an outlier, and none would be a step.
     private func outlierHasPersisted(until fix: Fix) -> Bool {
-        guard output?.isHeld == true, let place = transition.current.mostProbable else { return false }
-        return fix.stamp.seconds(since: place.origin.stamp) > config.maximumStandingHoldTime
+        guard output?.isHeld == true, let agreedAt else { return false }
+        return fix.stamp.seconds(since: agreedAt) > config.maximumStandingHoldTime
+    }
+
+    /// Forgets where the vehicle was, and matches a fix like the first one.
+    private mutating func placeAnew(
+        _ fix: Fix, _ frame: LocalFrame, _ sigma: Double, _ routePrior: RoutePrior?
+    ) -> MatchedPosition {
+        wrongWay.reset()
+        hasBelief = false
+        output = nil
+        return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
     }
 
     /// The least weight of a fix, for one at the position of the last step.
@@ -136,8 +145,9 @@ public struct StreamingMatcher: Sendable {
     }
 
     /// Returns the last result again for a fix that changes nothing; nil when there is none.
-    private func hold(_ fix: Fix, _ frame: LocalFrame, isHeld: Bool) -> MatchedPosition? {
+    private mutating func hold(_ fix: Fix, _ frame: LocalFrame, isHeld: Bool) -> MatchedPosition? {
         guard var held = output else { return nil }
+        if !isHeld, !held.isHeld { agreedAt = fix.stamp }
         held.stamp = fix.stamp
         held.raw = fix.coordinate
         held.speed = fix.usableSpeed ?? (isHeld ? held.speed : 0)
@@ -169,6 +179,7 @@ public struct StreamingMatcher: Sendable {
             .position(speed: sight.fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
         if let isStep { wrongWay.follow(&result, sight, transition.hits, isStep: isStep, config, metric) }
         output = result
+        if !result.isHeld { agreedAt = result.stamp }
         return result
     }
 }

@@ -299,6 +299,7 @@ package final class BagRecorder {
         let stamp = Double(entry.publishTime)
         if !options.lockstep, abs(stamp - Double(entry.logTime)) < abs(stamp - Double(now)) { entry.publishTime = now }
         entry.logTime = now
+        entry.epoch = clock.moment?.epoch.number ?? 0
         return entry
     }
 

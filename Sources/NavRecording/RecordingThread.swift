@@ -41,6 +41,8 @@ final class RecordingThread: Sendable {
         var node: String?
         var logTime: Int64
         var publishTime: Int64
+        /// The epoch of `/clock` that ``logTime`` belongs to; 0 by the machine's clock.
+        var epoch: UInt64 = 0
         var payload: Payload
 
         /// The approximate bytes of memory.
@@ -161,8 +163,9 @@ final class RecordingThread: Sendable {
     private final class Recording {
         var series: BagSeries
         var log: MessageLog<FileSink>
-        /// The log time of the file's first message.
+        /// The log time of the file's first message, and its epoch.
         var start: Int64?
+        var epoch: UInt64 = 0
         var nextFlush: Int64 = 0
         var nextOpening: Int64 = 0
         var tries = 0
@@ -252,6 +255,7 @@ final class RecordingThread: Sendable {
         let isWritten = recording.log.messageCount > count
         if isWritten {
             recording.start = recording.start ?? entry.logTime
+            recording.epoch = entry.epoch
             recording.remember(entry)
         }
         state.withLock { state in
@@ -322,12 +326,13 @@ final class RecordingThread: Sendable {
         try recording.log.close()
     }
 
-    /// Starts another file when this one is full.
+    /// Starts another file when this one is full, or when time starts over: times of different epochs cannot be put in order.
     private func split(before entry: Entry, _ recording: Recording) {
         guard recording.log.messageCount > 0, let start = recording.start else { return }
         let isLarge = files.splitBytes.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
         let isLong = files.splitNanoseconds.map { entry.logTime.subtractingReportingOverflow(start).partialValue >= $0 }
-        guard isLarge || isLong == true, Clocks.monotonic() >= recording.nextOpening else { return }
+        let isOfAnotherEpoch = entry.epoch != recording.epoch
+        guard isLarge || isLong == true || isOfAnotherEpoch, Clocks.monotonic() >= recording.nextOpening else { return }
         do throws(BagError) {
             if let room = files.room { for note in recording.series.makeRoom(room) { log.info(note) } }
             let (bag, path) = try recording.series.create()
@@ -341,6 +346,10 @@ final class RecordingThread: Sendable {
             log.warning("the recording cannot continue in a new file: \(error.reason)")
             recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
             return
+        }
+        if isOfAnotherEpoch {
+            (recording.latched, recording.latchedBytes) = ([:], 0)
+            log.info("time starts over: recording into another file")
         }
         for value in recording.latched.values.sorted(by: { $0.topic < $1.topic }) where value.topic != entry.topic {
             _ = append(value, at: entry.logTime, recording)

@@ -48,7 +48,7 @@ extension RoutePreferences {
             guard let outline = rings.first, rings.count == polygon.rings.count else {
                 throw RouteFailure(
                     code: .invalidRequest,
-                    message: "options.exclude_areas: area \(number) has no ring, or one without valid coordinates")
+                    message: "options.exclude_areas[\(number)] has no ring, or one without valid coordinates")
             }
             self.options.excludedAreas.append(ExcludedArea(corners: outline, holes: Array(rings.dropFirst())))
         }

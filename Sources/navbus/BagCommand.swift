@@ -105,8 +105,11 @@ struct BagRecord: ParsableCommand {
             bus, path: out, options: options, directory: directory, log: NodeLog(node: bus.name))
         defer { bus.close() }
         let losses = try recorder.run(until: stop)
-        let files = recorder.paths.isEmpty ? "no snapshot was requested" : recorder.paths.joined(separator: ", ")
-        print("\(files): \(recorder.messageCount) messages")
+        if recorder.paths.isEmpty {
+            print("no snapshot was requested, nothing is written")
+        } else {
+            print("\(recorder.paths.joined(separator: ", ")): \(recorder.messageCount) messages")
+        }
         guard losses.total == 0 else {
             throw NodeError(.system, "the recording is incomplete: \(losses.text); see 'navbus bag check'")
         }
@@ -339,6 +342,6 @@ struct BagInfoCommand: ParsableCommand {
             print("metadata \(record.name)")
             for (key, value) in record.entries.sorted(by: { $0.key < $1.key }) { print("  \(key): \(value)") }
         }
-        for file in attachments { print("attachment \(file.name), \(file.bytes) bytes") }
+        for file in attachments { print("attachment \(file.name), \(file.bytes) bytes of the bag") }
     }
 }

@@ -18,7 +18,10 @@ final class SkippedDamage {
 
     /// Reports on standard error what was skipped.
     func tell() {
-        if let first { Console.note("\(count) damaged parts were skipped, the first: \(first)") }
+        guard let first else { return }
+        Console.note(
+            count == 1
+                ? "a damaged part was skipped: \(first)" : "\(count) damaged parts were skipped, the first: \(first)")
     }
 }
 

@@ -147,7 +147,7 @@ struct BagToolTests {
             try bytes.write(to: URL(fileURLWithPath: box.path + "/damaged.mcap"))
             for target in ["back.csv", "back.geojson", "back.mcap", "ros"] {
                 let run = try await box.run("navbus", ["bag", "convert", "damaged.mcap", "-o", target])
-                #expect(run.errors.contains("1 damaged parts were skipped, the first: "), "\(target): \(run.errors)")
+                #expect(run.errors.contains("a damaged part was skipped: "), "\(target): \(run.errors)")
             }
         }
     }

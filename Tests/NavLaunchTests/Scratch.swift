@@ -69,7 +69,16 @@ func startShell(_ command: String) -> pid_t? {
     var pid: pid_t = 0
     var words: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(command), nil]
     defer { words.forEach { free($0) } }
-    return posix_spawn(&pid, "/bin/sh", nil, nil, &words, nil) == 0 ? pid : nil
+    // The tests may run where signals are ignored, as under nohup; what they start then would ignore them, too.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] { sigaddset(&signals, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    return posix_spawn(&pid, "/bin/sh", nil, &attributes, &words, nil) == 0 ? pid : nil
 }
 
 /// Waits for a shell command and returns its status.

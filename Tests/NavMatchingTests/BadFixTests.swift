@@ -136,18 +136,34 @@ struct BadFixTests {
         #expect(drive.path == ["AB", "BC"])
     }
 
-    @Test("a vehicle that was moved while it stood is matched at its new place", arguments: [1.0, 60, 3_600])
-    func movedWhileStanding(gap: Double) throws {
-        let map = try road()
-        // From one road to another that no way of this length leads to.
-        let (before, after) = (map.coordinate("A", north: -2), map.coordinate("D", north: 10))
-        let fixes =
-            (0..<20).map { map.fix(Double($0), before, speed: 0) }
-            + (0..<90).map { map.fix(19 + gap + Double($0), after, speed: 0) }
-        let drive = MatchedDrive(map, fixes)
-        let last = try #require(drive.positions.last)
-        #expect(!last.isHeld && Geodesy.distance(last.road?.coordinate ?? before, after) < 15)
-        #expect(drive.positions[19].segmentName.map { ["AB", "BA"].contains($0) } == true)
+    @Test("a stationary vehicle keeps its place against a reflection, unless that lasts or follows a gap")
+    func movedWhileStanding() throws {
+        // Two roads that no way connects, 100 m apart.
+        let map = try DrawnMap(
+            """
+            A----------B
+
+            C----------D
+            """, scale: 25, roads: ["AB", "CD"])
+        let (before, after) = (map.coordinate("A", east: 60, north: -2), map.coordinate("C", east: 60, north: 2))
+        func road(_ position: MatchedPosition?) -> String { position?.segmentName ?? "none" }
+        func stand(_ seconds: Range<Int>, at place: Coordinate) -> [Fix] {
+            seconds.map { map.fix(Double($0), place, speed: 0) }
+        }
+        let first = stand(0..<300, at: before)
+        let there = road(MatchedDrive(map, first).positions.last)
+        #expect(["AB", "BA"].contains(there))
+        // A reflection of 50 s.
+        let reflected = first + stand(300..<350, at: after) + stand(350..<500, at: before)
+        #expect(MatchedDrive(map, reflected).positions.dropFirst(100).allSatisfy { road($0) == there })
+        // The same for longer: placed anew, once.
+        let moved = MatchedDrive(map, first + stand(300..<500, at: after))
+        #expect(moved.positions[300..<358].allSatisfy { road($0) == there })
+        #expect(moved.positions[365...].allSatisfy { ["CD", "DC"].contains(road($0)) && !$0.isHeld })
+        #expect(moved.positions.count(where: \.isTeleport) == 1)
+        // After a gap there is nothing to hold on to.
+        let towed = MatchedDrive(map, first + stand(3_000..<3_010, at: after))
+        #expect(["CD", "DC"].contains(road(towed.positions.last)))
     }
 
     @Test("a lasting jump is flagged once and matched at its new position")

@@ -130,6 +130,28 @@ struct BagRecorderTests {
         }
     }
 
+    @Test func eachEpochOfTheClockHasAFileOfItsOwn() throws {
+        try withTemporaryFolder { folder in
+            let (losses, paths) = try record(folder + "/loop.mcap", { $0.simTime = true }) { publish in
+                for step in 0..<20 as Range<Int64> {
+                    let now = Self.recorded + step % 10 * 1_000_000_000
+                    let clock = Clock(stampNs: now, epoch: UInt32(step / 10))
+                    try publish("/clock", Clock.fullName, now, clock.encoded())
+                    if step == 3 { try publish("/nav/state", NavigationState.fullName, now, [8, 1]) }
+                    try publish("/gnss/fix", GnssFix.fullName, now, [UInt8(step)])
+                }
+            }
+            #expect(losses.total == 0 && paths == ["loop", "loop_1"].map { "\(folder)/\($0).mcap" })
+            let files = try paths.map { try content(of: $0) }
+            #expect(
+                files.map { $0.filter { $0.topic == "/gnss/fix" }.map { $0.data[0] } } == [
+                    Array(0..<10), Array(10..<20),
+                ])
+            // A value of the first epoch is none of the second.
+            #expect(files.map { $0.count { $0.topic == "/nav/state" } } == [1, 0])
+        }
+    }
+
     @Test func filesAreSplitByTheirSize() throws {
         try withTemporaryFolder { folder in
             var random = SystemRandomNumberGenerator()

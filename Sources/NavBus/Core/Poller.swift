@@ -16,9 +16,12 @@ final class Poller {
     var fileDescriptor: Int32 { file.rawValue }
 
     /// Watches a descriptor; ``collect(_:)`` reports it as `tag`.
-    func watch(_ descriptor: Int32, _ tag: UInt64) {
+    ///
+    /// - Returns: false when the system refuses, as for want of memory.
+    @discardableResult
+    func watch(_ descriptor: Int32, _ tag: UInt64) -> Bool {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
-        epoll_ctl(file.rawValue, EPOLL_CTL_ADD, descriptor, &event)
+        return epoll_ctl(file.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
     /// Stops watching a descriptor; call it before the descriptor is closed, which ZeroMQ does some time after the socket's end.

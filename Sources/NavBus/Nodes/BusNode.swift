@@ -19,7 +19,7 @@ public final class BusNode: Bus {
     private let registry: Lazy<RegistryFollower>
     private let waitList: WaitList
     @exclusivity(unchecked) private var lastUpkeep: Int64 = 0
-    /// Whether several messages came since the last wait.
+    /// Whether messages were queued since the last wait.
     @exclusivity(unchecked) private var isStreaming = false
 
     /// The longest time, in nanoseconds, that a node with queued messages runs without checking its sockets; a kernel tick may add to it.
@@ -219,11 +219,12 @@ public final class BusNode: Bus {
                 if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
                 return subscriber.next()
             }
-            if isStreaming {
+            if isStreaming, now < deadline {
                 // Under a stream each wake costs four system calls, shared by the messages that have arrived by then. Letting
                 // other threads run first, libzmq's among them, makes more of them; on an idle machine it returns at once.
                 isStreaming = false
                 sched_yield()
+                now = Clocks.monotonic()
                 try subscriber.receive()
                 continue
             }

@@ -29,15 +29,19 @@ final class WaitList {
         connections: Int32
     ) throws(BusError) {
         poller = try Poller()
-        watch(waker, .waker)
-        watch(subscriber, .subscriber)
-        watch(publisher, .publisher)
-        watch(services, .services)
-        watch(connections, .connections)
-        if let remotePublisher { watch(remotePublisher, .remotePublisher) }
+        let watched: [(Int32?, Ready)] = [
+            (waker, .waker), (subscriber, .subscriber), (publisher, .publisher), (services, .services),
+            (connections, .connections), (remotePublisher, .remotePublisher),
+        ]
+        for case (let descriptor?, let cause) in watched where !watch(descriptor, cause) {
+            throw BusError(
+                .transport, "cannot watch a socket: \(FileSystem.reason()); raise fs.epoll.max_user_watches")
+        }
     }
 
-    private func watch(_ descriptor: Int32, _ cause: Ready) { poller.watch(descriptor, UInt64(cause.rawValue)) }
+    private func watch(_ descriptor: Int32, _ cause: Ready) -> Bool {
+        poller.watch(descriptor, UInt64(cause.rawValue))
+    }
 
     /// Sleeps until a descriptor is readable, a signal arrives, or the time is over.
     ///
@@ -59,7 +63,7 @@ final class WaitList {
 
     private func replace(_ descriptor: inout Int32, with new: Int32, _ cause: Ready) {
         if descriptor >= 0 { poller.unwatch(descriptor) }
-        if new >= 0 { watch(new, cause) }
-        descriptor = new
+        // What cannot be watched is tried again with the next wait.
+        descriptor = new < 0 || watch(new, cause) ? new : -1
     }
 }

@@ -69,6 +69,7 @@ package struct HealthMonitor {
         let last = input.lastAt.map { max($0, active) }
         // The silence of an optional topic counts only after its first message.
         guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return [] }
+        if input.entry.mayPause, publishers(input.name)?.isEmpty != true { return [] }
         let seconds = (now - (last ?? active)) / 1_000_000_000
         let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
         var message = last == nil ? "\(input.name): no message yet" : "\(input.name): no message for \(seconds) s"

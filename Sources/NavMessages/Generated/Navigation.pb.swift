@@ -124,7 +124,7 @@ public struct ArrivalPhase: ProtoEnum {
     public static let approaching = Self(rawValue: 1)
     /// Reached; once per waypoint.
     public static let arrived = Self(rawValue: 2)
-    /// Stays on the completed leg until AdvanceLeg.
+    /// Stays on the completed leg until AdvanceLeg, or until another route comes into force, as by SkipWaypoint.
     public static let held = Self(rawValue: 3)
     /// The next leg has begun.
     public static let legStarted = Self(rawValue: 4)

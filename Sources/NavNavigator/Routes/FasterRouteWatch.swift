@@ -39,7 +39,7 @@ struct FasterRouteWatch {
     ///
     /// A search that is due at an unsuitable moment is counted once and made as soon as possible.
     ///
-    /// - Parameter isPossible: Whether the vehicle is known to follow its route and no other route is being searched for.
+    /// - Parameter isPossible: Whether the vehicle is known to follow its route, is at no stop, and no other route is being searched for.
     mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
         guard config.faster.isEnabled, offer == nil, let next, stamp >= next else { return false }
         guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
@@ -51,7 +51,7 @@ struct FasterRouteWatch {
         return true
     }
 
-    /// Blocks further faster routes for some seconds, after the owner's refusal.
+    /// Blocks further faster routes for some seconds, after a refusal.
     mutating func hold(for seconds: Double, at stamp: Timestamp) {
         let end = stamp.advanced(bySeconds: seconds)
         next = max(next ?? end, end)
@@ -99,7 +99,7 @@ struct FasterRouteWatch {
 /// The counts of searches for faster routes and of their outcomes.
 public struct FasterRouteCounts: Sendable, Equatable {
     public internal(set) var requests = 0
-    /// Searches due when the vehicle was not known to follow its route, was near its end, or another search was under way.
+    /// Searches due when the vehicle was not known to follow its route, was near its end or at a stop, or another search was under way.
     public internal(set) var heldBack = 0
     /// Routes whose gain was too small or whose fork was too near.
     public internal(set) var notWorthIt = 0

@@ -87,9 +87,12 @@ extension Navigator {
         guard var draft = search.draft, draft.isAnnounced else { return }
         let position = lastPosition ?? draft.origin
         if case .reroute(let preferences, var waypoints) = decision.answer.content {
-            // An owner may name the vehicle before the places to go to; as a stop it would be reached at once.
+            // An owner may name the vehicle before the places to go to; as a stop it would lie behind.
             if waypoints.count > 1, let first = waypoints.first?.coordinate, first.isValid,
-                Geodesy.distance(first, position.match.raw) <= Self.vehicleWaypointDistance
+                first != draft.waypoints.first?.coordinate,
+                [draft.origin, position].contains(where: {
+                    Geodesy.distance(first, $0.match.raw) <= Self.vehicleWaypointDistance
+                })
             {
                 waypoints.removeFirst()
             }

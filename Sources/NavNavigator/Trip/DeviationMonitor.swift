@@ -80,6 +80,9 @@ struct DeviationMonitor {
         }
     }
 
+    /// Whether a position was on the route's edge.
+    private var wasOnRoute = false
+
     init(_ config: NavigatorConfig, at stamp: Timestamp) {
         self.config = config
         since = stamp
@@ -100,6 +103,7 @@ struct DeviationMonitor {
         }
         switch placement.kind {
         case .onEdge, .takenBack:
+            wasOnRoute = true
             agree(position.stamp, isOnEdge: true)
         case .ahead:
             against = Evidence()
@@ -120,10 +124,12 @@ struct DeviationMonitor {
                 agree(position.stamp, isOnEdge: false)
             }
         case .opposite, .nearby:
-            // It may never have been on it: a route may start elsewhere.
-            if state == .onRoute, placement.distance > config.deviationMaximumDistance {
-                set(.uncertain, position.stamp)
-            }
+            // But it may never have been on it: a route may start elsewhere, farther away than a start is moved to a road.
+            guard !wasOnRoute else { break }
+            let near = config.deviationMaximumDistance + config.snapRadius
+            let isFar = placement.distance > near + 2 * (position.sigma ?? config.deviationUnknownSigma)
+            if isFar, state == .onRoute { set(.uncertain, position.stamp) }
+            if !isFar, state == .uncertain { set(.onRoute, position.stamp) }
         }
         return Deviation(
             state: state, distance: placement.distance, probability: placement.strayProbability,

@@ -161,10 +161,13 @@ extension Navigator {
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
         let isApproaching = isSameStop && trip?.isApproaching ?? false
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
+        let isAtStop = trip?.isAtStop ?? false
         put(plan, origin: origin, start: start, isApproaching: isApproaching, id: id, event)
         trip?.preventsReroutes = prevents
         if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
         tell(trip?.plan ?? plan, change, event)
+        // A route from a stop on begins with the next leg, whoever asked for it.
+        if isAtStop, let trip { publish(.arrival(trip.legStart), event) }
     }
 
     func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
@@ -260,11 +263,6 @@ extension Navigator {
         waypoints.remove(at: place)
         // A way has to end somewhere that is stopped at.
         waypoints[waypoints.count - 1].isStop = true
-        withdraw(.shouldAdvanceLeg)
-        // The new route begins with the next leg.
-        if trip.isAtStop, lastPosition != nil, search.acceptsManualReroute, let started = self.trip?.advanceLeg() {
-            publish(.arrival(started), event)
-        }
         rerouteByHand(.waypoint, waypoints: waypoints, call: call, event)
     }
 }

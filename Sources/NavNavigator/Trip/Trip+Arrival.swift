@@ -55,7 +55,12 @@ extension Trip {
         reachedSince = nil
         skipToLegStart()
         renewProgress()
-        return event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
+        return legStart
+    }
+
+    /// The start of the present leg.
+    var legStart: ArrivalEvent {
+        event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
     }
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.

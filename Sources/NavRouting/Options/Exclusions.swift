@@ -66,18 +66,23 @@ struct AreaShape {
         return false
     }
 
-    /// Applies the even-odd rule to all rings.
     private func contains(_ point: LocalPoint) -> Bool {
+        isInside(rings[0], point) && !rings.dropFirst().contains { isInside($0, point) }
+    }
+
+    /// Whether each hole begins within the outline.
+    var holesAreInside: Bool { rings.dropFirst().allSatisfy { isInside(rings[0], $0[0]) } }
+
+    /// Applies the even-odd rule.
+    private func isInside(_ corners: [LocalPoint], _ point: LocalPoint) -> Bool {
         var isInside = false
-        for corners in rings {
-            var previous = corners[corners.count - 1]
-            for corner in corners {
-                if (corner.north > point.north) != (previous.north > point.north) {
-                    let fraction = (point.north - corner.north) / (previous.north - corner.north)
-                    if point.east < corner.east + (previous.east - corner.east) * fraction { isInside.toggle() }
-                }
-                previous = corner
+        var previous = corners[corners.count - 1]
+        for corner in corners {
+            if (corner.north > point.north) != (previous.north > point.north) {
+                let fraction = (point.north - corner.north) / (previous.north - corner.north)
+                if point.east < corner.east + (previous.east - corner.east) * fraction { isInside.toggle() }
             }
+            previous = corner
         }
         return isInside
     }

@@ -104,6 +104,7 @@ public struct RouteOptions: Sendable, Hashable {
                 return "excluded area \(index) is not a polygon of 3 ... \(ExcludedArea.greatestCorners) corners "
                     + "within \(Int(ExcludedArea.greatestReach / 1_000)) km of its centre"
             }
+            guard AreaShape(area).holesAreInside else { return "a hole of excluded area \(index) lies outside of it" }
         }
         return nil
     }

@@ -113,6 +113,8 @@ extension TileCache {
                 }
             }
         }
+        // Not before the vehicle's surroundings are known: they would be evicted with the rest, and regions may leave no room for them.
+        if mayExceedBudget, tilesets.contains(where: { !wanted(of: $0).isEmpty }) { shrinkToBudget() }
     }
 
     /// Whether the switch to the newest edition of a tileset takes no tile away from the vehicle.

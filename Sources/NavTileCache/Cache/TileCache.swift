@@ -67,6 +67,8 @@ package final class TileCache<Store: TileCacheStore> {
 
     /// Whether some tiles are no longer wanted since others were refused for want of room.
     var mayHaveRoom = false
+    /// Whether the budget may be smaller than when the store was last used.
+    var mayExceedBudget = true
     /// Whether wanted tiles may have been evicted unnoticed, before the store knew that they are wanted.
     var mayLackWanted = false
     var guardedAt: Int64 = 0
@@ -161,7 +163,6 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("loading the stored editions") { () throws(StoreError) in try takeStoredEditions() }
         tellTilesets()
         attempt("resuming the offline regions") { () throws(StoreError) in try resumeRegions() }
-        if store.readOnlyProblem == nil { shrinkToBudget() }
     }
 
     private func turn() {
@@ -343,6 +344,8 @@ package final class TileCache<Store: TileCacheStore> {
 
     /// Evicts what a smaller budget than before has no room for.
     func shrinkToBudget() {
+        mayExceedBudget = false
+        guard store.readOnlyProblem == nil else { return }
         attempt("evicting tiles") { () throws(StoreError) in
             let removed = try store.makeRoom(for: 0, needed: nil).removedCount
             evictedCount += removed

@@ -59,7 +59,7 @@ package enum EventLine {
         case .invalidated: "route INVALIDATED: it leads over a closed road"
         case .failed: "refresh FAILED: \(event.error?.message ?? "unknown cause")"
         case .refreshed where abs(event.etaDeltaS ?? 0) >= 30:
-            "refresh: \(whole(event.etaDeltaS ?? 0)) s later"
+            "refresh: arrival \(whole(abs(event.etaDeltaS ?? 0))) s \((event.etaDeltaS ?? 0) < 0 ? "earlier" : "later")"
         default: nil
         }
     }

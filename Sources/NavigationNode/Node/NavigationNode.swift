@@ -178,7 +178,9 @@ package final class NavigationNode: Node {
             case .unreadable(let bootID, let problem): context.reject(Topics.trafficSpeeds, of: bootID, problem)
             }
         }
-        for report in finder.takeReports() { context.log.warning("\(report)") }
+        for report in finder.takeReports() {
+            if report.isProblem { context.log.warning("\(report.text)") } else { context.log.info("\(report.text)") }
+        }
         for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
         return pass(now)

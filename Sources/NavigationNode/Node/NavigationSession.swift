@@ -378,7 +378,8 @@ package final class NavigationSession {
                 outcome.messages.append(OutgoingMessage(Topics.policyRequest, context.stamp, message))
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(var query):
-                if query.request.options.departure == nil {
+                // A trip under way is timed from now, whenever it was to begin.
+                if query.request.options.departure == nil || ![.calculate, .start].contains(query.purpose) {
                     query.request.options.departure = configuration.departure(at: event.stamp)
                 }
                 outcome.queries.append(query)

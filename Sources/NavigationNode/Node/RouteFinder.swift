@@ -25,10 +25,16 @@ package struct FoundAnswer: Sendable {
 ///
 /// One thread asks at a time; another thread may cancel the provider's call, and then the route is found on board.
 package final class RouteFinder: Sendable {
+    /// A change of the provider's state, for the log.
+    package struct Report: Sendable {
+        package let text: String
+        package let isProblem: Bool
+    }
+
     private struct State: Sendable {
         var call: OnlineCall?
         var isFailing = false
-        var reports: [String] = []
+        var reports: [Report] = []
     }
 
     private let provider: OnlineRouteProvider?
@@ -54,7 +60,9 @@ package final class RouteFinder: Sendable {
             state.call = nil
             switch result {
             case .success(let online):
-                if state.isFailing { state.reports.append("the online provider answers again") }
+                if state.isFailing {
+                    state.reports.append(Report(text: "the online provider answers again", isProblem: false))
+                }
                 state.isFailing = false
                 guard let answer = planner.answer(query, online, on: map) else { return nil }
                 return FoundAnswer(answer: answer, map: map.number, body: online.body)
@@ -62,7 +70,10 @@ package final class RouteFinder: Sendable {
                 // An answer without a way is not a failure: the on-board search confirms it, or finds one.
                 if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
                     state.isFailing = true
-                    state.reports.append("the online provider failed, routes are computed on board: \(error.message)")
+                    state.reports.append(
+                        Report(
+                            text: "the online provider failed, routes are computed on board: \(error.message)",
+                            isProblem: true))
                 }
                 return nil
             }
@@ -73,7 +84,7 @@ package final class RouteFinder: Sendable {
     package func hurry() { state.withLock { $0.call }?.cancel() }
 
     /// Returns and removes the reports since the last call.
-    package func takeReports() -> [String] {
+    package func takeReports() -> [Report] {
         state.withLock { state in
             defer { state.reports = [] }
             return state.reports

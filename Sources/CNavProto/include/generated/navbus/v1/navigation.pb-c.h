@@ -130,7 +130,7 @@ typedef enum _Navbus__V1__ArrivalPhase {
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_ARRIVED = 2,
   /*
-   * Stays on the completed leg until AdvanceLeg.
+   * Stays on the completed leg until AdvanceLeg, or until another route comes into force, as by SkipWaypoint.
    */
   NAVBUS__V1__ARRIVAL_PHASE__ARRIVAL_PHASE_HELD = 3,
   /*
