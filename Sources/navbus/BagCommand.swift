@@ -339,7 +339,10 @@ struct BagInfoCommand: ParsableCommand {
             )
         }
         for record in metadata {
-            print("metadata \(record.name)")
+            // A node's configuration has too many keys for a summary.
+            let isShort = record.entries.count <= 12
+            print("metadata \(record.name)" + (isShort ? "" : ", \(record.entries.count) entries (see --json)"))
+            guard isShort else { continue }
             for (key, value) in record.entries.sorted(by: { $0.key < $1.key }) { print("  \(key): \(value)") }
         }
         for file in attachments { print("attachment \(file.name), \(file.bytes) bytes of the bag") }
