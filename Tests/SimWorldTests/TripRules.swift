@@ -201,7 +201,7 @@ struct ProgressKeepsComing: Invariant {
 struct ArrivalsOncePerStop: Invariant {
     static let rule =
         "each stop is approached, reached once and left by the next leg; nothing follows the destination"
-    private enum Stage { case driving, atStop, held, complete, none }
+    private enum Stage { case driving, atStop, held, beginning, complete, none }
 
     private var stage = Stage.none
     private var waypoints: [Coordinate] = []
@@ -217,10 +217,13 @@ struct ArrivalsOncePerStop: Invariant {
                 if change == .refreshed { continue }
                 if change == .started || change == .set { (approached, arrived) = ([], []) }
                 waypoints = plan?.route.waypoints.map(\.waypoint.coordinate) ?? []
-                (stage, leg) = (plan == nil ? .none : .driving, 0)
+                // A route of the same trip that comes into force at a stop begins with the next leg.
+                let isFromStop = (stage == .atStop || stage == .held) && change != .started && change != .set
+                (stage, leg) = (plan == nil ? .none : isFromStop ? .beginning : .driving, 0)
             case .arrival(let event): if let what = take(event) { return what }
             case .progress(let progress):
                 if stage == .complete || stage == .none { return "a progress without a trip" }
+                if stage == .beginning { return "a progress before its leg starts" }
                 if progress.leg != leg { return "leg \(progress.leg) instead of \(leg)" }
             default: break
             }
@@ -248,7 +251,11 @@ struct ArrivalsOncePerStop: Invariant {
             if stage != .atStop { return "held in stage \(stage)" }
             stage = .held
         case .legStarted:
-            if stage != .atStop && stage != .held { return "a leg starts in stage \(stage)" }
+            if stage == .beginning {
+                leg = -1
+            } else if stage != .atStop && stage != .held {
+                return "a leg starts in stage \(stage)"
+            }
             leg += 1
             if event.leg != leg { return "leg \(event.leg) starts instead of \(leg)" }
             stage = .driving
