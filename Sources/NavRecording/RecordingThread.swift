@@ -41,7 +41,7 @@ final class RecordingThread: Sendable {
         var node: String?
         var logTime: Int64
         var publishTime: Int64
-        /// The epoch of `/clock` that ``logTime`` belongs to; 0 by the machine's clock.
+        /// The epoch of `/clock` that ``logTime`` belongs to; 0 for the machine's clock.
         var epoch: UInt64 = 0
         var payload: Payload
 

@@ -288,7 +288,7 @@ extension NavigatorCommand {
 }
 
 extension [NavRouting.Waypoint] {
-    /// The core's form of a field `waypoints`.
+    /// Creates the core's form of a field `waypoints`.
     ///
     /// - Throws: a failure that names the waypoint and its field.
     init(_ messages: [NavMessages.Waypoint]) throws(RouteFailure) {

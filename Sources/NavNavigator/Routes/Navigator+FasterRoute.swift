@@ -11,7 +11,7 @@ extension Navigator {
             _ = faster.take()
             tell(.rejected(.tooLate), offer, event)
         }
-        // Whoever holds the trip at a stop decides when it goes on: a faster route would start the next leg.
+        // A faster route would start the next leg, but a trip held at a stop continues only on AdvanceLeg.
         let isPossible = position.isSeenUnderWay && search.isIdle && !trip.isAtStop
         guard !routes.contains(\.isFasterRoute), faster.isDue(at: event.stamp, trip, isPossible: isPossible) else {
             return

@@ -166,7 +166,7 @@ extension Navigator {
         trip?.preventsReroutes = prevents
         if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
         tell(trip?.plan ?? plan, change, event)
-        // A route from a stop on begins with the next leg, whoever asked for it.
+        // A route that replaces one at a stop begins with the next leg.
         if isAtStop, let trip { publish(.arrival(trip.legStart), event) }
     }
 
