@@ -87,7 +87,10 @@ extension Tileset {
         case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
             "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
-        default: "it is not JSON"
+        case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
+            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))': \(context.debugDescription)"
+        case is DecodingError: "it is not JSON"
+        default: "\(error)"
         }
     }
 }

@@ -16,26 +16,10 @@ extension RoutePreferences {
         isAsked: Bool = true
     ) throws(RouteFailure) {
         self.init()
-        if let tag = options.language {
-            language = PhraseTable.named(tag)?.language
-            if isAsked, language == nil {
-                throw RouteFailure(
-                    code: .invalidRequest,
-                    message: "options.language: '\(tag)' is not supported; supported are \(PhraseTable.tags)")
-            }
+        if isAsked, let defect = options.defect {
+            throw RouteFailure(code: .invalidRequest, message: "options.\(defect)")
         }
-        if isAsked, let alternatives = options.alternatives, alternatives > 2 {
-            throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
-        }
-        if isAsked, let defect = options.vehicle?.defect {
-            throw RouteFailure(code: .invalidRequest, message: "options.vehicle.\(defect)")
-        }
-        if isAsked, let departure = options.departureNs, departure < 0 {
-            throw RouteFailure(code: .invalidRequest, message: "options.departure_ns is before 1970")
-        }
-        if isAsked, let avoided = options.initialManeuverAvoidanceM, avoided < 0 {
-            throw RouteFailure(code: .invalidRequest, message: "options.initial_maneuver_avoidance_m is below 0")
-        }
+        language = options.language.flatMap { PhraseTable.named($0)?.language }
         var wanted = options.vehicle.map { VehicleProfile($0, like: vehicle) } ?? vehicle
         if !options.avoid.isEmpty { wanted.avoid = Avoidance(options.avoid) }
         if wanted != vehicle { self.vehicle = wanted }
@@ -58,6 +42,23 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
+    /// The first field that cannot be obeyed, by its name and what is allowed; nil when there is none.
+    fileprivate var defect: String? {
+        if let tag = language, PhraseTable.named(tag) == nil {
+            return "language: '\(tag)' is not supported; supported are \(PhraseTable.tags)"
+        }
+        if let alternatives, alternatives > 2 { return "alternatives is not within 0 ... 2" }
+        if let defect = vehicle?.defect { return "vehicle.\(defect)" }
+        if let departureNs, departureNs < 0 { return "departure_ns is before 1970" }
+        if let initialManeuverAvoidanceM, initialManeuverAvoidanceM < 0 {
+            return "initial_maneuver_avoidance_m is below 0"
+        }
+        if let index = avoid.firstIndex(where: { Avoidance([$0]).isEmpty }) {
+            return "avoid[\(index)]: \(avoid[index]) is not a feature to avoid"
+        }
+        return nil
+    }
+
     /// The message of preferences.
     ///
     /// - Parameter guidance: that of a route, whose language and units are in force; nil for the preferences alone.
@@ -165,10 +166,6 @@ extension RouteOrder {
         guard !waypoints.isEmpty else {
             throw RouteFailure(code: .invalidRequest, message: "no waypoints given")
         }
-        guard waypoints.count <= RouteOrder.greatestCount else {
-            throw RouteFailure(
-                code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: split the request")
-        }
         let origin = try request.origin.map { message throws(RouteFailure) in
             try NavRouting.Waypoint(message, field: "origin")
         }
@@ -178,9 +175,6 @@ extension RouteOrder {
             preferences: try RoutePreferences(options, node: vehicle, minutesAheadOfUTC: offset),
             alternatives: Int(min(options.alternatives ?? 0, 2)))
     }
-
-    /// The most waypoints of one request.
-    package static let greatestCount = 100
 }
 
 extension PreviewChoice {
@@ -288,13 +282,26 @@ extension NavigatorCommand {
 }
 
 extension [NavRouting.Waypoint] {
+    /// The most waypoints of one request.
+    private static let greatestCount = 100
+
     /// Creates the core's form of a field `waypoints`.
     ///
     /// - Throws: a failure that names the waypoint and its field.
-    init(_ messages: [NavMessages.Waypoint]) throws(RouteFailure) {
+    package init(_ messages: [NavMessages.Waypoint]) throws(RouteFailure) {
         self.init()
+        guard messages.count <= Self.greatestCount else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "waypoints: \(messages.count) are more than \(Self.greatestCount): split the request")
+        }
         for (index, message) in messages.enumerated() {
             append(try NavRouting.Waypoint(message, field: "waypoints[\(index)]"))
+        }
+        if let last, !last.isStop {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "waypoints[\(count - 1)].kind: the last waypoint is the destination and cannot be a VIA")
         }
     }
 }
@@ -308,6 +315,8 @@ extension NavRouting.Waypoint {
                 "\(field).course_tolerance_rad is not within 0 ... π"
             } else if message.courseToleranceRad != nil, message.course == nil {
                 "\(field).course_tolerance_rad needs a course"
+            } else if let radius = message.radiusM, !(0...RouteRequest.greatestSnapRadius).contains(radius) {
+                "\(field).radius_m is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m"
             } else {
                 nil
             }

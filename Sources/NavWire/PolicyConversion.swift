@@ -160,7 +160,12 @@ extension NavMessages.PolicyDecision.Content {
 
 extension NavNavigator.PolicyAnswer {
     /// Creates the core's answer from a client's answer.
-    package init(_ answer: NavMessages.PolicyAnswer) {
+    ///
+    /// - Throws: a failure that names the field that cannot be obeyed.
+    package init(_ answer: NavMessages.PolicyAnswer) throws(RouteFailure) {
+        if let hold = answer.holdS, !(hold >= 0) {
+            throw RouteFailure(code: .invalidRequest, message: "hold_s is not 0 or more")
+        }
         self.init(
             verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
     }

@@ -122,6 +122,7 @@ struct NavigationServiceTests {
             (RouteOptions(vehicle: VehicleProfile(maxSpeedMps: 0)), "max_speed_mps"),
             (RouteOptions(vehicle: VehicleProfile(weightKg: 3)), "weight_kg is not within 100.0 ... 200000.0"),
             (RouteOptions(departureNs: -5), "departure_ns"),
+            (RouteOptions(avoid: [.tolls, .unspecified]), "avoid[1]: AVOID_FEATURE_UNSPECIFIED"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
             let error = try #require(try await table.routes(order).last?.error)
@@ -133,6 +134,16 @@ struct NavigationServiceTests {
             let order = CalculateRouteRequest(waypoints: [destination], preview: false)
             let error = try #require(try await table.routes(order).last?.error)
             #expect(error.code == .invalidRequest && error.message?.contains("waypoints[0].\(name)") == true)
+        }
+        for (waypoint, name) in [
+            (Waypoint(kind: .via), "kind: the last waypoint"), (Waypoint(radiusM: -1), "radius_m"),
+        ] {
+            var destination = waypoint
+            (destination.latitude, destination.longitude) = (Self.destination.latitude, Self.destination.longitude)
+            let order = CalculateRouteRequest(waypoints: [Self.destination, destination], preview: false)
+            let error = try #require(try await table.routes(order).last?.error)
+            #expect(error.code == .invalidRequest)
+            #expect(error.message?.hasPrefix("waypoints[1].\(name)") == true, "\(error.message ?? "")")
         }
         for (simulate, factor) in [(true, 0), (true, 20), (true, -1), (false, 2)] as [(Bool, Double)] {
             let request = SetRouteRequest(
@@ -244,13 +255,15 @@ struct NavigationServiceTests {
 
     private final class Owner: PolicyServiceProvider {
         var answers: [PolicyVerdict]
+        let hold: Double
         private(set) var asked = 0
 
-        init(_ answers: [PolicyVerdict]) { self.answers = answers }
+        init(_ answers: [PolicyVerdict], hold: Double = 3) { (self.answers, self.hold) = (answers, hold) }
 
         func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws {
             asked += 1
-            call.finish(PolicyAnswer(verdict: answers.isEmpty ? .yes : answers.removeFirst(), reason: "so", holdS: 3))
+            call.finish(
+                PolicyAnswer(verdict: answers.isEmpty ? .yes : answers.removeFirst(), reason: "so", holdS: hold))
         }
         func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws {
             throw CallStatus(.unimplemented, "")
@@ -322,6 +335,19 @@ struct NavigationServiceTests {
             #expect(banner.secondary?.text == "second" && banner.sub == nil && banner.language == "x-old")
             #expect(
                 banner.lanes.map(\.validIndication) == [.left] && banner.lanes[0].indications == [.left, .straight])
+        }
+    }
+
+    @Test func invalidPolicyAnswerCountsAsNone() async throws {
+        for hold in [-5, Double.nan] {
+            let owner = Owner([.no, .no, .no, .no], hold: hold)
+            let table = try ServiceTable(
+                [("destination", Helsinki.to.text), ("policy.deadline_s", "5"), ("policy.ask", "should_reroute")],
+                owner: owner)
+            try await table.drive(try Helsinki.drive.get())
+            let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
+            let reroutes = decisions.filter { $0.kind == .shouldReroute }
+            #expect(owner.asked == 1 && reroutes.map(\.decidedBy) == [.unavailable] && reroutes[0].verdict == .yes)
         }
     }
 

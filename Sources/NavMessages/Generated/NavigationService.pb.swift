@@ -744,7 +744,7 @@ public struct GetStateResponse: Message {
     public var state: NavigationState?
     /// Last position.
     public var position: MatchedPosition?
-    /// Last progress; absent outside guidance.
+    /// Last progress on the current route; absent outside guidance and before the first fix on a new route.
     public var progress: RouteProgress?
     /// Current route, when it was asked for.
     public var route: Route?

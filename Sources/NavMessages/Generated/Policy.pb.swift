@@ -243,7 +243,7 @@ public struct PolicyAnswer: Message {
     public var verdict: PolicyVerdict?
     /// Why, for people.
     public var reason: String?
-    /// For how long a NO holds before the same is asked again, in s.
+    /// For how long a NO holds before the same is asked again, in s, 0 or more, longer than 3600 as 3600; absent: policy.hold_s.
     public var holdS: Double?
 
     /// Makes a message; a field that is left out is unknown.

@@ -458,7 +458,7 @@ public struct Waypoint: Message {
     public var longitude: Double?
     /// Name for people and instructions.
     public var name: String?
-    /// Kind of stop; a VIA point is passed without arrival.
+    /// Kind of stop; a VIA point is passed without arrival, so the last waypoint cannot be one.
     public var kind: WaypointKind?
     /// Wanted or known direction of travel in radians clockwise from true north, [0, 2 pi).
     public var course: Double?

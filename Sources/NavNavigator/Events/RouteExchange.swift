@@ -132,6 +132,8 @@ public struct RouteFailure: Sendable, Equatable, Error {
         /// An object named by the command does not exist, or no longer exists.
         case notFound
         case deniedByPolicy
+        /// Too many requests are pending.
+        case resourceExhausted
     }
 
     public var code: Code
@@ -153,7 +155,8 @@ public struct RouteFailure: Sendable, Equatable, Error {
     /// Whether the same request may succeed later.
     public var isRetryable: Bool {
         switch code {
-        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition:
+        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition,
+            .resourceExhausted:
             true
         case .invalidRequest, .cancelled, .wrongState, .notFound, .deniedByPolicy: false
         }

@@ -70,7 +70,7 @@ extension Navigator {
 
     /// Seconds for which a no holds.
     func hold(_ decision: PolicyDecision) -> Double {
-        guard let hold = decision.answer.hold, hold.isFinite else { return config.policy.hold }
+        guard let hold = decision.answer.hold, !hold.isNaN else { return config.policy.hold }
         return min(max(hold, 0), Self.longestHold)
     }
 

@@ -12,7 +12,7 @@ extension Navigator {
             return refuse(call, "guidance is under way: stop it, or request routes without a preview")
         }
         guard routes.all.count(where: { $0.purpose.calculation != nil }) < Navigator.mostCalculations else {
-            return refuse(call, "too many route requests are pending: try again later", .internal)
+            return refuse(call, "too many route requests are pending: try again later", .resourceExhausted)
         }
         let id = routes.nextID()
         let calculation = Calculation(

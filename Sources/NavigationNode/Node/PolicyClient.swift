@@ -83,7 +83,7 @@ final class PolicyClient {
         _ method: UnaryMethod<Request, NavMessages.PolicyAnswer>, _ question: Request,
         _ request: NavNavigator.PolicyRequest
     ) throws(BusError) {
-        try put(method, question, request) { NavNavigator.PolicyAnswer($0) }
+        try put(method, question, request) { answer throws(RouteFailure) in try NavNavigator.PolicyAnswer(answer) }
     }
 
     private func put<Request, Response>(

@@ -164,6 +164,8 @@ struct PublicationEncoder {
             return NavMessages.Route(noneAt: context)
         }
         let message = NavMessages.Route(plan, context: context, reason: RouteReason(change))
+        // Progress on another route is not progress on this one; a refresh keeps the route.
+        if message.routeId != route?.routeId { progress = nil }
         route = message
         return message
     }

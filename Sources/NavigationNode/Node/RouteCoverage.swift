@@ -86,13 +86,7 @@ extension NavigationSession {
                 id: id, request: RouteRequest(waypoints: [NavRouting.Waypoint(position ?? first)]), line: route.line,
                 cursor: travelled, reach: reach)
         }
-        var places = request.waypoints.compactMap { NavRouting.Waypoint($0) }
-        guard places.count == request.waypoints.count, places.count <= RouteOrder.greatestCount else {
-            throw RouteFailure(
-                code: .invalidRequest,
-                message: "a waypoint has no valid latitude and longitude, or there are more than "
-                    + "\(RouteOrder.greatestCount) waypoints")
-        }
+        var places = try [NavRouting.Waypoint](request.waypoints)
         let startsHere = places.count == 1
         if startsHere {
             guard let position else {

@@ -347,7 +347,7 @@ struct  Navbus__V1__GetStateResponse
    */
   Navbus__V1__MatchedPosition *position;
   /*
-   * Last progress; absent outside guidance.
+   * Last progress on the current route; absent outside guidance and before the first fix on a new route.
    */
   Navbus__V1__RouteProgress *progress;
   /*

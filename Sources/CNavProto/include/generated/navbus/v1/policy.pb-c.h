@@ -208,7 +208,7 @@ struct  Navbus__V1__PolicyAnswer
    */
   char *reason;
   /*
-   * For how long a NO holds before the same is asked again, in s.
+   * For how long a NO holds before the same is asked again, in s, 0 or more, longer than 3600 as 3600; absent: policy.hold_s.
    */
   protobuf_c_boolean has_hold_s;
   double hold_s;

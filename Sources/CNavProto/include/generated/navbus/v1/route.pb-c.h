@@ -460,7 +460,7 @@ struct  Navbus__V1__Waypoint
    */
   char *name;
   /*
-   * Kind of stop; a VIA point is passed without arrival.
+   * Kind of stop; a VIA point is passed without arrival, so the last waypoint cannot be one.
    */
   protobuf_c_boolean has_kind;
   Navbus__V1__WaypointKind kind;
