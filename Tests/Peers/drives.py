@@ -24,12 +24,14 @@ import json
 import os
 import sys
 
+from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory
+
 from workbench import DATA, ROOT, SHARED, run, say, show, workplace
 
-sys.path[:0] = [os.path.join(SHARED, "tools"), os.path.join(ROOT, "Tests", "Fixtures")]
+sys.path.insert(0, os.path.join(SHARED, "tools"))
 
 import gnsslib  # noqa: E402
-import recording  # noqa: E402
 import score_match  # noqa: E402
 
 # DeviationState of Proto/navbus/v1/navigation.proto, PositionSource of position.proto.
@@ -92,7 +94,17 @@ def replay(arguments, tiles, drive, *words):
     """What `navbus replay` says of a drive: topic and message, in order."""
     bag = drive.output + ".mcap"
     run([arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag, *words])
-    return list(recording.messages(bag))
+    with open(bag, "rb") as file:
+        found = make_reader(file, decoder_factories=[DecoderFactory()]).iter_decoded_messages()
+        return [(channel.topic, message) for _, channel, _, message in found]
+
+
+def line_of(polyline):
+    """Yields the points of a delta-coded line, degrees."""
+    latitude = longitude = 0
+    for north, east in zip(polyline.lat_deltas_e7, polyline.lon_deltas_e7):
+        latitude, longitude = latitude + north, longitude + east
+        yield latitude * 1e-7, longitude * 1e-7
 
 
 def guided(drive):
@@ -106,7 +118,7 @@ def followed(messages):
         if topic == "/nav/progress":
             states.append((message.route_id, message.stamp_ns / 1e9, message.deviation in (OFF_ROUTE, WRONG_WAY)))
         elif topic == "/nav/route" and message.HasField("geometry") and message.route_id not in routes:
-            routes[message.route_id] = (message.stamp_ns / 1e9, [list(recording.line_of(message.geometry))])
+            routes[message.route_id] = (message.stamp_ns / 1e9, [list(line_of(message.geometry))])
     return routes, states
 
 
