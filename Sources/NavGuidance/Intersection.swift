@@ -1,5 +1,5 @@
 internal import NavGeo
-internal import NavMap
+package import NavMap
 
 /// A road at a node, both directions together.
 struct JunctionArm {
@@ -104,23 +104,33 @@ func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle
 /// perceived direction.
 ///
 /// Junctions are made on demand and kept until there are too many. Equal graphs give equal junctions.
-final class JunctionModel {
-    let graph: RoadGraph
-    let access: VehicleAccess
-    private var profiles: [UInt64: RoadProfile] = [:]
+///
+/// One serves all routes of a vehicle on a graph, so that a reroute finds the junctions that its old route passed. It is not for several
+/// threads at a time.
+package final class JunctionModel {
+    package let graph: RoadGraph
+    package let access: VehicleAccess
+    private var profiles: [ProfileKey: RoadProfile] = [:]
     private var junctions: [NodeIndex: [JunctionArm]] = [:]
     private var unmerged: [NodeIndex: [JunctionArm]] = [:]
+    private var intersections: [EdgeIndex: Intersection] = [:]
 
-    /// The most junctions that are kept.
+    /// The most entries of a cache, which is emptied when it is full.
     private static let capacity = 8_192
     /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
     /// The most nodes along a road that a walk passes.
     private static let hops = 10
 
-    init(_ graph: RoadGraph, for access: VehicleAccess) {
+    package init(_ graph: RoadGraph, for access: VehicleAccess) {
         self.graph = graph
         self.access = access
+    }
+
+    /// The attributes of both directions of a road, by their identities; 0 where a direction is missing or does not matter.
+    private struct ProfileKey: Hashable {
+        var there: UInt64
+        var back: UInt64
     }
 
     private func isOpen(_ edge: EdgeIndex) -> Bool {
@@ -129,12 +139,15 @@ final class JunctionModel {
 
     func profile(_ edge: EdgeIndex) -> RoadProfile {
         let reading = graph.reading(of: edge)
-        if let known = profiles[reading.attributesID] { return known }
+        let opposite = graph.opposite(edge).map { graph.reading(of: $0) }
+        let key = ProfileKey(there: reading.attributesID, back: opposite?.attributesID ?? 0)
+        if let known = profiles[key] { return known }
+        if profiles.count > Self.capacity { profiles.removeAll(keepingCapacity: true) }
         let attributes = reading.attributes
         var lanes = Int(attributes.lanes ?? 0)
-        if lanes > 0, let back = graph.opposite(edge) { lanes += Int(graph.attributes(of: back).lanes ?? 0) }
+        if lanes > 0, let opposite { lanes += Int(opposite.attributes.lanes ?? 0) }
         let profile = RoadProfile(attributes, lanes: lanes)
-        profiles[reading.attributesID] = profile
+        profiles[key] = profile
         return profile
     }
 
@@ -145,10 +158,8 @@ final class JunctionModel {
         if let known = junctions[node] { return known }
         if junctions.count > Self.capacity { junctions.removeAll(keepingCapacity: true) }
         var arms = arms(at: node)
-        if arms.count >= 3 {
-            mergeHalves(&arms, at: node)
-        }
-        if arms.count >= 2 { adjustToNeighbours(&arms, at: node) }
+        let merged = arms.count >= 3 ? mergeHalves(&arms, at: node) : []
+        if arms.count >= 2 { adjustToNeighbours(&arms, merged, at: node) }
         junctions[node] = arms
         return arms
     }
@@ -205,7 +216,8 @@ final class JunctionModel {
 
     // MARK: Divided roads
 
-    private func mergeHalves(_ arms: inout [JunctionArm], at node: NodeIndex) {
+    /// Gives the halves of divided roads one direction, and returns which arms are such halves.
+    private func mergeHalves(_ arms: inout [JunctionArm], at node: NodeIndex) -> [Bool] {
         var merged = Array(repeating: false, count: arms.count)
         let drawn = arms
         for index in arms.indices where arePair(drawn, index, at: node) {
@@ -220,9 +232,8 @@ final class JunctionModel {
                 if arms[half].leaving == nil { arms[half].isMerged = true }
             }
         }
-        mergedAt[node] = merged
+        return merged
     }
-    private var mergedAt: [NodeIndex: [Bool]] = [:]
 
     private func mergedBearing(
         _ arms: [JunctionArm], _ first: Int, _ second: Int, isNeighbour: Bool
@@ -250,8 +261,7 @@ final class JunctionModel {
     }
 
     /// Redirects a road of a few metres whose far end splits into two halves towards the middle of both.
-    private func adjustToNeighbours(_ arms: inout [JunctionArm], at node: NodeIndex) {
-        let merged = mergedAt[node] ?? []
+    private func adjustToNeighbours(_ arms: inout [JunctionArm], _ merged: [Bool], at node: NodeIndex) {
         for index in arms.indices {
             if merged.indices.contains(index), merged[index] { continue }
             guard arms[index].length <= 30, arms[index].end != node else { continue }
@@ -456,6 +466,14 @@ final class JunctionModel {
 
     /// Returns the junction at the end of an edge as its driver sees it; nil when the edge is not open.
     func intersection(after edge: EdgeIndex) -> Intersection? {
+        if let known = intersections[edge] { return known }
+        guard let seen = makeIntersection(after: edge) else { return nil }
+        if intersections.count > Self.capacity { intersections.removeAll(keepingCapacity: true) }
+        intersections[edge] = seen
+        return seen
+    }
+
+    private func makeIntersection(after edge: EdgeIndex) -> Intersection? {
         let node = graph.edgeHeads[edge.index]
         let arms = junction(at: node)
         guard let own = arms.firstIndex(where: { $0.arriving == edge }) else { return nil }

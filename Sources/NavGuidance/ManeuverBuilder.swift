@@ -42,12 +42,11 @@ struct ManeuverBuilder {
     /// Finds the maneuvers of a route, and the lanes at the junctions without one.
     ///
     /// - Parameters:
-    ///   - graph: The roads of the same map version. Where tiles are missing, there are no other roads to compare with, and the maneuvers
-    ///     follow from the route alone.
+    ///   - model: The junctions of the same map version for the route's vehicle. Where tiles are missing, there are no other roads to
+    ///     compare with, and the maneuvers follow from the route alone.
     ///   - announcesNameChanges: Whether a mere change of a road's name and number is a maneuver.
-    static func build(_ route: Route, in graph: RoadGraph, announcesNameChanges: Bool) -> Result {
-        let roads = RouteRoads(route, graph)
-        let model = JunctionModel(graph, for: route.vehicle.access)
+    static func build(_ route: Route, _ model: JunctionModel, announcesNameChanges: Bool) -> Result {
+        let roads = RouteRoads(route, model.graph)
         var result = Result()
         for leg in route.legs.indices {
             var builder = ManeuverBuilder(roads: roads, model: model, announcesNameChanges: announcesNameChanges)

@@ -2,8 +2,15 @@ internal import NavMap
 
 /// The name and number of a road, as on the signs along it.
 struct RoadSign: Equatable {
-    var name = ""
-    var reference = ""
+    let name: String
+    let reference: String
+    /// The name in lower case without affixes such as `North`; made once, because it is compared at every junction.
+    private let stem: String
+
+    init(name: String, reference: String) {
+        (self.name, self.reference) = (name, reference)
+        stem = NameAffixes.stem(of: name)
+    }
 
     var isEmpty: Bool { name.isEmpty && reference.isEmpty }
 
@@ -14,16 +21,14 @@ struct RoadSign: Equatable {
     func changes(to other: RoadSign) -> Bool {
         if self == other { return false }
         if isEmpty { return !other.isEmpty }
-        let sharesNumber =
-            reference.isEmpty || other.reference.isEmpty || reference.contains(other.reference)
-            || other.reference.contains(reference)
+        let sharesNumber = reference.holds(other.reference) || other.reference.holds(reference)
         if name.isEmpty, other.name.isEmpty { return !sharesNumber }
         if name.isEmpty != other.name.isEmpty, reference.isEmpty != other.reference.isEmpty,
             name.isEmpty == other.reference.isEmpty
         {
             return true
         }
-        let differsByAffix = NameAffixes.areOnlyDifference(name, other.name)
+        let differsByAffix = name == other.name || !stem.isEmpty && stem == other.stem
         let isSameName = name.hasPrefix(other.name) || other.name.hasPrefix(name) || differsByAffix
         if isSameName { return !(sharesNumber || differsByAffix || other.reference.isEmpty) }
         return !(other.name.isEmpty && sharesNumber)
@@ -47,15 +52,19 @@ enum NameAffixes {
         "northwest", "southeast", "southwest",
     ]
 
-    /// Whether two names differ only in such words.
-    static func areOnlyDifference(_ first: String, _ second: String) -> Bool {
-        if first == second { return true }
-        if first.isEmpty || second.isEmpty { return false }
-        let one = first.lowercased().split(separator: " ")
-        let other = second.lowercased().split(separator: " ")
-        let core = { (words: [Substring]) in words.filter { !NameAffixes.words.contains(String($0)) } }
-        let rest = core(one)
-        return !rest.isEmpty && rest == core(other)
+    /// Returns a name in lower case without such words, empty when it has no other.
+    static func stem(of name: String) -> String {
+        name.lowercased().split(separator: " ").filter { !words.contains(String($0)) }.joined(separator: " ")
+    }
+}
+
+extension String {
+    /// Whether the text contains another one, which may be empty.
+    fileprivate func holds(_ other: String) -> Bool {
+        if other.isEmpty || self == other { return true }
+        let (text, part) = (utf8, other.utf8)
+        guard part.count <= text.count, let first = part.first else { return false }
+        return text.indices.contains { text[$0] == first && text[$0...].starts(with: part) }
     }
 }
 

@@ -82,7 +82,14 @@ public struct RouteGuidance: Sendable, Equatable {
     ///
     /// - Parameter graph: The roads of the same map version. Where tiles are missing, the guidance follows from the route alone.
     public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
-        let built = ManeuverBuilder.build(route, in: graph, announcesNameChanges: options.announcesNameChanges)
+        self.init(route: route, junctions: JunctionModel(graph, for: route.vehicle.access), options: options)
+    }
+
+    /// Creates the guidance of a route.
+    ///
+    /// - Parameter junctions: The junctions of the same map version for the route's vehicle.
+    package init(route: Route, junctions: JunctionModel, options: GuidanceOptions) {
+        let built = ManeuverBuilder.build(route, junctions, announcesNameChanges: options.announcesNameChanges)
         var steps: [RouteStep] = []
         var legs: [Range<Int>] = []
         for (leg, list) in built.maneuvers.enumerated() {
@@ -95,7 +102,7 @@ public struct RouteGuidance: Sendable, Equatable {
             }
             legs.append(first..<steps.count)
         }
-        let finder = JunctionFinder(route, graph, lanes: built.lanes)
+        let finder = JunctionFinder(route, junctions.graph, lanes: built.lanes)
         for index in steps.indices {
             let leg = route.legs[steps[index].leg].edges
             let isLast = index + 1 == legs[steps[index].leg].upperBound

@@ -15,13 +15,16 @@ package final class RoutePlanner {
     private var cache: RouterCache?
     /// The same routers without traffic.
     private var freeCache: RouterCache?
+    /// The junctions of the map and vehicle that were last used.
+    private var junctions: JunctionModel?
 
     package init() {}
 
-    /// Discards routers of any map but this one.
+    /// Discards routers and junctions of any map but this one.
     package func adopt(_ map: MapSnapshot) {
         if cache?.base.metric !== map.router.metric { cache = nil }
         if freeCache?.base.metric !== map.router.freeFlow { freeCache = nil }
+        if junctions?.graph !== map.graph { junctions = nil }
     }
 
     /// The number of cached routers, without the map's own.
@@ -96,6 +99,10 @@ package final class RoutePlanner {
     }
 
     private func guidance(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RouteGuidance {
-        RouteGuidance(route: route, graph: map.graph, options: GuidanceOptions(query.wording))
+        let access = route.vehicle.access
+        let known = junctions.flatMap { $0.graph === map.graph && $0.access == access ? $0 : nil }
+        let model = known ?? JunctionModel(map.graph, for: access)
+        junctions = model
+        return RouteGuidance(route: route, junctions: model, options: GuidanceOptions(query.wording))
     }
 }
