@@ -91,9 +91,13 @@ struct InstructionPlanner {
     }
 
     /// Returns the time from the end of the maneuver at the beginning of `step` to the maneuver at its end, in proportion to the distance.
+    ///
+    /// The time of the turn itself does not count: a driver who has turned has no more of it.
     private func seconds(_ step: Int) -> Double {
-        let length = max(steps[step + 1].maneuver.routeOffset - steps[step].maneuver.endOffset, 0)
-        return steps[step].length > 0 ? steps[step].duration * length / steps[step].length : 0
+        let maneuver = steps[step].maneuver
+        let length = max(steps[step + 1].maneuver.routeOffset - maneuver.endOffset, 0)
+        let turn = route.edges.indices.contains(maneuver.edge) ? route.edges[maneuver.edge].turnDuration : 0
+        return steps[step].length > 0 ? max(steps[step].duration - turn, 0) * length / steps[step].length : 0
     }
 
     // MARK: Banners

@@ -1,3 +1,4 @@
+import Glibc
 import NavGeo
 import NavPositioning
 import NavRouting
@@ -84,7 +85,7 @@ extension Trip {
         case .onRoute, .offStep, .uncertain:
             // Passing the stop between two fixes is enough, unless the vehicle has to stop there.
             let isNear = !hasToStop || distance <= config.arrivalRadius + cursor.slack(of: position)
-            if isAtStop, isNear, remaining <= config.arrivalRadius { return true }
+            if isAtStop, isNear, remaining + beyondRoad <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
         // A vehicle parked beside the destination has arrived, whichever road the destination was matched to.
@@ -93,6 +94,15 @@ extension Trip {
         // The stop may be near across a corner that the route still goes round.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
         return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius && (parked || !isOnItsWay)
+    }
+
+    /// The metres by which the stop lies ahead of its place on the road, as behind the end of a dead end; at most half of the arrival radius,
+    /// so that the place on the road is always near enough.
+    private var beyondRoad: Double {
+        guard let way = route.line.bearing(at: legEnd) else { return 0 }
+        let distance = Geodesy.distance(stop.snapped, stop.waypoint.coordinate)
+        let direction = Geodesy.bearing(from: stop.snapped, to: stop.waypoint.coordinate)
+        return min(max(distance * cos(direction - way), 0), config.arrivalRadius / 2)
     }
 
     /// Returns the metres in a straight line to the stop, or to its place on the road, whichever is less.
