@@ -38,7 +38,8 @@ struct BusSuite {
     func comparisons(of part: BusCommand.Part) -> [Comparison] {
         switch part {
         case .pubsub: roundTrips
-        case .throughput: [throughput(200, count: 300_000), throughput(100_000, count: 2000)]
+        // Long enough that the start of a connection, with empty buffers and untouched memory, does not decide.
+        case .throughput: [throughput(200, count: 1_000_000), throughput(100_000, count: 10_000)]
         case .rpc: [unary(rate: 0), unary(rate: 1000), stream]
         case .fanout: (isQuick ? [1, 3] : [1, 8, 32]).flatMap { [fanOut($0), pacedFanOut($0)] }
         case .tail: Scheduling.variants.map(tail)
@@ -222,7 +223,7 @@ struct BusSuite {
     }
 
     private var stream: Comparison {
-        let count = scaled(50_000)
+        let count = scaled(500_000)
         let options = ["--size": "200", "--count": "\(count)", "--warmup": "\(count / 10)", "--window": "64"]
         let measure = { (side: Side) in
             try run(side, [("server", "server", [:]), ("stream", "stream", [:])], options) { workers in
