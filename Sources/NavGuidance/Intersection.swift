@@ -127,6 +127,13 @@ package final class JunctionModel {
         self.access = access
     }
 
+    /// Returns a model of a graph for a kind of vehicle: a former one if it is that, else a new one.
+    package static func reusing(_ former: JunctionModel?, of graph: RoadGraph, for access: VehicleAccess)
+        -> JunctionModel
+    {
+        former.flatMap { $0.graph === graph && $0.access == access ? $0 : nil } ?? JunctionModel(graph, for: access)
+    }
+
     /// The attributes of both directions of a road, by their identities; 0 where a direction is missing or does not matter.
     private struct ProfileKey: Hashable {
         var there: UInt64

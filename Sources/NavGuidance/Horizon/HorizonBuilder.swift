@@ -10,20 +10,23 @@ package struct HorizonBuilder {
     let time: LocalTime?
     var graph: RoadGraph { metric.turns.graph }
     private let choice: PathChoice
-    let junctions: JunctionModel
+    package let junctions: JunctionModel
 
     /// - Parameters:
     ///   - metric: what the vehicle may drive.
     ///   - live: the same in the traffic of now.
     ///   - vehicle: the vehicle whose limits hold.
+    ///   - junctions: a model of earlier horizons, which is used where it fits; nil for none.
     ///   - time: the time on the clocks of the place; nil leaves limits unknown that depend on it.
-    package init(metric: Metric, live: Metric, vehicle: VehicleProfile, at time: LocalTime?) {
+    package init(
+        metric: Metric, live: Metric, vehicle: VehicleProfile, junctions: JunctionModel? = nil, at time: LocalTime?
+    ) {
         self.metric = metric
         self.live = live
         self.vehicle = vehicle
         self.time = time
         choice = PathChoice(graph: metric.turns.graph, metric: metric)
-        junctions = JunctionModel(metric.turns.graph, for: vehicle.access)
+        self.junctions = .reusing(junctions, of: metric.turns.graph, for: vehicle.access)
     }
 
     /// An arm that a path leaves aside.

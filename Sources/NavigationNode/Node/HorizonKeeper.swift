@@ -19,6 +19,7 @@ struct HorizonKeeper {
     }
 
     private var basis: Basis?
+    private var junctions: JunctionModel?
     private var horizon: NavGuidance.Horizon?
     /// The published offset.
     private var offset = 0.0
@@ -53,7 +54,7 @@ struct HorizonKeeper {
             // It reaches as far ahead at the end of the edge as at its beginning.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
-            horizon = Self.horizon(encoder, extent)
+            horizon = makeHorizon(encoder, extent)
         } else {
             guard let place, abs(place - offset) >= keys.updateDistance else { return nil }
             horizon?.offset = place
@@ -71,18 +72,21 @@ struct HorizonKeeper {
     }
 
     /// Returns the horizon at the last position; nil where the vehicle is on no road, or on one that is not on board any more.
-    static func horizon(_ encoder: PublicationEncoder, _ extent: HorizonExtent) -> NavGuidance.Horizon? {
+    mutating func makeHorizon(_ encoder: PublicationEncoder, _ extent: HorizonExtent) -> NavGuidance.Horizon? {
         let map = encoder.map
-        guard let road = road(encoder), let edge = map.graph.edge(road.edgeKey), map.graph.wayID(of: edge) == road.wayID
+        guard let road = Self.road(encoder), let edge = map.graph.edge(road.edgeKey),
+            map.graph.wayID(of: edge) == road.wayID
         else { return nil }
         var route: HorizonRoute?
-        if isFollowing(encoder), let plan = encoder.plan, plan.route.mapVersion == map.graph.mapVersion {
+        if Self.isFollowing(encoder), let plan = encoder.plan, plan.route.mapVersion == map.graph.mapVersion {
             route = HorizonRoute(
                 plan.route, plan.guidance, edge: road.edgeKey, near: encoder.progress?.distanceTraveledM ?? 0)
         }
         let builder = HorizonBuilder(
-            metric: map.metric, live: map.router.metric, vehicle: route?.route.vehicle ?? map.metric.model.profile,
+            metric: map.metric, live: map.router.metric,
+            vehicle: route?.route.vehicle ?? map.metric.model.profile, junctions: junctions,
             at: encoder.vehiclePosition.flatMap { encoder.localTime(at: $0.stamp) })
+        junctions = builder.junctions
         return builder.horizon(
             on: edge, at: road.offset, after: encoder.approach.flatMap { map.graph.edge($0) }, along: route,
             extent: extent)

@@ -406,7 +406,7 @@ package final class NavigationSession {
         guard let position = encoder.vehiclePosition else {
             throw RouteFailure(code: .noPosition, message: "no horizon: the vehicle's position is not known")
         }
-        guard let horizon = HorizonKeeper.horizon(encoder, extent) else {
+        guard let horizon = horizon.makeHorizon(encoder, extent) else {
             throw RouteFailure(
                 code: .noRoadNearby, message: "no horizon: the vehicle is not on a road in its direction of travel")
         }

@@ -99,9 +99,7 @@ package final class RoutePlanner {
     }
 
     private func guidance(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RouteGuidance {
-        let access = route.vehicle.access
-        let known = junctions.flatMap { $0.graph === map.graph && $0.access == access ? $0 : nil }
-        let model = known ?? JunctionModel(map.graph, for: access)
+        let model = JunctionModel.reusing(junctions, of: map.graph, for: route.vehicle.access)
         junctions = model
         return RouteGuidance(route: route, junctions: model, options: GuidanceOptions(query.wording))
     }
