@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import filecmp
 import json
+import math
 import os
 import random
 import resource
@@ -31,7 +32,9 @@ from workbench import ROOT, run, say, show
 
 SECONDS = 600
 # Bags that one simulated drive is cut into.
-PIECES = 5
+PIECES = 3
+# Metres a second in a straight line: nearer places are not tried.
+SLOW = 8
 # Places near to roads, by tileset.
 PLACES = {}
 
@@ -46,6 +49,12 @@ def arguments():
     parser.add_argument("--comparisons", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
+
+
+def distance(first, second):
+    """Metres between two places, about."""
+    north = (second[0] - first[0]) * 111_195
+    return math.hypot(north, (second[1] - first[1]) * 111_195 * math.cos(math.radians(first[0])))
 
 
 def bag_path(options, index):
@@ -72,14 +81,13 @@ def simulate(options, drive):
         return dice.uniform(bounds["south"], bounds["north"]), dice.uniform(bounds["west"], bounds["east"])
 
     whole, noise = paths[0] + ".whole.mcap", dice.choice(["open", "urban"])
-    for _ in range(1000):
-        # The first drives find places; then stops make them long.
-        places = [place() for _ in range(8 if len(known) > 100 else 3)]
-        start, end, *stops = (f"{latitude:.6f},{longitude:.6f}" for latitude, longitude in places)
+    for _ in range(10_000):
+        places = [place(), place()]
+        if distance(*places) < SECONDS * PIECES * SLOW:
+            continue
+        start, end = (f"{latitude:.6f},{longitude:.6f}" for latitude, longitude in places)
         words = [options.navbus, "simulate", "--tiles", tiles, "--from", start, "--to", end, "--noise", noise, "--seed",
                  str(drive), "--out", whole, "--overwrite", "--json"]
-        for stop in stops:
-            words += ["--via", stop]
         if drive % 3 == 0:
             words += ["--deviate-at", str(dice.randrange(1500, 15_000))]
         done = subprocess.run(words, capture_output=True, text=True)
