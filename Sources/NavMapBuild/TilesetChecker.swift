@@ -16,6 +16,8 @@ public enum TilesetChecker {
         public var mapVersion = ""
         /// The number of tiles in the tileset.
         public var tiles = 0
+        /// The tiles of which a file is missing.
+        public var missing = 0
         /// The directed edges, nodes and prohibited paths of the valid tiles.
         public var edges = 0, nodes = 0, prohibitedPaths = 0
         /// The readable bytes of the tiles and their ranks.
@@ -32,11 +34,13 @@ public enum TilesetChecker {
     ///
     /// - Parameters:
     ///   - directory: The directory of its `tileset.json`.
+    ///   - isPartial: Whether missing tiles are no problem, as in the folder of a tile cache.
     ///   - jobs: The number of threads that check tiles at once; the report does not depend on it.
     ///   - progress: Receives the completed share, 0 … 1, from the working threads.
     /// - Throws: When there is no tileset to check.
     public static func check(
-        _ directory: String, jobs: Int = 1, progress: @escaping @Sendable (Double) -> Void = { _ in }
+        _ directory: String, isPartial: Bool = false, jobs: Int = 1,
+        progress: @escaping @Sendable (Double) -> Void = { _ in }
     ) throws(MapBuildError) -> Report {
         let tileset = try index(directory)
         var report = Report()
@@ -50,13 +54,14 @@ public enum TilesetChecker {
         try checkIndex(tileset, &report)
         let counter = ProgressCounter { _, fraction in progress(fraction) }
         let checked = Parallel.map(tileset.tiles.count, jobs: jobs) { number in
-            let result = checkTile(tileset.tiles[number], directory)
+            let result = checkTile(tileset.tiles[number], directory, isPartial)
             counter.advance(.writingTiles, of: tileset.tiles.count)
             return result
         }
         var tiles: [RoadTile] = []
         for result in checked {
             report.problems += result.problems
+            if result.isMissing { report.missing += 1 }
             report.bytes += result.bytes
             guard let tile = result.tile else { continue }
             report.edges += tile.edgeCount
@@ -64,7 +69,7 @@ public enum TilesetChecker {
             report.prohibitedPaths += tile.prohibitedPathCount
             tiles.append(tile)
         }
-        // If a tile is missing, all its neighbours would report it.
+        // If a tile is missing, all its neighbours report it.
         if tiles.count == tileset.tiles.count {
             report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
         }
@@ -96,12 +101,16 @@ public enum TilesetChecker {
     }
 
     private static func checkTile(
-        _ entry: Tileset.Entry, _ directory: String
-    ) -> (tile: RoadTile?, bytes: Int, problems: [Problem]) {
+        _ entry: Tileset.Entry, _ directory: String, _ isPartial: Bool
+    ) -> (tile: RoadTile?, bytes: Int, problems: [Problem], isMissing: Bool) {
         guard let id = entry.tile else {
             let reason = "has an invalid tile id or file name: \(entry.id) at '\(entry.file)'"
-            return (nil, 0, [Problem(file: "tileset.json", reason: reason)])
+            return (nil, 0, [Problem(file: "tileset.json", reason: reason)], false)
         }
+        let isMissing = ![entry.file, entry.ranks.file].allSatisfy {
+            FileManager.default.fileExists(atPath: directory + "/" + $0)
+        }
+        if isMissing, isPartial { return (nil, 0, [], true) }
         var problems: [Problem] = []
         func read(_ file: String, _ bytes: Int, _ sha256: String) -> [UInt8]? {
             guard let content = FileManager.default.contents(atPath: directory + "/" + file).map([UInt8].init) else {
@@ -123,13 +132,13 @@ public enum TilesetChecker {
         let content = read(entry.file, entry.bytes, entry.sha256)
         let ranks = read(entry.ranks.file, entry.ranks.bytes, entry.ranks.sha256)
         let size = (content?.count ?? 0) + (ranks?.count ?? 0)
-        guard let content else { return (nil, size, problems) }
+        guard let content else { return (nil, size, problems, isMissing) }
         let tile: RoadTile
         do throws(TileError) {
             tile = try RoadTile(TileStorage(copying: content), expected: id)
         } catch {
             problems.append(Problem(file: entry.file, reason: error.description))
-            return (nil, size, problems)
+            return (nil, size, problems, isMissing)
         }
         if let ranks {
             do throws(TileError) {
@@ -138,7 +147,7 @@ public enum TilesetChecker {
                 problems.append(Problem(file: entry.ranks.file, reason: error.description))
             }
         }
-        return (tile, size, problems)
+        return (tile, size, problems, isMissing)
     }
 
     /// Returns a problem for each tile or ranks file in the directory that is not in the tileset.

@@ -64,9 +64,11 @@ struct DoctorCommand: ParsableCommand {
     private static func check(tiles: String) -> Finding {
         do {
             let directory = try TilesetDirectory(path: tiles)
-            let loaded = try directory.loadTiles()
-            let text = "\(tiles): \(loaded.count) tiles, map version \(directory.tileset.mapVersion)"
-            return Finding("tiles", .ok, text)
+            let (present, all) = (directory.presentTiles, directory.tileset.tiles.count)
+            _ = try directory.loadTiles(present)
+            let count = present.count == all ? "\(all) tiles" : "\(present.count) of \(all) tiles are stored"
+            let text = "\(tiles): \(count), map version \(directory.tileset.mapVersion)"
+            return Finding("tiles", present.isEmpty ? .warn : .ok, text)
         } catch {
             return Finding("tiles", .fail, "\(error)")
         }

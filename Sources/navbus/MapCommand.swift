@@ -84,6 +84,7 @@ struct MapCheck: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Number of threads. Default: one per processor.", valueName: "COUNT")
     ) var jobs: Int?
+    @Flag(help: "Accept missing tiles, as in the folder of a tile cache.") var partial = false
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
@@ -94,7 +95,9 @@ struct MapCheck: ParsableCommand {
         let bar = ProgressBar()
         let report: TilesetChecker.Report
         do throws(MapBuildError) {
-            report = try TilesetChecker.check(tiles, jobs: jobs ?? ProcessInfo.processInfo.activeProcessorCount) {
+            report = try TilesetChecker.check(
+                tiles, isPartial: partial, jobs: jobs ?? ProcessInfo.processInfo.activeProcessorCount
+            ) {
                 bar.show($0, "checking tiles")
             }
         } catch {
@@ -106,7 +109,7 @@ struct MapCheck: ParsableCommand {
             print(try navbus.json(report))
         } else {
             print(
-                "\(tiles): \(report.tiles) tiles, \(report.edges) directed edges, \(report.prohibitedPaths) prohibited paths, \(report.bytes) bytes, map version \(report.mapVersion)"
+                "\(tiles): \(report.tiles) tiles\(report.missing > 0 ? ", \(report.missing) missing" : ""), \(report.edges) directed edges, \(report.prohibitedPaths) prohibited paths, \(report.bytes) bytes, map version \(report.mapVersion)"
             )
             for problem in report.problems {
                 StandardError.write("\(tiles)/\(problem.file): \(problem.reason)\n")
@@ -115,7 +118,8 @@ struct MapCheck: ParsableCommand {
         }
         guard report.problems.isEmpty else {
             if !json {
-                let advice = "rebuild with 'navbus map build', or download the files again"
+                var advice = "rebuild with 'navbus map build', or download the files again"
+                if report.missing > 0, !partial { advice += "; in the folder of a tile cache add --partial" }
                 StandardError.write("\(report.problems.count) problems: \(advice)\n")
             }
             throw ExitCode.failure
@@ -148,7 +152,7 @@ struct MapInfo: ParsableCommand {
 
     func run() throws {
         let directory = try TilesetDirectory(path: tiles)
-        let loaded = try directory.loadTiles()
+        let loaded = try directory.loadTiles(directory.presentTiles)
         var layers: [String: Layer] = [:]
         for tile in loaded {
             var layer = layers["\(tile.id.layer)"] ?? Layer()
@@ -178,7 +182,7 @@ struct MapInfo: ParsableCommand {
             print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")
         }
         print(
-            "total: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
+            "total: \(loaded.count)\(loaded.count < tileset.tiles.count ? " of \(tileset.tiles.count)" : "") tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
         )
     }
 }

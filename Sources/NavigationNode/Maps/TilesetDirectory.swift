@@ -42,6 +42,9 @@ package struct TilesetDirectory: Sendable {
 
     package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
+    /// The tiles whose files exist: all, but in the folder of a tile cache, which is filled as the vehicle needs it.
+    package var presentTiles: [Tileset.Entry] { tileset.tiles.filter(isPresent) }
+
     /// Loads and checks tiles in parallel; returns them in order.
     package func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
         let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))

@@ -120,6 +120,8 @@ struct TilesetCheckTests {
             #expect(try problems().contains { $0.reason.contains("bytes") })
             try FileManager.default.removeItem(at: url)
             #expect(try problems().contains { $0.reason.contains("missing") })
+            let partial = try TilesetChecker.check(directory.path, isPartial: true)
+            #expect(partial.missing == 1 && partial.problems.isEmpty)
             let other = try #require(names.last)
             try Data(contentsOf: directory.appendingPathComponent(other)).write(to: url)
             #expect(try !problems().isEmpty)
