@@ -122,15 +122,17 @@ package enum SpeedTags {
     private static let walkingPace: Float = 10
 
     /// Returns the usual speeds on a class, km/h: without a known limit, the share of a limit, and the highest below a limit.
+    ///
+    /// They lie between those of OSRM's car profile and Valhalla's auto costing, where these differ, so that durations agree with both.
     private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {
         switch roadClass {
-        case .motorway: isLink ? (55, 0.8, 90) : (105, 0.95, 125)
+        case .motorway: isLink ? (55, 0.8, 90) : (100, 0.9, 125)
         case .trunk: isLink ? (50, 0.8, 80) : (85, 0.9, 115)
-        case .primary: isLink ? (40, 0.8, 70) : (60, 0.85, 95)
-        case .secondary: isLink ? (35, 0.8, 60) : (52, 0.82, 85)
+        case .primary: isLink ? (40, 0.8, 70) : (65, 0.85, 95)
+        case .secondary: isLink ? (35, 0.8, 60) : (55, 0.82, 85)
         case .tertiary: isLink ? (30, 0.8, 50) : (42, 0.8, 80)
-        case .unclassified: (34, 0.7, 70)
-        case .residential: (26, 0.65, 40)
+        case .unclassified: (31, 0.7, 70)
+        case .residential: (26, 0.72, 40)
         case .livingStreet: (9, 0.8, 15)
         case .service: (14, 0.7, 30)
         case .track: (10, 0.7, 30)
