@@ -114,6 +114,7 @@ package final class JunctionModel {
     private var junctions: [NodeIndex: [JunctionArm]] = [:]
     private var unmerged: [NodeIndex: [JunctionArm]] = [:]
     private var intersections: [EdgeIndex: Intersection] = [:]
+    private var classified: [EdgeIndex: Intersection] = [:]
 
     /// The most entries of a cache, which is emptied when it is full.
     private static let capacity = 8_192
@@ -478,6 +479,15 @@ package final class JunctionModel {
         if intersections.count > Self.capacity { intersections.removeAll(keepingCapacity: true) }
         intersections[edge] = seen
         return seen
+    }
+
+    /// Returns that junction with the turns that a classifier finds, which depend on the edge alone.
+    func classified(after edge: EdgeIndex, by classify: (Intersection) -> Intersection) -> Intersection? {
+        if let known = classified[edge] { return known }
+        guard let found = intersection(after: edge).map(classify) else { return nil }
+        if classified.count > Self.capacity { classified.removeAll(keepingCapacity: true) }
+        classified[edge] = found
+        return found
     }
 
     private func makeIntersection(after edge: EdgeIndex) -> Intersection? {

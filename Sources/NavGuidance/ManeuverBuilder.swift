@@ -161,6 +161,7 @@ struct ManeuverBuilder {
     // MARK: Junctions
 
     private func sign(_ index: Int) -> RoadSign {
+        if let edge = roads.resolved[index] { return model.profile(edge).sign }
         let attributes = roads.route.edges[index].attributes
         return RoadSign(name: attributes.name, reference: attributes.reference)
     }
@@ -193,14 +194,22 @@ struct ManeuverBuilder {
         guard var junction = model.intersection(after: previous),
             var taken = junction.roads.firstIndex(where: { $0.leaving == next })
         else { return }
-        junction.roads[taken].isEntry = true
-        // The same road drawn twice is not a choice.
         let own = junction.roads[taken]
-        junction.roads.removeAll {
-            $0.end == own.end && $0.leaving != own.leaving && angularGap($0.bearing, own.bearing) < 3 && $0.angle > 0
+        // The same road drawn twice is not a choice.
+        func isTwin(_ road: Intersection.Road) -> Bool {
+            road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
+                && road.angle > 0
         }
-        taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
-        let classified = classifier.classified(junction, after: previous)
+        var classified: Intersection?
+        if own.isEntry, !junction.roads.contains(where: isTwin) {
+            classified = classifier.classified(after: previous)
+        } else {
+            junction.roads[taken].isEntry = true
+            junction.roads.removeAll(where: isTwin)
+            taken = junction.roads.firstIndex { $0.leaving == next } ?? taken
+            classified = classifier.classified(junction, after: previous)
+        }
+        guard let classified else { return }
         var turn = blankTurn(classified.roads[taken].turn, piece: index, offset: offset)
         if !turn.isManeuver || turn.turn.modifier == .straight { remember(junction, taken, offset) }
         let tag = turn.isType(.roundabout) ? "" : laneTag(before: index, reach: turn.isManeuver ? Self.laneReach : 0)

@@ -46,6 +46,11 @@ struct TurnClassifier {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
 
+    /// Returns the junction at the end of an edge with the turn of each of its roads; nil when the edge is not open.
+    func classified(after edge: EdgeIndex) -> Intersection? {
+        model.classified(after: edge) { classified($0, after: edge) }
+    }
+
     /// Returns the junction with the turn of each of its roads.
     func classified(_ intersection: Intersection, after edge: EdgeIndex) -> Intersection {
         var result = intersection

@@ -183,11 +183,13 @@ final class RouteSuite {
     /// Geometry, legs, attributes and times of every edge, summary, and maneuvers with their instructions.
     private var full: Comparison {
         alone("route.full", Self.times + [.init("steps", "mean")]) { [self] in
+            // As in a node, which keeps the junctions of earlier routes.
+            let junctions = JunctionModel(router.metric.turns.graph, for: router.metric.model.profile.access)
             var steps = 0
             let times = time(local) { request in
                 guard case .found(let route) = router.route(request, workspace: workspace) else { return false }
                 let summary = RouteSummary(route, for: router.metric.model.profile)
-                let guidance = RouteGuidance(route: route, graph: graph)
+                let guidance = RouteGuidance(route: route, junctions: junctions, options: GuidanceOptions())
                 steps += guidance.steps.count
                 return summary.ferries.count < route.edges.count
             }
