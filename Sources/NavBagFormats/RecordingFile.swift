@@ -47,6 +47,12 @@ package enum RecordingFile {
             throw BagError(.malformed, "'\(path)': \(error)")
         }
         for (reason, count) in trace.rejections.all { note("\(path): not used: \(count) \(reason.rawValue)") }
+        let timeless = trace.fixes.count { $0.receiveStampNs == nil && $0.utcNanoseconds == nil }
+        if timeless > 0 {
+            note(
+                "\(path): \(timeless) of \(trace.fixes.count) fixes have no time: each is put 1 s after the one before, "
+                    + "from 1970 on")
+        }
         return TraceRecords(trace.fixes)
     }
 
