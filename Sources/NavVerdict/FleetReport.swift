@@ -90,13 +90,17 @@ extension PairedComparison {
         var lines = rows.map { row in
             let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
-            let mark = row.isChange ? "CHANGED" : "same   "
-            let better = Metric(rawValue: row.metric)?.prefersMore.map {
-                ($0 == (row.mean > 0)) ? ", better" : ", worse"
+            // A difference that chance explains is not shown to be a change, nor to be none.
+            let mark = row.isChange ? "CHANGED" : row.differing == 0 ? "same   " : "unclear"
+            var judgement = ""
+            if row.isChange, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {
+                judgement = prefersMore == (row.mean > 0) ? ", better" : ", worse"
+            } else if !row.interval.lowerBound.isFinite || !row.interval.upperBound.isFinite {
+                judgement = ", too few bags differ to judge"
             }
             return
                 "\(mark) \(row.metric): \(row.mean > 0 ? "+" : "")\(plainNumber(row.mean)) in the mean of \(row.pairs), "
-                + "\(row.differing) differ, interval \(low) to \(high)" + (row.isChange ? better ?? "" : "")
+                + "\(row.differing) differ, interval \(low) to \(high)\(judgement)"
         }
         lines += verdicts.map { "\($0.bag): \($0.before.rawValue) before, \($0.after.rawValue) now" }
         if !unpaired.isEmpty { lines.append("\(unpaired.count) bags are in only one of the two results") }

@@ -57,8 +57,11 @@ struct ComparisonTests {
     }
 
     @Test func fewBagsAreInconclusive() throws {
-        let row = try #require(Self.compare([1, 1, 1], [3, 3, 3]).rows.first { $0.metric == "cross_track_p95_m" })
+        let comparison = Self.compare([1, 1, 1], [3, 3, 3])
+        let row = try #require(comparison.rows.first { $0.metric == "cross_track_p95_m" })
         #expect(!row.isChange && row.mean == 2 && row.differing == 3)
+        let line = try #require(comparison.lines.first { $0.contains("cross_track_p95_m") })
+        #expect(line.hasPrefix("unclear ") && line.hasSuffix("too few bags differ to judge"), "\(line)")
     }
 
     @Test func verdictsAndEventsThatDifferAreNamed() {
