@@ -11,11 +11,14 @@ package struct DriveReport {
     /// A drive with its name.
     package struct Run {
         var name: String
-        var content: DriveCollector
+        package let content: DriveCollector
+        /// What a reader must know of the recording, such as its damage.
+        var notes: [String]
 
-        package init(name: String, content: DriveCollector) {
+        package init(name: String, content: DriveCollector, notes: [String] = []) {
             self.name = name
             self.content = content
+            self.notes = notes
         }
     }
 
@@ -247,7 +250,8 @@ package struct DriveReport {
         let reasons = FixRejectionReason.names.map {
             ("\($0.value)", $0.name.replacing("FIX_REJECTION_REASON_", with: ""))
         }
-        var notes = content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
+        var notes = run.notes
+        notes += content.leftOut.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key) were left out" }
         let strange = content.happened.count { !span.contains($0.time) }
         if strange > 0 { notes.append("\(strange) events outside the time of the drive are not shown") }
         return RunDocument(

@@ -16,12 +16,16 @@ final class SkippedDamage {
         first = first ?? error
     }
 
+    /// What was skipped, in words; nil without damage.
+    var text: String? {
+        guard let first else { return nil }
+        return count == 1
+            ? "a damaged part was skipped: \(first)" : "\(count) damaged parts were skipped, the first: \(first)"
+    }
+
     /// Reports on standard error what was skipped.
     func tell() {
-        guard let first else { return }
-        Console.note(
-            count == 1
-                ? "a damaged part was skipped: \(first)" : "\(count) damaged parts were skipped, the first: \(first)")
+        if let text { Console.note(text) }
     }
 }
 

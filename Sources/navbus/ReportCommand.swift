@@ -34,15 +34,15 @@ struct ReportCommand: ParsableCommand {
         var runs: [DriveReport.Run] = []
         var places: [Coordinate] = []
         for path in [bag, against].compactMap({ $0 }) {
-            let content = try Self.content(of: path, bar)
-            let found = DriveReport.places(of: content)
+            let run = try Self.run(of: path, bar)
+            let found = DriveReport.places(of: run.content)
             guard !found.isEmpty else {
                 bar.finish()
                 throw NodeError(
                     .invalid, "'\(path)' has no position: a report needs fixes or the messages of a navigation node")
             }
             places += found
-            runs.append(DriveReport.Run(name: (path as NSString).lastPathComponent, content: content))
+            runs.append(run)
         }
         let map = try directory.map { try MapExtract($0, around: places) }
         let page = try DriveReport(runs, map: map, version: NavbusVersion.text).page()
@@ -63,22 +63,29 @@ struct ReportCommand: ParsableCommand {
         return type == .typeRegular
     }
 
-    /// Reads a recording; damaged parts are skipped and reported.
-    private static func content(of path: String, _ bar: ProgressBar) throws(NodeError) -> DriveCollector {
+    /// Reads a recording; damaged parts are skipped, reported and noted on the page.
+    private static func run(of path: String, _ bar: ProgressBar) throws(NodeError) -> DriveReport.Run {
         var content = DriveCollector()
+        var notes: [String] = []
+        let damage = SkippedDamage()
         do throws(BagError) {
-            var records = LenientRecords(ROSImport(try RecordingFile.open(path, note: { Console.note($0) })))
+            let recording = try RecordingFile.open(path) {
+                Console.note($0)
+                notes.append($0)
+            }
+            var records = LenientRecords(ROSImport(recording), damage)
             var count = 0
             while let record = try records.next() {
                 content.add(record)
                 count += 1
                 if count % 4_096 == 0 { bar.show(records.progress, path) }
             }
-            records.tellDamage()
+            damage.tell()
         } catch {
             bar.finish()
             throw NodeError(error.code == .io ? .missing : .invalid, error.description)
         }
-        return content
+        if let text = damage.text { notes.append(text) }
+        return DriveReport.Run(name: (path as NSString).lastPathComponent, content: content, notes: notes)
     }
 }
