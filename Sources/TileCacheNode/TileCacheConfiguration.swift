@@ -22,6 +22,9 @@ package struct TileCacheConfiguration: NodeConfiguration {
 
     /// The wall clock for expiry; not a configuration key.
     package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
+    /// The longest time for which sizes are sampled before a region is loaded, as slower sources are not waited for; not a configuration
+    /// key.
+    package var samplingTime = Duration.seconds(5)
 
     package init() {}
 

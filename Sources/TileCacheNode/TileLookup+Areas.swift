@@ -116,9 +116,6 @@ extension TileLookup {
     /// The assumed greatest size of a tile of an unlisted tileset, when its total is compared with the budget, bytes.
     private static let greatTile: Int64 = 500_000
 
-    /// The longest time for which samples are taken before a region is loaded; slower sources are not waited for.
-    private static let samplingTime = Duration.seconds(5)
-
     /// Returns the lower estimate of the bytes of a region's tiles, by tileset, where the source does not list them.
     ///
     /// Samples are taken only for tilesets that might not fit into the budget, only over an unmetered network, and for
@@ -127,8 +124,8 @@ extension TileLookup {
         guard queue.network == .unmetered else { return [:] }
         return await withTaskGroup(of: [String: Int64].self) { group in
             group.addTask { [self] in await samples(for: definition) }
-            group.addTask {
-                try? await Task.sleep(for: Self.samplingTime)
+            group.addTask { [limit = configuration.samplingTime] in
+                try? await Task.sleep(for: limit)
                 return [:]
             }
             let first = await group.next() ?? [:]

@@ -10,9 +10,15 @@ func hear(on node: BusNode, _ arguments: [String]) throws {
     _ = try node.subscribe(to: topic, qos: .keepLast(depth), maximumPayloadSize: 1 << 24)
     var delivered = 0
     while !isOrphaned() {
-        guard let delivery = try node.poll(timeout: .seconds(1)) else { continue }
+        guard var delivery = try node.poll(timeout: .seconds(1)) else { continue }
         delivered += 1
-        guard delivery.payload.count == 1, let seen = node.statistics[topic: topic] else { continue }
+        guard delivery.payload.count == 1 else { continue }
+        // The statistics count all that was received, so what was received with it is delivered first.
+        while let next = try node.poll(timeout: .zero) {
+            delivery = next
+            delivered += 1
+        }
+        guard let seen = node.statistics[topic: topic] else { continue }
         say(
             "sequence \(delivery.header.sequence) received \(seen.received) lost \(seen.lost) "
                 + "delivered \(delivered) dropped \(seen.dropped)")

@@ -100,6 +100,8 @@ final class CacheTable {
         var configuration = try ConfigLoader.load(
             TileCacheConfiguration.self, file: nil, overrides: ["store.path=\(folder)/store"] + settings + more)
         configuration.wallClock = { [wallClock] in wallClock.now }
+        // The tests share the threads of their tasks: what takes milliseconds in a node may take seconds here.
+        configuration.samplingTime = .seconds(120)
         var run = RunConfiguration(configuration)
         run.kit.simTime = isPlayed
         node = try NodeRunner<TileCacheNode>(
