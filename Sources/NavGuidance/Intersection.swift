@@ -117,7 +117,7 @@ package final class JunctionModel {
     private var classified: [EdgeIndex: Intersection] = [:]
 
     /// The most entries of a cache, which is emptied when it is full.
-    private static let capacity = 8_192
+    private static let capacity = 4_096
     /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
     /// The most nodes along a road that a walk passes.
@@ -190,8 +190,10 @@ package final class JunctionModel {
         let frame = LocalFrame(origin: origin)
         var arms: [JunctionArm] = []
         for (index, pair) in found.enumerated() {
-            let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame)
+            // Where no road turns off, only the first metres count.
             let isSimple = found.count <= 2
+            let outline = outline(
+                pair.edge, isOutwards: pair.leaving != nil, frame, reach: isSimple ? RoadOutline.inaccuracy : 150)
             let edge = pair.edge
             let initial = outline.initialBearing
             arms.append(
@@ -207,11 +209,12 @@ package final class JunctionModel {
         return arms
     }
 
-    /// Returns the line of a road from its node on, as far as it matters.
-    private func outline(_ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame) -> RoadOutline {
+    /// Returns the line of a road from its node on, at least as far as `reach`, metres.
+    private func outline(
+        _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double
+    ) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []
-        let reach = 150.0
         for index in 0..<shape.count {
             let point = frame.point(shape[isOutwards ? index : shape.count - 1 - index].coordinate)
             if let last = points.last, last == point { continue }

@@ -10,7 +10,7 @@ struct RoadOutline {
     /// The width of a lane, metres.
     static let laneWidth = 3.25
     /// The inaccuracy of drawn lines, metres.
-    private static let inaccuracy = 2.0
+    static let inaccuracy = 2.0
     private static let nearReach = 10.0
     private static let farReach = 40.0
 

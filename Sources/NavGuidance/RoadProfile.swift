@@ -68,8 +68,8 @@ extension String {
     }
 }
 
-/// The properties of a road that junctions compare.
-struct RoadProfile {
+/// The properties of a road that junctions compare; a class, because junctions are copied often and it never changes.
+final class RoadProfile {
     let roadClass: RoadClass
     let flags: RoadFlags
     /// Lanes of both directions together; 0 when unknown.

@@ -25,8 +25,8 @@ package struct HorizonBuilder {
         self.live = live
         self.vehicle = vehicle
         self.time = time
-        choice = PathChoice(graph: metric.turns.graph, metric: metric)
         self.junctions = .reusing(junctions, of: metric.turns.graph, for: vehicle.access)
+        choice = PathChoice(junctions: self.junctions, metric: metric)
     }
 
     /// An arm that a path leaves aside.

@@ -28,7 +28,8 @@ struct RoundaboutEntry {
 /// on, more stay on their road than leave it, and more stay on roads of a class than go down to lesser ones. A roundabout counts as one
 /// junction: its exits are compared with each other, by the road and the direction in which the path came onto it.
 struct PathChoice {
-    let graph: RoadGraph
+    let junctions: JunctionModel
+    private var graph: RoadGraph { junctions.graph }
     let metric: Metric
 
     /// The angle by which the weight of a turn falls to 1/e, radians. 45°: a right-angled turn counts a seventh of going straight on.
@@ -76,7 +77,7 @@ struct PathChoice {
 
     private func isRoundabout(_ edge: EdgeIndex) -> Bool { graph.traits(of: edge).flags.contains(.roundabout) }
 
-    private func profile(_ edge: EdgeIndex) -> RoadProfile { RoadProfile(graph.attributes(of: edge), lanes: 0) }
+    private func profile(_ edge: EdgeIndex) -> RoadProfile { junctions.profile(edge) }
 
     private func ways(from state: TurnState, next: EdgeIndex?) -> [PathArm] {
         let turns = metric.turns
