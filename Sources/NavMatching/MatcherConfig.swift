@@ -41,6 +41,10 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumHolds = 3
     /// The longest time for which outliers hold a place before it is dropped, seconds.
     public var maximumHoldTime = 3.0
+    /// The longest time between two fixes after which the later one may be an outlier, seconds.
+    ///
+    /// After a longer one the earlier place says too little of where the vehicle is now to contradict a fix.
+    public var maximumHoldGap = 25.0
     /// The longest time for which a standing vehicle is kept at a place that its fixes contradict, seconds.
     ///
     /// Reflections rarely outlast a stop at traffic lights; the offset of a towed vehicle or of a converged receiver remains.

@@ -57,6 +57,8 @@ struct MotionState {
     private var last: Mark?
     /// The last fix of any kind, for its time and speed.
     private var report: Mark?
+    /// Seconds between the last two fixes.
+    private(set) var silence = 0.0
     private var suspect: Suspect?
 
     /// A clock that jumps back by more than this restarts the state, seconds.
@@ -94,6 +96,7 @@ struct MotionState {
             return .jumped
         }
         self.report = mark
+        silence = seconds
         if let before = report.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
             travelled += (before + now) / 2 * seconds
         } else {

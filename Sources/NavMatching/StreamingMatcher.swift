@@ -141,7 +141,8 @@ public struct StreamingMatcher: Sendable {
     private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
         let weight =
             hasBelief ? min(max(motion.moved / config.decorrelationDistance, StreamingMatcher.leastWeight), 1) : 1
-        return FixSight(fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix))
+        return FixSight(
+            fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix), silence: motion.silence)
     }
 
     /// Returns the last result again for a fix that changes nothing; nil when there is none.

@@ -293,7 +293,8 @@ struct Transition {
     private var held: ContiguousArray<Int>.SubSequence { order.prefix(min(max(config.maximumHeld, 0), 16)) }
 
     private func mayBeHeld(_ place: Place, _ sight: FixSight) -> Bool {
-        place.holds < config.maximumHolds
+        guard sight.silence <= config.maximumHoldGap else { return false }
+        return place.holds < config.maximumHolds
             || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
     }
 
@@ -354,4 +355,6 @@ struct FixSight {
     let frame: LocalFrame
     /// The fix as a reference to measure movement from.
     let waymark: Waymark
+    /// Seconds since the fix before.
+    let silence: Double
 }

@@ -71,6 +71,31 @@ struct BadFixTests {
         }
     }
 
+    @Test("a fix a minute after the one before is no outlier, however far the road there goes round")
+    func rareFixes() throws {
+        let map = try DrawnMap(
+            """
+            A--------------------B
+                                 |
+                                 |
+                                 |
+                                 |
+                                 |
+                                 |
+            D--------------------C
+            """, scale: 25, roads: ["AB", "BC", "CD"])
+        let drive = MatchedDrive(
+            map,
+            [
+                map.fix(0, map.coordinate("A", east: 20), speed: 2, course: .pi / 2),
+                map.fix(60, map.coordinate("D", east: 20), speed: 9, course: 1.5 * .pi),
+                map.fix(120, map.coordinate("A", east: 20), speed: 9, course: 1.5 * .pi),
+            ])
+        for position in drive.positions {
+            #expect((position.road?.distance ?? .infinity) < 30, "\(position.stamp)")
+        }
+    }
+
     @Test("a fix older than its predecessor changes nothing")
     func late() throws {
         let map = try road()
