@@ -192,8 +192,10 @@ package final class JunctionModel {
         for (index, pair) in found.enumerated() {
             // Where no road turns off, only the first metres count.
             let isSimple = found.count <= 2
-            let outline = outline(
-                pair.edge, isOutwards: pair.leaving != nil, frame, reach: isSimple ? RoadOutline.inaccuracy : 150)
+            let outline =
+                isSimple
+                ? outline(pair.edge, isOutwards: pair.leaving != nil, frame, reach: RoadOutline.inaccuracy)
+                : outline(pair.edge, isOutwards: pair.leaving != nil, frame)
             let edge = pair.edge
             let initial = outline.initialBearing
             arms.append(
@@ -211,7 +213,7 @@ package final class JunctionModel {
 
     /// Returns the line of a road from its node on, at least as far as `reach`, metres.
     private func outline(
-        _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double
+        _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double = 150
     ) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []

@@ -69,10 +69,12 @@ struct ReportCommand: ParsableCommand {
         var notes: [String] = []
         let damage = SkippedDamage()
         do throws(BagError) {
-            let recording = try RecordingFile.open(path) {
-                Console.note($0)
-                notes.append($0)
-            }
+            let recording = try RecordingFile.open(
+                path,
+                note: {
+                    Console.note($0)
+                    notes.append($0)
+                })
             var records = LenientRecords(ROSImport(recording), damage)
             var count = 0
             while let record = try records.next() {

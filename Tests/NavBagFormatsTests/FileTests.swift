@@ -144,7 +144,7 @@ struct FileTests {
             let points = (0..<3).map { "<trkpt lat=\"41.\($0)\" lon=\"-8\"/>" }.joined()
             try Data("<gpx><trk><trkseg>\(points)</trkseg></trk></gpx>".utf8).write(to: URL(fileURLWithPath: path))
             var notes: [String] = []
-            let (records, failures) = drain(try RecordingFile.open(path) { notes.append($0) })
+            let (records, failures) = drain(try RecordingFile.open(path, note: { notes.append($0) }))
             #expect(failures == 0 && records.map(\.logTime) == [1_000_000_000, 2_000_000_000, 3_000_000_000])
             #expect(notes.count == 1 && notes[0].contains("3 of 3 fixes have no time"))
         }

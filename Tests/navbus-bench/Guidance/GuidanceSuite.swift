@@ -56,7 +56,7 @@ final class GuidanceSuite {
             Comparison(
                 "guidance.route", peer: nil,
                 Comparison.Measure.latencies
-                    + [.init("kilometre", "us"), .init("search", "us"), .init("first", "us")],
+                    + [.init("kilometre", "us"), .init("search", "us"), .init("again", "us")],
                 ours: { self.make() }, theirs: nil),
             Comparison(
                 "guidance.fix", peer: nil, [.init("", "us"), .init("p99", "us"), .init("max", "us")],
@@ -66,26 +66,26 @@ final class GuidanceSuite {
 
     private func make() -> [String: Double] {
         let workspace = SearchWorkspace()
-        var (nanoseconds, searches, firsts): ([Int64], [Int64], [Int64]) = ([], [], [])
-        // As in a node, which keeps the junctions of earlier routes; `first` is without any.
-        let junctions = JunctionModel(graph, for: router.metric.model.profile.access)
+        var (nanoseconds, searches, again): ([Int64], [Int64], [Int64]) = ([], [], [])
         for (request, route) in routes {
             let start = Clocks.monotonic()
             _ = router.route(request, workspace: workspace)
-            let middle = Clocks.monotonic()
+            let found = Clocks.monotonic()
+            // A node keeps the junctions of earlier routes, most of which a reroute passes again.
+            let junctions = JunctionModel(graph, for: router.metric.model.profile.access)
             let guidance = RouteGuidance(route: route, junctions: junctions, options: options)
-            let end = Clocks.monotonic()
-            let first = RouteGuidance(route: route, graph: graph, options: options)
-            firsts.append(Clocks.monotonic() - end)
-            precondition(!guidance.steps.isEmpty && guidance == first)
-            searches.append(middle - start)
-            nanoseconds.append(end - middle)
+            let first = Clocks.monotonic()
+            let second = RouteGuidance(route: route, junctions: junctions, options: options)
+            again.append(Clocks.monotonic() - first)
+            precondition(!guidance.steps.isEmpty && guidance == second)
+            searches.append(found - start)
+            nanoseconds.append(first - found)
         }
         var result = Statistics.latencies(nanoseconds: nanoseconds)
         let kilometres = routes.reduce(0) { $0 + $1.route.length } / 1_000
         result["kilometre"] = Double(nanoseconds.reduce(0, +)) / 1_000 / max(kilometres, 0.001)
         result["search"] = Statistics.latencies(nanoseconds: searches)["p50"]
-        result["first"] = Statistics.latencies(nanoseconds: firsts)["p50"]
+        result["again"] = Statistics.latencies(nanoseconds: again)["p50"]
         return result
     }
 
