@@ -152,7 +152,7 @@ struct MapInfo: ParsableCommand {
 
     func run() throws {
         let directory = try TilesetDirectory(path: tiles)
-        let loaded = try directory.loadTiles(directory.presentTiles)
+        let loaded = try directory.loadTiles()
         var layers: [String: Layer] = [:]
         for tile in loaded {
             var layer = layers["\(tile.id.layer)"] ?? Layer()
@@ -182,7 +182,7 @@ struct MapInfo: ParsableCommand {
             print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")
         }
         print(
-            "total: \(loaded.count)\(loaded.count < tileset.tiles.count ? " of \(tileset.tiles.count)" : "") tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
+            "total: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
         )
     }
 }

@@ -215,7 +215,7 @@ struct RecordingTests {
             let info = try await box.succeed("navbus", ["bag", "info", "heard.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
             #expect(counts["/gnss/fix"] == 2 * Town.fixCount)
-            #expect((counts["/health/navigation-node"] ?? 0) < 2 * 390 + 60, "\(counts)")
+            #expect((counts["/health/navigation-node"] ?? 0) < 2 * Town.fixCount + 60, "\(counts)")
         }
     }
 

@@ -118,7 +118,7 @@ actor Town {
     }
 
     /// The number of fixes in the drive, one per second.
-    static let fixCount = 390
+    static let fixCount = 378
 
     /// The drive.
     var drive: String {
