@@ -66,14 +66,16 @@ struct RouteCursor {
     private(set) var hasPassedStop = false
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
     /// The vehicle's last measured place.
-    private var lastDecisive: Coordinate?
+    private var lastDecisive: (stamp: Timestamp, coordinate: Coordinate)?
+    /// A way that would take a higher speed is a jump of the position and passes no stop, m/s.
+    private static let greatestSpeed = 80.0
 
     /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
     init(_ route: Route, config: NavigatorConfig, origin: VehiclePosition?) {
         self.route = route
         self.config = config
         last = origin.map { ($0.stamp, $0.coordinate) }
-        lastDecisive = origin?.coordinate
+        lastDecisive = last
         index()
     }
 
@@ -273,12 +275,14 @@ struct RouteCursor {
             seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
         driven = min(driven + reach, route.length)
         guard position.isDecisive else { return moved }
+        let from = lastDecisive ?? last
         let frame = LocalFrame(origin: position.coordinate)
         let passing = SegmentProjection(
-            of: frame.point(stop), start: frame.point(lastDecisive ?? last.coordinate),
-            end: LocalPoint(east: 0, north: 0))
-        if passing.distance <= slack(of: position) { hasPassedStop = true }
-        lastDecisive = position.coordinate
+            of: frame.point(stop), start: frame.point(from.coordinate), end: LocalPoint(east: 0, north: 0))
+        let way = Geodesy.distance(from.coordinate, position.coordinate)
+        let reachable = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack(of: position)
+        if passing.distance <= slack(of: position), way <= reachable { hasPassedStop = true }
+        lastDecisive = (position.stamp, position.coordinate)
         return moved
     }
 
