@@ -34,8 +34,12 @@ extension TripSnapshot {
         _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
-        guard let request = message.order else {
+        guard var request = message.order else {
             throw RouteFailure(code: .invalidRequest, message: "the saved trip has no destination")
+        }
+        // The last waypoint of a given route, or of a trip saved by an older build, may be a VIA; the trip ends there all the same.
+        if let end = request.waypoints.indices.last, request.waypoints[end].kind == .via {
+            request.waypoints[end].kind = .stop
         }
         let order = try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset)
         guard let session = message.sessionId, session != 0 else {

@@ -68,7 +68,7 @@ struct DoctorCommand: ParsableCommand {
             _ = try directory.loadTiles(present)
             let count = present.count == all ? "\(all) tiles" : "\(present.count) of \(all) tiles are stored"
             let text = "\(tiles): \(count), map version \(directory.tileset.mapVersion)"
-            return Finding("tiles", present.isEmpty ? .warn : .ok, text)
+            return Finding("tiles", present.count == all ? .ok : .warn, text)
         } catch {
             return Finding("tiles", .fail, "\(error)")
         }

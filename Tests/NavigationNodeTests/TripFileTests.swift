@@ -78,6 +78,29 @@ import Testing
         #expect(second.trip == nil, "no trip is saved past the destination")
     }
 
+    @Test func tripThatWasSavedWithAViaAtItsEndIsResumed() throws {
+        let drive = try Helsinki.drive.get()
+        var kept = try Self.keptTrip()
+        let end = try #require(kept.order?.waypoints.indices.last)
+        kept.order?.waypoints[end].kind = .via
+        var second = try Seat(Self.configuration, resuming: kept)
+        try second.drive(drive.dropFirst(103).prefix(5))
+        let route = try #require(second.all(NavMessages.Route.self).first)
+        #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
+    }
+
+    @Test func tripThatCannotBeResumedFailsWithItsReason() throws {
+        var kept = try Self.keptTrip()
+        kept.order = nil
+        let session = try Seat(Self.configuration, resuming: kept).session
+        let outcome = session.handle(try Helsinki.drive.get()[103], sequence: 1)
+        guard outcome.replies.count == 1, case .failed(let failure) = outcome.replies[0].reply else {
+            Issue.record("\(outcome.replies)")
+            return
+        }
+        #expect(outcome.replies[0].call == 0 && failure.message == "the saved trip has no destination")
+    }
+
     @Test func resumedOnBoardRouteUsesCurrentTraffic() throws {
         let drive = try Helsinki.drive.get()
         var first = try Seat(Self.configuration)

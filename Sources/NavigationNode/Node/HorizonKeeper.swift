@@ -46,6 +46,7 @@ struct HorizonKeeper {
     mutating func update(
         _ encoder: PublicationEncoder, _ keys: HorizonKeys, context: () -> EventContext
     ) -> OutgoingMessage? {
+        if junctions?.graph !== encoder.map.graph { junctions = nil }
         guard keys.isEnabled, encoder.vehiclePosition != nil else { return nil }
         let now = Self.basis(encoder, keys)
         let place = Self.road(encoder)?.offset
@@ -80,7 +81,7 @@ struct HorizonKeeper {
         var route: HorizonRoute?
         if Self.isFollowing(encoder), let plan = encoder.plan, plan.route.mapVersion == map.graph.mapVersion {
             route = HorizonRoute(
-                plan.route, plan.guidance, edge: road.edgeKey, near: encoder.progress?.distanceTraveledM ?? 0)
+                plan.route, plan.guidance, edge: road.edgeKey, near: encoder.progress?.distanceTraveledM ?? plan.offset)
         }
         let builder = HorizonBuilder(
             metric: map.metric, live: map.router.metric,

@@ -245,6 +245,10 @@ package final class NavigationNode: Node {
         }
         let trip = outcome.trip.flatMap { tripFile?.keep($0) }
         for (call, reply) in outcome.replies {
+            if call == 0, let error = reply.error {
+                context.log.warning("the saved trip cannot be resumed: \(error.message ?? "")")
+                continue
+            }
             if let trip { held.append((trip, call, reply)) } else { calls.answer(call, reply) }
         }
         for id in outcome.withdrawn { policy?.withdraw(id) }

@@ -48,6 +48,7 @@ package final class NavigationSession {
         package var trip: SavedTrip?? { savedTrips.last }
         /// An array, in memory of its own, keeps an outcome small: there rarely is a trip.
         fileprivate var savedTrips: [SavedTrip?] = []
+        /// Replies to calls; of the commands without a call, which have the number 0, the failures only.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
@@ -163,7 +164,7 @@ package final class NavigationSession {
             }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
-            if call != 0 { outcome.replies.append((call, .failed(error))) }
+            outcome.replies.append((call, .failed(error)))
         }
     }
 

@@ -78,13 +78,13 @@ extension NavigationSession {
             }
         }
         if request.waypoints.isEmpty {
-            guard let route = spoken.plan?.route, let first = route.line.coordinates.first else {
+            guard let plan = spoken.plan, let first = plan.route.line.coordinates.first else {
                 throw RouteFailure(code: .wrongState, message: "no route is active: give waypoints")
             }
-            let travelled = route.length - (spoken.progress?.distanceRemainingM ?? route.length)
+            let travelled = spoken.progress?.distanceRemainingM.map { plan.route.length - $0 } ?? plan.offset
             return CoverageSurvey(
-                id: id, request: RouteRequest(waypoints: [NavRouting.Waypoint(position ?? first)]), line: route.line,
-                cursor: travelled, reach: reach)
+                id: id, request: RouteRequest(waypoints: [NavRouting.Waypoint(position ?? first)]),
+                line: plan.route.line, cursor: travelled, reach: reach)
         }
         var places = try [NavRouting.Waypoint](request.waypoints)
         let startsHere = places.count == 1
