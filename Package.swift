@@ -270,7 +270,9 @@ let package = Package(
             [
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavSimulation", "NavTestSupport",
             ]),
-        tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
+        tests(
+            "NavGuidanceTests",
+            ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
             [

@@ -100,45 +100,58 @@ func angularGap(_ first: Double, _ second: Double) -> Double {
 /// Returns the degrees counterclockwise from the way back, for a driver who arrives in one direction and leaves in another.
 func intersectionAngle(_ arriving: Double, _ leaving: Double) -> Double { circle(180 - difference(arriving, leaving)) }
 
-/// Builds junctions as drivers see them from the nodes of a graph: the halves of a divided road are one road, and each road has its
+/// A dictionary that is emptied before it grows beyond its capacity.
+private struct BoundedCache<Key: Hashable, Value> {
+    private static var capacity: Int { 4_096 }
+    private var entries: [Key: Value] = [:]
+
+    subscript(key: Key) -> Value? {
+        get { entries[key] }
+        set {
+            if entries.count > Self.capacity { entries.removeAll(keepingCapacity: true) }
+            entries[key] = newValue
+        }
+    }
+}
+
+/// A model of a graph's junctions as drivers see them: the halves of a divided road are one road, and each road has its
 /// perceived direction.
 ///
 /// Junctions are made on demand and kept until there are too many. Equal graphs give equal junctions.
 ///
-/// One serves all routes of a vehicle on a graph, so that a reroute finds the junctions that its old route passed. It is not for several
-/// threads at a time.
+/// It serves all routes of a vehicle, so that a reroute finds the junctions that the old route passed. It is used by one thread.
 package final class JunctionModel {
     package let graph: RoadGraph
     package let access: VehicleAccess
-    private var profiles: [ProfileKey: RoadProfile] = [:]
-    private var junctions: [NodeIndex: [JunctionArm]] = [:]
-    private var unmerged: [NodeIndex: [JunctionArm]] = [:]
-    private var intersections: [EdgeIndex: Intersection] = [:]
-    private var classified: [EdgeIndex: Intersection] = [:]
+    private var profiles = BoundedCache<ProfileKey, RoadProfile>()
+    private var junctions = BoundedCache<NodeIndex, [JunctionArm]>()
+    private var unmerged = BoundedCache<NodeIndex, [JunctionArm]>()
+    private var intersections = BoundedCache<EdgeIndex, Intersection>()
+    private var classified = BoundedCache<EdgeIndex, Intersection>()
 
-    /// The most entries of a cache, which is emptied when it is full.
-    private static let capacity = 4_096
     /// Roads whose directions differ by less cannot be ordered by them, degrees.
     private static let indistinct = 10.0
     /// The most nodes along a road that a walk passes.
     private static let hops = 10
+    /// The distance from a node within which the lines of its roads matter, metres.
+    private static let outlineReach = 150.0
 
     package init(_ graph: RoadGraph, for access: VehicleAccess) {
         self.graph = graph
         self.access = access
     }
 
-    /// Returns a model of a graph for a kind of vehicle: a former one if it is that, else a new one.
+    /// Returns the model of a graph and a kind of vehicle: the former one if it is of both, else a new one.
     package static func reusing(_ former: JunctionModel?, of graph: RoadGraph, for access: VehicleAccess)
         -> JunctionModel
     {
         former.flatMap { $0.graph === graph && $0.access == access ? $0 : nil } ?? JunctionModel(graph, for: access)
     }
 
-    /// The attributes of both directions of a road, by their identities; 0 where a direction is missing or does not matter.
+    /// The identities of the attributes of both directions of a road; nil for a direction that is missing.
     private struct ProfileKey: Hashable {
         var there: UInt64
-        var back: UInt64
+        var back: UInt64?
     }
 
     private func isOpen(_ edge: EdgeIndex) -> Bool {
@@ -148,9 +161,8 @@ package final class JunctionModel {
     func profile(_ edge: EdgeIndex) -> RoadProfile {
         let reading = graph.reading(of: edge)
         let opposite = graph.opposite(edge).map { graph.reading(of: $0) }
-        let key = ProfileKey(there: reading.attributesID, back: opposite?.attributesID ?? 0)
+        let key = ProfileKey(there: reading.attributesID, back: opposite?.attributesID)
         if let known = profiles[key] { return known }
-        if profiles.count > Self.capacity { profiles.removeAll(keepingCapacity: true) }
         let attributes = reading.attributes
         var lanes = Int(attributes.lanes ?? 0)
         if lanes > 0, let opposite { lanes += Int(opposite.attributes.lanes ?? 0) }
@@ -164,7 +176,6 @@ package final class JunctionModel {
     /// Returns the roads at a node clockwise from north, with the halves of divided roads marked and their directions joined.
     func junction(at node: NodeIndex) -> [JunctionArm] {
         if let known = junctions[node] { return known }
-        if junctions.count > Self.capacity { junctions.removeAll(keepingCapacity: true) }
         var arms = arms(at: node)
         let merged = arms.count >= 3 ? mergeHalves(&arms, at: node) : []
         if arms.count >= 2 { adjustToNeighbours(&arms, merged, at: node) }
@@ -175,7 +186,6 @@ package final class JunctionModel {
     /// Returns the roads at a node as they are drawn.
     func arms(at node: NodeIndex) -> [JunctionArm] {
         if let known = unmerged[node] { return known }
-        if unmerged.count > Self.capacity { unmerged.removeAll(keepingCapacity: true) }
         var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
         for edge in graph.outgoing(node) where isOpen(edge) {
             found.append((edge, edge, graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }))
@@ -192,10 +202,8 @@ package final class JunctionModel {
         for (index, pair) in found.enumerated() {
             // Where no road turns off, only the first metres count.
             let isSimple = found.count <= 2
-            let outline =
-                isSimple
-                ? outline(pair.edge, isOutwards: pair.leaving != nil, frame, reach: RoadOutline.inaccuracy)
-                : outline(pair.edge, isOutwards: pair.leaving != nil, frame)
+            let reach = isSimple ? RoadOutline.inaccuracy : Self.outlineReach
+            let outline = outline(pair.edge, isOutwards: pair.leaving != nil, frame, reach: reach)
             let edge = pair.edge
             let initial = outline.initialBearing
             arms.append(
@@ -213,7 +221,7 @@ package final class JunctionModel {
 
     /// Returns the line of a road from its node on, at least as far as `reach`, metres.
     private func outline(
-        _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double = 150
+        _ edge: EdgeIndex, isOutwards: Bool, _ frame: LocalFrame, reach: Double
     ) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []
@@ -457,7 +465,8 @@ package final class JunctionModel {
         var points: [LocalPoint] = []
         var (current, length) = (arm, 0.0)
         for _ in 0..<Self.hops {
-            let piece = outline(current.edge, isOutwards: current.leaving != nil, frame)
+            let piece = outline(
+                current.edge, isOutwards: current.leaving != nil, frame, reach: Self.outlineReach)
             points += points.isEmpty ? piece.points : Array(piece.points.dropFirst())
             length += current.length
             guard length < reach, current.end != node else { break }
@@ -481,7 +490,6 @@ package final class JunctionModel {
     func intersection(after edge: EdgeIndex) -> Intersection? {
         if let known = intersections[edge] { return known }
         guard let seen = makeIntersection(after: edge) else { return nil }
-        if intersections.count > Self.capacity { intersections.removeAll(keepingCapacity: true) }
         intersections[edge] = seen
         return seen
     }
@@ -490,7 +498,6 @@ package final class JunctionModel {
     func classified(after edge: EdgeIndex, by classify: (Intersection) -> Intersection) -> Intersection? {
         if let known = classified[edge] { return known }
         guard let found = intersection(after: edge).map(classify) else { return nil }
-        if classified.count > Self.capacity { classified.removeAll(keepingCapacity: true) }
         classified[edge] = found
         return found
     }

@@ -200,7 +200,7 @@ struct ManeuverBuilder {
             road.end == own.end && road.leaving != own.leaving && angularGap(road.bearing, own.bearing) < 3
                 && road.angle > 0
         }
-        var classified: Intersection?
+        let classified: Intersection?
         if own.isEntry, !junction.roads.contains(where: isTwin) {
             classified = classifier.classified(after: previous)
         } else {
