@@ -61,6 +61,15 @@ public struct Polyline: Sendable, Equatable {
         return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
     }
 
+    /// The length within which two distances along a polyline are the same, metres: far above rounding, far below a road's shape.
+    private static let rounding = 0.1
+
+    /// Returns the direction of travel on the way to the point `distance` metres from the start, radians clockwise from north: at a corner,
+    /// that of the segment before it. At the start it is that of the first segment; nil when all segments have length 0.
+    public func bearing(arrivingAt distance: Double) -> Double? {
+        bearing(at: max(distance - Self.rounding, 0))
+    }
+
     /// A position projected onto a polyline.
     public struct Projection: Sendable, Equatable {
         /// Metres from the polyline's start.

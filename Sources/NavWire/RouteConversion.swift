@@ -151,10 +151,11 @@ extension NavMessages.RoadSide {
     /// The distance within which a place is on the road, metres: as for the kerb side of a waypoint.
     private static let onTheRoad = 1.0
 
-    /// The side of the road on which a waypoint lies, seen in the direction of travel.
+    /// The side of the road on which a waypoint lies, seen on arrival.
     package init(of waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route) {
         let place = waypoint.waypoint.coordinate
-        guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(at: waypoint.routeOffset) else {
+        guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(arrivingAt: waypoint.routeOffset)
+        else {
             self = .ahead
             return
         }

@@ -24,6 +24,20 @@ struct PolylineTests {
         #expect(Polyline([]).length == 0 && Polyline([Self.origin]).length == 0)
     }
 
+    @Test("at a corner the direction of arrival is that of the segment before it")
+    func arrivalBearings() throws {
+        let (east, north) = (Double.pi / 2, 0.0)
+        let expected = [
+            (0, east, east), (99, east, east), (bent.cumulativeLengths[1], east, north), (150, north, north),
+        ]
+        for (distance, arriving, leaving) in expected {
+            let found = try #require(bent.bearing(arrivingAt: distance))
+            #expect(Angle.separation(found, arriving) < 0.001, "\(distance)")
+            #expect(Angle.separation(try #require(bent.bearing(at: distance)), leaving) < 0.001, "\(distance)")
+        }
+        #expect(Polyline([Self.origin, Self.origin]).bearing(arrivingAt: 0) == nil)
+    }
+
     @Test("offsets map to positions and clamp to the exact ends")
     func positions() throws {
         let quarter = try #require(bent.coordinate(at: 50))

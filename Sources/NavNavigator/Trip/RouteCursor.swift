@@ -67,7 +67,8 @@ struct RouteCursor {
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
     /// The vehicle's last measured place.
     private var lastDecisive: (stamp: Timestamp, coordinate: Coordinate)?
-    /// A way that would take a higher speed is a jump of the position and passes no stop, m/s.
+    /// The highest speed of a vehicle, m/s. A faster movement is a jump of its position: it passes no stop, and a place on a later leg is not
+    /// reached by it.
     private static let greatestSpeed = 80.0
 
     /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
@@ -150,7 +151,9 @@ struct RouteCursor {
         guard let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: window.upperBound),
             !isAt(near, position)
         else { return near }
-        return placement(.ahead, at: hit, position)
+        let ahead = placement(.ahead, at: hit, position)
+        // On the edge that the leg's end divides, the vehicle may be beyond it.
+        return ahead.distance <= road.distance + slack(of: position) ? ahead : near
     }
 
     /// Whether a position fits the part of the route within reach: where the route crosses itself both parts are near, and only driving on
@@ -267,8 +270,11 @@ struct RouteCursor {
     private mutating func move(to position: VehiclePosition, stop: Coordinate) -> Double {
         defer { last = (position.stamp, position.coordinate) }
         guard let last else { return 0 }
-        let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
-        let straight = Geodesy.distance(last.coordinate, position.coordinate)
+        let slack = slack(of: position)
+        let elapsed = max(position.stamp.seconds(since: last.stamp), 0)
+        let seconds = min(elapsed, config.cursorLongestGap)
+        let straight = min(
+            Geodesy.distance(last.coordinate, position.coordinate), Self.greatestSpeed * elapsed + slack)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
         // During a gap the road may have wound.
         let reach =
@@ -279,9 +285,11 @@ struct RouteCursor {
         let frame = LocalFrame(origin: position.coordinate)
         let passing = SegmentProjection(
             of: frame.point(stop), start: frame.point(from.coordinate), end: LocalPoint(east: 0, north: 0))
-        let way = Geodesy.distance(from.coordinate, position.coordinate)
-        let reachable = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack(of: position)
-        if passing.distance <= slack(of: position), way <= reachable { hasPassedStop = true }
+        if passing.distance <= slack {
+            let seconds = max(position.stamp.seconds(since: from.stamp), 0)
+            let way = Geodesy.distance(from.coordinate, position.coordinate)
+            if way <= Self.greatestSpeed * seconds + slack { hasPassedStop = true }
+        }
         lastDecisive = (position.stamp, position.coordinate)
         return moved
     }

@@ -93,13 +93,14 @@ extension Trip {
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
         // The stop may be near across a corner that the route still goes round.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
-        return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius && (parked || !isOnItsWay)
+        let reach = max(config.arrivalSuppressReroute, config.arrivalRadius)
+        return remaining <= reach && distance <= config.arrivalRadius && (parked || !isOnItsWay)
     }
 
-    /// The metres by which the stop lies ahead of its place on the road, as behind the end of a dead end; at most half of the arrival radius,
-    /// so that the place on the road is always near enough.
+    /// The distance of the stop ahead of its place on the road, as beyond a dead end, metres; at most half of the arrival radius, so that a
+    /// vehicle at the end of the road has arrived.
     private var beyondRoad: Double {
-        guard let way = route.line.bearing(at: legEnd) else { return 0 }
+        guard let way = route.line.bearing(arrivingAt: legEnd) else { return 0 }
         let distance = Geodesy.distance(stop.snapped, stop.waypoint.coordinate)
         let direction = Geodesy.bearing(from: stop.snapped, to: stop.waypoint.coordinate)
         return min(max(distance * cos(direction - way), 0), config.arrivalRadius / 2)
@@ -122,7 +123,7 @@ extension Trip {
     /// Whether the vehicle points along the route's end, if that is required.
     private func pointsTheWay(_ position: VehiclePosition) -> Bool {
         guard let greatest = config.arrivalCourse, let course = position.course,
-            let way = route.line.bearing(at: legEnd)
+            let way = route.line.bearing(arrivingAt: legEnd)
         else { return true }
         return Angle.separation(course, way) <= greatest * .pi / 180
     }
