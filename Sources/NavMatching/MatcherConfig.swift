@@ -43,7 +43,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumHoldTime = 3.0
     /// The longest time between two fixes after which the later one may be an outlier, seconds.
     ///
-    /// After a longer one the earlier place says too little of where the vehicle is now to contradict a fix.
+    /// After a longer gap the vehicle may be anywhere, so its earlier place is no evidence against a fix.
     public var maximumHoldGap = 25.0
     /// The longest time for which a standing vehicle is kept at a place that its fixes contradict, seconds.
     ///

@@ -57,7 +57,7 @@ struct MotionState {
     private var last: Mark?
     /// The last fix of any kind, for its time and speed.
     private var report: Mark?
-    /// Seconds between the last two fixes.
+    /// Seconds between the last two fixes that were neither frozen nor suspect.
     private(set) var silence = 0.0
     private var suspect: Suspect?
 
@@ -96,7 +96,6 @@ struct MotionState {
             return .jumped
         }
         self.report = mark
-        silence = seconds
         if let before = report.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
             travelled += (before + now) / 2 * seconds
         } else {
@@ -129,6 +128,7 @@ struct MotionState {
             return .suspect
         }
         suspect = nil
+        silence = fix.stamp.seconds(since: last.stamp)
         self.last = mark
         moved = frame.distance(anchor.coordinate, fix.coordinate)
         elapsed = fix.stamp.seconds(since: anchor.stamp)

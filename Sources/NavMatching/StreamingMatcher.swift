@@ -14,8 +14,8 @@ public import NavRouting
 ///
 /// Only fixes that moved by more than the receiver's noise update the belief. Between such steps each fix is matched
 /// against the last step's belief without changing it. A stationary vehicle therefore keeps its place, direction and
-/// probabilities, and 10 Hz is no more certain than 1 Hz. It is placed anew only when its fixes
-/// contradict its place for a minute, or after a gap: the vehicle was towed, or the receiver has converged.
+/// probabilities, and 10 Hz is no more certain than 1 Hz. Only when its fixes contradict
+/// its place for a minute, or after a gap, is a fix matched like the first one: the vehicle was towed, or the receiver has converged.
 ///
 /// Work per fix is bounded by the configuration, not by the map.
 public struct StreamingMatcher: Sendable {

@@ -71,9 +71,9 @@ struct BadFixTests {
         }
     }
 
-    @Test("a fix a minute after the one before is no outlier, however far the road there goes round")
-    func rareFixes() throws {
-        let map = try DrawnMap(
+    /// Two roads 175 m apart, and 1,175 m by road.
+    private func longWayRound() throws -> DrawnMap {
+        try DrawnMap(
             """
             A--------------------B
                                  |
@@ -84,6 +84,11 @@ struct BadFixTests {
                                  |
             D--------------------C
             """, scale: 25, roads: ["AB", "BC", "CD"])
+    }
+
+    @Test("a fix a minute after the one before is no outlier, however far the road there goes round")
+    func rareFixes() throws {
+        let map = try longWayRound()
         let drive = MatchedDrive(
             map,
             [
@@ -94,6 +99,20 @@ struct BadFixTests {
         for position in drive.positions {
             #expect((position.road?.distance ?? .infinity) < 30, "\(position.stamp)")
         }
+    }
+
+    @Test("a frozen fix does not end the gap after which no fix is an outlier", arguments: [5, 24, 26, 60])
+    func frozenFixInAGap(gap: Double) throws {
+        let map = try longWayRound()
+        let start = map.coordinate("A", east: 20)
+        let drive = MatchedDrive(
+            map,
+            [
+                map.fix(0, start, speed: 2, course: .pi / 2),
+                map.fix(gap - 2, start, speed: 9, course: 1.5 * .pi),
+                map.fix(gap, map.coordinate("D", east: 20), speed: 9, course: 1.5 * .pi),
+            ])
+        #expect(drive.positions.map(\.isHeld) == [false, true, gap <= MatcherConfig().maximumHoldGap])
     }
 
     @Test("a fix older than its predecessor changes nothing")
