@@ -83,12 +83,15 @@ public struct Tileset: Sendable, Codable, Equatable {
 extension Tileset {
     /// Describes an error of decoding a tileset.
     package static func explain(_ error: any Error) -> String {
-        switch error {
+        func path(_ context: DecodingError.Context) -> String {
+            context.codingPath.map(\.stringValue).joined(separator: ".")
+        }
+        return switch error {
         case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
+            "'\(path(context))' has the wrong type"
         case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
-            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))': \(context.debugDescription)"
+            "'\(path(context))': \(context.debugDescription)"
         case is DecodingError: "it is not JSON"
         default: "\(error)"
         }

@@ -34,7 +34,7 @@ public enum TilesetChecker {
     ///
     /// - Parameters:
     ///   - directory: The directory of its `tileset.json`.
-    ///   - isPartial: Whether missing tiles are no problem, as in the folder of a tile cache.
+    ///   - isPartial: Whether missing tiles are no problem, as in the folder of a tile cache; how tiles join is then not checked.
     ///   - jobs: The number of threads that check tiles at once; the report does not depend on it.
     ///   - progress: Receives the completed share, 0 … 1, from the working threads.
     /// - Throws: When there is no tileset to check.
@@ -52,16 +52,24 @@ public enum TilesetChecker {
             return report
         }
         try checkIndex(tileset, &report)
+        // An entry without a valid id is checked in any case: it is a fault of the tileset.
+        let present = tileset.tiles.filter { entry in
+            entry.tile == nil
+                || [entry.file, entry.ranks.file].allSatisfy {
+                    FileManager.default.fileExists(atPath: directory + "/" + $0)
+                }
+        }
+        report.missing = tileset.tiles.count - present.count
+        let wanted = isPartial ? present : tileset.tiles
         let counter = ProgressCounter { _, fraction in progress(fraction) }
-        let checked = Parallel.map(tileset.tiles.count, jobs: jobs) { number in
-            let result = checkTile(tileset.tiles[number], directory, isPartial)
-            counter.advance(.writingTiles, of: tileset.tiles.count)
+        let checked = Parallel.map(wanted.count, jobs: jobs) { number in
+            let result = checkTile(wanted[number], directory)
+            counter.advance(.writingTiles, of: wanted.count)
             return result
         }
         var tiles: [RoadTile] = []
         for result in checked {
             report.problems += result.problems
-            if result.isMissing { report.missing += 1 }
             report.bytes += result.bytes
             guard let tile = result.tile else { continue }
             report.edges += tile.edgeCount
@@ -69,7 +77,7 @@ public enum TilesetChecker {
             report.prohibitedPaths += tile.prohibitedPathCount
             tiles.append(tile)
         }
-        // If a tile is missing, all its neighbours report it.
+        // If a tile is missing, all its neighbours would report it.
         if tiles.count == tileset.tiles.count {
             report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
         }
@@ -101,16 +109,12 @@ public enum TilesetChecker {
     }
 
     private static func checkTile(
-        _ entry: Tileset.Entry, _ directory: String, _ isPartial: Bool
-    ) -> (tile: RoadTile?, bytes: Int, problems: [Problem], isMissing: Bool) {
+        _ entry: Tileset.Entry, _ directory: String
+    ) -> (tile: RoadTile?, bytes: Int, problems: [Problem]) {
         guard let id = entry.tile else {
             let reason = "has an invalid tile id or file name: \(entry.id) at '\(entry.file)'"
-            return (nil, 0, [Problem(file: "tileset.json", reason: reason)], false)
+            return (nil, 0, [Problem(file: "tileset.json", reason: reason)])
         }
-        let isMissing = ![entry.file, entry.ranks.file].allSatisfy {
-            FileManager.default.fileExists(atPath: directory + "/" + $0)
-        }
-        if isMissing, isPartial { return (nil, 0, [], true) }
         var problems: [Problem] = []
         func read(_ file: String, _ bytes: Int, _ sha256: String) -> [UInt8]? {
             guard let content = FileManager.default.contents(atPath: directory + "/" + file).map([UInt8].init) else {
@@ -132,13 +136,13 @@ public enum TilesetChecker {
         let content = read(entry.file, entry.bytes, entry.sha256)
         let ranks = read(entry.ranks.file, entry.ranks.bytes, entry.ranks.sha256)
         let size = (content?.count ?? 0) + (ranks?.count ?? 0)
-        guard let content else { return (nil, size, problems, isMissing) }
+        guard let content else { return (nil, size, problems) }
         let tile: RoadTile
         do throws(TileError) {
             tile = try RoadTile(TileStorage(copying: content), expected: id)
         } catch {
             problems.append(Problem(file: entry.file, reason: error.description))
-            return (nil, size, problems, isMissing)
+            return (nil, size, problems)
         }
         if let ranks {
             do throws(TileError) {
@@ -147,7 +151,7 @@ public enum TilesetChecker {
                 problems.append(Problem(file: entry.ranks.file, reason: error.description))
             }
         }
-        return (tile, size, problems, isMissing)
+        return (tile, size, problems)
     }
 
     /// Returns a problem for each tile or ranks file in the directory that is not in the tileset.

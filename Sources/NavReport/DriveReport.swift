@@ -12,7 +12,7 @@ package struct DriveReport {
     package struct Run {
         var name: String
         package let content: DriveCollector
-        /// What a reader must know of the recording, such as its damage.
+        /// Remarks on the recording for the page, such as its damage.
         var notes: [String]
 
         package init(name: String, content: DriveCollector, notes: [String] = []) {

@@ -16,7 +16,7 @@ final class SkippedDamage {
         first = first ?? error
     }
 
-    /// What was skipped, in words; nil without damage.
+    /// A description of the skipped parts; nil without damage.
     var text: String? {
         guard let first else { return nil }
         return count == 1

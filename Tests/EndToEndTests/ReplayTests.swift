@@ -116,13 +116,13 @@ struct ReplayTests {
                 return try #require(try json(said.output) as? [String: Any])
             }
             let dark = try await simulate("dark.mcap", ["--odometry", "20"])
-            #expect((dark["outage"] as? Double ?? 0) >= 8)
+            #expect((dark["outage"] as? Double ?? 0) >= 10)
             for options in [["--noise", "none"], ["--no-tunnel-outages"]] {
                 #expect(try await simulate("light.mcap", options)["outage"] as? Double == 0)
             }
             #expect(
                 (try await simulate("none.mcap", ["--noise", "none", "--tunnel-outages"])["outage"] as? Double ?? 0)
-                    >= 8)
+                    >= 10)
             try await box.succeed(
                 "navbus",
                 ["replay", "dark.mcap", "--tiles", "tiles", "--to", "42.5085268,1.5354605", "--out", "1.mcap"])

@@ -1,7 +1,7 @@
 import NavBus
 
-/// Hears one topic until a message of one byte, then says what it has seen:
-/// `sequence <of that message> received <n> lost <n> delivered <n> dropped <n>`; arguments: topic, depth of the queue.
+/// Hears one topic until a message of one byte and those received with it, then says what it has seen:
+/// `sequence <of the last message> received <n> lost <n> delivered <n> dropped <n>`; arguments: topic, depth of the queue.
 func hear(on node: BusNode, _ arguments: [String]) throws {
     guard arguments.count == 2, let depth = Int(arguments[1]) else {
         return say("subscriber DIRECTORY NAME TOPIC DEPTH")

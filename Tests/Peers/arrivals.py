@@ -25,7 +25,7 @@ import re
 import shlex
 import sys
 
-from workbench import DATA, ROOT, run, show, workplace
+from workbench import DATA, METRES_PER_DEGREE, ROOT, distance, run, show, workplace
 
 # Greatest distances from the pin to where the drive ends, and to where ARRIVED is told, metres.
 PIN_M, ARRIVED_M = 10, 25
@@ -38,15 +38,8 @@ SHORTEST, LONGEST = 2_000, 10_000
 STANDING_S = 10
 # Distance from a maneuver's point within which the true way passes it, metres.
 PASSING_M = 6
-METRES_PER_DEGREE = 111_195
 ROUTE, ARRIVAL, STATE = "/nav/route", "/nav/arrival", "/nav/state"
 SPOKEN, VISUAL, ARRIVE = "/nav/instruction/spoken", "/nav/instruction/visual", "MANEUVER_TYPE_ARRIVE"
-
-
-def distance(first, second):
-    """Calculates the metres between two nearby places, (latitude, longitude)."""
-    east = (second[1] - first[1]) * math.cos(math.radians(first[0]))
-    return math.hypot(second[0] - first[0], east) * METRES_PER_DEGREE
 
 
 def moved(place, metres, angle):
@@ -76,7 +69,7 @@ class Drive:
     def __init__(self, options, name, seed):
         self.navbus, self.noise, self.seed, self.title = options.navbus, options.noise, seed, f"{name} {seed}"
         self.tiles, self.path = os.path.join(options.tiles, name), os.path.join(options.folder, f"{name}-{seed}")
-        words = ["--maps", name, "--seed", seed, "--drives", 1, "--noise", self.noise, "--tiles", options.tiles]
+        words = ["--maps", name, "--seed", seed, "--drives", 1, "--noise", self.noise, *options.kept_tiles]
         self.command = shlex.join(map(str, [sys.argv[0], "--navbus", self.navbus, *words]))
         dice = random.Random(self.title)
         if not any(self.is_made(dice) for _ in range(10_000)):
@@ -218,9 +211,10 @@ def figures(drives):
     again = [is_same for drive in drives for is_same, _ in drive.again]
     return {
         "drives": len(drives), "arrived": sum(not drive.where for drive in drives),
-        "farthest_m": round(max(drive.metres for drive in drives), 1), "told": sum(not drive.words for drive in drives),
+        "farthest_m": max((round(drive.metres, 1) for drive in drives if drive.metres < math.inf), default=None),
+        "told": sum(not drive.words for drive in drives),
         "maneuvers": len(leads), "in_time": round(sum(lead >= IN_TIME_S for lead in timed) / max(len(leads), 1), 4),
-        "least_s": round(min(timed, default=math.inf), 1), "wordless": len(leads) - len(timed),
+        "least_s": round(min(timed), 1) if timed else None, "wordless": len(leads) - len(timed),
         "repeats": sum(again), "alike": len(again) - sum(again)}
 
 
@@ -235,8 +229,11 @@ def main():
     parser.add_argument("--noise", default="open", help="the receiver's surroundings, as in navbus simulate")
     parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
     options = parser.parse_args()
+    if options.drives < 1:
+        parser.error("--drives: at least 1")
     drives = {}
     with workplace(options.folder, "arrivals") as options.folder:
+        options.kept_tiles = ["--tiles", options.tiles] if options.tiles else []
         options.tiles = options.tiles or os.path.join(options.folder, "tiles")
         for name in options.maps.split(","):
             tiles, extract = os.path.join(options.tiles, name), os.path.join(DATA, "osm", f"{name}.osm.pbf")

@@ -17,7 +17,6 @@ import argparse
 import concurrent.futures
 import filecmp
 import json
-import math
 import os
 import random
 import resource
@@ -28,7 +27,7 @@ import sys
 import threading
 import time
 
-from workbench import ROOT, run, say, show
+from workbench import ROOT, distance, run, say, show
 
 SECONDS = 600
 # Bags that one simulated drive is cut into.
@@ -51,12 +50,6 @@ def arguments():
     return parser.parse_args()
 
 
-def distance(first, second):
-    """Metres between two places, about."""
-    north = (second[0] - first[0]) * 111_195
-    return math.hypot(north, (second[1] - first[1]) * 111_195 * math.cos(math.radians(first[0])))
-
-
 def bag_path(options, index):
     tiles = options.tiles[index // PIECES % len(options.tiles)]
     return f"{options.folder}/bags/{os.path.basename(tiles)}-{index:05}.mcap"
@@ -64,7 +57,8 @@ def bag_path(options, index):
 
 def simulate(options, drive):
     """The bags of one drive, made once; drives that end too soon, or places without a road, are tried elsewhere."""
-    paths = [bag_path(options, drive * PIECES + piece) for piece in range(PIECES)]
+    first = drive * PIECES
+    paths = [bag_path(options, index) for index in range(first, min(first + PIECES, options.bags))]
     if all(os.path.exists(path) for path in paths):
         return
     tiles = options.tiles[drive % len(options.tiles)]
@@ -109,8 +103,6 @@ def make(options):
         for number, _ in enumerate(pool.map(lambda drive: simulate(options, drive), range(drives)), 1):
             if number % 10 == 0 and sys.stderr.isatty():
                 print(f"\r{number * PIECES} of {options.bags} bags", end="", file=sys.stderr, flush=True)
-    for index in range(options.bags, drives * PIECES):
-        os.remove(bag_path(options, index))
     lines = ["references: references", "expect: [never reroute FAILED]", "bags:"]
     for number, tiles in enumerate(options.tiles):
         name = os.path.basename(tiles)

@@ -1,6 +1,7 @@
 """What measurements share: where things are, programs that are run, and figures that are shown."""
 import contextlib
 import json
+import math
 import os
 import shutil
 import socket
@@ -11,6 +12,13 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
+METRES_PER_DEGREE = 111_195
+
+
+def distance(first, second):
+    """Calculates the metres between two nearby places, (latitude, longitude)."""
+    east = (second[1] - first[1]) * math.cos(math.radians(first[0]))
+    return math.hypot(second[0] - first[0], east) * METRES_PER_DEGREE
 
 
 def say(text):

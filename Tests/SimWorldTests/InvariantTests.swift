@@ -185,14 +185,12 @@ import Testing
     }
 
     @Test func footprintCoversTheWholeNavigator() throws {
-        // Some worlds end without a trip.
-        let ends = try (1...10).map { (seed: UInt64) in
-            var world = try SimWorld(seed: seed)
-            try world.run { _, _ in }
-            return Footprint(world.navigator).counts
-        }
-        #expect(ends.allSatisfy { $0["questions.all"] != nil && $0["routes.all"] != nil })
-        #expect(ends.contains { $0.keys.contains { $0.hasPrefix("trip.") } }, "the footprint includes the trip")
+        // A world that ends during a trip.
+        var world = try SimWorld(seed: 3)
+        try world.run { _, _ in }
+        let counts = Footprint(world.navigator).counts
+        #expect(counts["questions.all"] != nil && counts["routes.all"] != nil)
+        #expect(counts.keys.contains { $0.hasPrefix("trip.") }, "the footprint includes the trip")
     }
 
     @Test func everyRuleHasABreakingChange() {

@@ -50,7 +50,7 @@ final class CheckRunner {
         guard let start = trace.fixes.lazy.compactMap(\.stampNs).first else {
             throw NodeError(.invalid, "'\(job.path)': no fix has a time")
         }
-        // No verdict is of the horizon, and it takes a quarter of a drive's time.
+        // No verdict depends on the horizon, and it takes a quarter of a drive's time.
         configuration.horizon.isEnabled = false
         let (map, traffic) = try map(job.tiles, configuration)
         let expectations = Expectations(
