@@ -192,7 +192,7 @@ public struct Positioning: Sendable {
     ) {
         noteReceiver(of: fix)
         let verdict = tracker.take(
-            fix, isApproved: isApproved, isInTunnel: reckoning.reason == .tunnel)
+            fix, isApproved: isApproved, isInTunnel: reckoning.isInTunnelOutage)
         effects.append(.judged(fix, verdict))
         if let change = tracker.receiverChange {
             receiver = change.new

@@ -92,6 +92,26 @@ import Testing
         #expect(heard > 2)
     }
 
+    @Test func rareFixesInATunnelAreFollowedImmediately() throws {
+        let town = try Town(
+            "A------------B", ways: ["AB": Town.road("Under Street", ["highway": "service", "tunnel": "yes"])])
+        var ride = Ride(town.map)
+        // The vehicle moves less than its speed suggests, and stands in the end.
+        for (minute, speed) in [8.0, 8, 8, 0].enumerated() {
+            let fix = Fix(
+                stamp: SeededDrive.start.advanced(bySeconds: Double(minute) * 60),
+                coordinate: try town.map.position(between: "A", "B", at: 0.2 + 0.1 * Double(minute)),
+                horizontalSigma: 2.5, speed: speed, course: .pi / 2, type: .fix3D)
+            ride.fireTimers(until: fix.stamp)
+            ride.drive(fix)
+            // The first silence may be the tunnel's.
+            guard minute != 1 else { continue }
+            let said = try #require(ride.vehiclePositions.last)
+            #expect(said.stamp == fix.stamp && said.prediction == nil)
+            #expect(Geodesy.distance(said.match.coordinate, fix.coordinate) < 25, "minute \(minute)")
+        }
+    }
+
     @Test func uncertaintyGrowsForAVehicleLostWhileStationary() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -95,6 +95,9 @@ public struct Reckoning: Sendable {
         return nil
     }
 
+    /// Whether a mapped tunnel explains why fixes are missing; it does not where the one before came as late.
+    var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
+
     /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
     public var due: Timestamp? {
         guard let origin, !isGivenUp else { return nil }
