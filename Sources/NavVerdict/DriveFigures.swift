@@ -61,6 +61,9 @@ package struct DriveFigures {
     static let missedAfter = 10.0
     /// The sampling interval of the truth, seconds.
     private static let step = 1.0
+    /// The distance along a route around the last sample's place within which the next one is searched first, metres: any vehicle drives
+    /// less in one ``step``.
+    private static let searchReach = 100.0
     /// The distance from the destination within which the true position has arrived, metres.
     private static let arrivalDistance = 30.0
 
@@ -187,21 +190,34 @@ package struct DriveFigures {
             guard report != nil || time - start >= Self.missedAfter else { return }
             found.append((start, report))
         }
-        var last = 0.0
+        var (last, offset) = (0.0, 0.0)
         for index in samples(truth) {
             let time = truth.times[index]
             defer { last = time }
             let route = route(at: time)
             if begin != nil, route?.time != force { end(time) }
-            let distance = route.flatMap { $0.line.project(truth.line.coordinates[index])?.distance }
-            if let distance, distance > Self.leavingDistance {
-                if begin == nil { (begin, force) = (time, route?.time) }
+            if let route, isOff(truth.line.coordinates[index], route.line, near: &offset) {
+                if begin == nil { (begin, force) = (time, route.time) }
             } else if begin != nil {
                 end(last)
             }
         }
         end(last)
         return found
+    }
+
+    /// Whether a place is off a route; `offset` is where it was last seen on it.
+    ///
+    /// The whole line is searched only where the place is not on the part around that offset.
+    private func isOff(_ place: NavGeo.Coordinate, _ line: NavGeo.Polyline, near offset: inout Double) -> Bool {
+        let around = offset - Self.searchReach...offset + Self.searchReach
+        if let hit = line.project(place, within: around), hit.distance <= Self.leavingDistance {
+            offset = hit.offset
+            return false
+        }
+        guard let hit = line.project(place) else { return false }
+        offset = hit.offset
+        return hit.distance > Self.leavingDistance
     }
 
     /// Whether the vehicle had not begun to leave its route before a reroute.
