@@ -154,6 +154,13 @@ package final class JunctionModel {
         var back: UInt64?
     }
 
+    /// Whether a divided road may begin at a node: by one of its roads vehicles only arrive.
+    private func mayDivide(at node: NodeIndex) -> Bool {
+        graph.incoming(node).contains { edge in
+            isOpen(edge) && !(graph.opposite(edge).map { isOpen($0) } ?? false)
+        }
+    }
+
     private func isOpen(_ edge: EdgeIndex) -> Bool {
         !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: access)
     }
@@ -177,7 +184,7 @@ package final class JunctionModel {
     func junction(at node: NodeIndex) -> [JunctionArm] {
         if let known = junctions[node] { return known }
         var arms = arms(at: node)
-        let merged = arms.count >= 3 ? mergeHalves(&arms, at: node) : []
+        let merged = arms.count >= 3 && arms.contains { $0.leaving == nil } ? mergeHalves(&arms, at: node) : []
         if arms.count >= 2 { adjustToNeighbours(&arms, merged, at: node) }
         junctions[node] = arms
         return arms
@@ -195,10 +202,11 @@ package final class JunctionModel {
             found.append((edge, nil, edge))
         }
         let roads = found.map { profile($0.edge) }
-        let lanes = roads.map(\.lanes).max() ?? 0
+        let lanes = roads.reduce(0) { max($0, $1.lanes) }
         let origin = graph.nodePositions[node.index].coordinate
         let frame = LocalFrame(origin: origin)
         var arms: [JunctionArm] = []
+        arms.reserveCapacity(found.count)
         for (index, pair) in found.enumerated() {
             // Where no road turns off, only the first metres count.
             let isSimple = found.count <= 2
@@ -225,6 +233,7 @@ package final class JunctionModel {
     ) -> RoadOutline {
         let shape = graph.reading(of: edge).shape
         var points: [LocalPoint] = []
+        points.reserveCapacity(min(shape.count, 16))
         for index in 0..<shape.count {
             let point = frame.point(shape[isOutwards ? index : shape.count - 1 - index].coordinate)
             if let last = points.last, last == point { continue }
@@ -285,7 +294,7 @@ package final class JunctionModel {
     private func adjustToNeighbours(_ arms: inout [JunctionArm], _ merged: [Bool], at node: NodeIndex) {
         for index in arms.indices {
             if merged.indices.contains(index), merged[index] { continue }
-            guard arms[index].length <= 30, arms[index].end != node else { continue }
+            guard arms[index].length <= 30, arms[index].end != node, mayDivide(at: arms[index].end) else { continue }
             let others = self.arms(at: arms[index].end)
             guard others.count > 2, let own = others.firstIndex(where: { $0.end == node }) else { continue }
             let previous = (own + others.count - 1) % others.count
@@ -309,9 +318,10 @@ package final class JunctionModel {
     /// Whether an arm and the next one clockwise are the halves of one road, distinct from their neighbours.
     private func arePair(_ arms: [JunctionArm], _ index: Int, at node: NodeIndex) -> Bool {
         let count = arms.count
+        guard (arms[index].leaving == nil) != (arms[(index + 1) % count].leaving == nil) else { return false }
         let (before, one) = (arms[(index + count - 1) % count], arms[index])
         let (other, after) = (arms[(index + 1) % count], arms[(index + 2) % count])
-        guard (one.leaving == nil) != (other.leaving == nil), one.road.sign.isSame(as: other.road.sign),
+        guard one.road.sign.isSame(as: other.road.sign),
             one.road.hasSameClass(as: other.road), !one.road.isRoundabout, !other.road.isRoundabout,
             one.road.isFerry == other.road.isFerry, angularGap(one.bearing, other.bearing) <= TurnAngles.mergeable
         else { return false }

@@ -31,9 +31,14 @@ struct RoadOutline {
 
     /// Returns the place at a distance along the line, or its end if that is nearer.
     func point(at distance: Double) -> LocalPoint {
+        point(at: distance) { Self.distance(points[$0 - 1], points[$0]) }
+    }
+
+    /// Returns the same, given the length of the segment that ends at a point.
+    private func point(at distance: Double, lengthTo: (Int) -> Double) -> LocalPoint {
         var rest = distance
         for index in 1..<points.count {
-            let length = Self.distance(points[index - 1], points[index])
+            let length = lengthTo(index)
             if length >= rest, length > 0 {
                 let share = rest / length
                 return LocalPoint(
@@ -181,11 +186,13 @@ struct RoadOutline {
     private func regression() -> (start: LocalPoint, end: LocalPoint, deviation: Double)? {
         guard points.count > 1 else { return nil }
         let last = points.count - 1
+        let lengths = (1...last).map { Self.distance(points[$0 - 1], points[$0]) }
+        let length = lengths.reduce(0, +)
         let samples = max(2, Int(length.rounded(.down)) + 1)
         var (sumE, sumN, see, snn, sen) = (0.0, 0.0, 0.0, 0.0, 0.0)
         let step = length / Double(samples - 1)
         for sample in 0..<samples {
-            let place = point(at: step * Double(sample))
+            let place = point(at: step * Double(sample)) { lengths[$0 - 1] }
             sumE += place.east
             sumN += place.north
             see += place.east * place.east

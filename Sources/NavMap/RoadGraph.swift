@@ -31,8 +31,8 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that are prohibited, for all vehicles at all times or for some vehicles at some times.
     public let restrictions: [TurnRestriction]
-    /// The indices of ``restrictions``, sorted by the first edge of the path.
-    private let restrictionOrder: ContiguousArray<UInt32>
+    /// The first edge of the path and the index of each of ``restrictions``, sorted.
+    private let restrictionOrder: ContiguousArray<(edge: UInt32, index: UInt32)>
     /// The distinct traits of edges, which ``traits(of:)`` looks up by each edge's number.
     package let traitTable: ContiguousArray<EdgeTraits>
     package let traitNumbers: ContiguousArray<UInt32>
@@ -87,7 +87,7 @@ public final class RoadGraph: Sendable {
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
         restrictionOrder = ContiguousArray(
-            assembly.restrictions.enumerated().map { ($1.path[0].rawValue, UInt32($0)) }.sorted { $0 < $1 }.map(\.1))
+            assembly.restrictions.enumerated().map { ($1.path[0].rawValue, UInt32($0)) }.sorted { $0 < $1 })
         (traitTable, traitNumbers) = RoadGraph.traits(assembly.tiles)
         (outgoingOffsets, outgoingEdges) = assembly.adjacency(by: assembly.edgeTails)
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
@@ -236,11 +236,10 @@ public final class RoadGraph: Sendable {
         var (low, high) = (0, restrictionOrder.count)
         while low < high {
             let middle = (low + high) / 2
-            let first = restrictions[Int(restrictionOrder[middle])].path[0]
-            if first.rawValue < edge.rawValue { low = middle + 1 } else { high = middle }
+            if restrictionOrder[middle].edge < edge.rawValue { low = middle + 1 } else { high = middle }
         }
-        return restrictionOrder[low...].lazy.map { [restrictions] in restrictions[Int($0)] }
-            .prefix { $0.path[0] == edge }
+        return restrictionOrder[low...].lazy.prefix { $0.edge == edge.rawValue }
+            .map { [restrictions] in restrictions[Int($0.index)] }
     }
 
     /// Returns the exit number of a motorway junction; empty when there is none.
