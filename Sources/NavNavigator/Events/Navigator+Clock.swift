@@ -27,6 +27,7 @@ extension Navigator {
         simulation?.due.move(by: nanoseconds)
         trip?.reachedSince?.move(by: nanoseconds)
         trip?.standsSince?.move(by: nanoseconds)
+        trip?.jumpedAt?.move(by: nanoseconds)
         // The evidence against the route came from a filter that has restarted.
         trip?.restartDeviation(at: stamp)
         self.now = stamp

@@ -183,9 +183,11 @@ extension Navigator {
     ) {
         var plan = plan
         plan.preferences = plan.preferences ?? session.preferences
+        let jumpedAt = trip?.jumpedAt
         trip = Trip(
             plan, routeID: id ?? session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
             start: start, isApproaching: isApproaching)
+        trip?.jumpedAt = jumpedAt
         let pricing = pricing
         trip?.noteClosures(pricing)
         trip?.price(pricing)

@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavMatching
 import NavPositioning
 import NavRouting
 
@@ -24,6 +25,9 @@ extension Trip {
     func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
+        if position.match.isTeleport { (jumpedAt, standsSince) = (position.stamp, nil) }
+        // A receiver that has lost its place for a few seconds must not end the trip.
+        if let jumpedAt, position.stamp.seconds(since: jumpedAt) < Trip.jumpConfirmation { return [] }
         let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
         standsSince = isStanding ? standsSince ?? position.stamp : nil
         let remaining = max(legEnd - cursor.confirmed, 0)
@@ -112,6 +116,10 @@ extension Trip {
             Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
             Geodesy.distance(position.coordinate, stop.snapped))
     }
+
+    /// The time after a jump of the measured position during which no stop is reached, seconds: most reflections end earlier, and a vehicle
+    /// that has arrived stands longer.
+    private static let jumpConfirmation = 10.0
 
     /// The time after which a stationary vehicle is parked, seconds, and its distance from the stop, metres: a car's length and the
     /// receiver's error.

@@ -63,6 +63,8 @@ final class Trip {
     /// The moment since which all conditions of an arrival hold.
     var reachedSince: Timestamp?
     var standsSince: Timestamp?
+    /// The time of the last jump of the measured position.
+    var jumpedAt: Timestamp?
     private(set) var placement: RoutePlacement?
     private(set) var progress: RouteProgress?
 
