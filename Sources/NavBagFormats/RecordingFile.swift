@@ -27,6 +27,11 @@ package enum RecordingFile {
         let head = try file.withBytes(at: 0, count: min(file.count, TraceFormat.sniffLength)) {
             (bytes) throws(BagError) in Array(bytes)
         }
+        if ZstdFrame.begins(head) {
+            throw BagError(
+                .unsupportedCompression,
+                "'\(path)' is compressed as a whole: unpack it with 'zstd -d' and give the result")
+        }
         if ROS1Bag<BagFile>.begins(head) { return selected(try ROS1Bag(file), topics) }
         if SQLiteBag.begins(head) { return selected(try SQLiteBag(path: path), topics) }
         if TraceFormat.detect(head, name: path) == .mcap {
@@ -62,7 +67,10 @@ package enum RecordingFile {
         let files = FileManager.default
         guard files.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return nil }
         let names = (try? files.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { $0.hasSuffix(".mcap") || $0.hasSuffix(".db3") }.sorted().map { "\(path)/\($0)" }
+        let bags = names.filter { $0.hasSuffix(".mcap") || $0.hasSuffix(".db3") }
+        // Only the error about them tells what to do.
+        let found = bags.isEmpty ? names.filter { $0.hasSuffix(".mcap.zstd") || $0.hasSuffix(".db3.zstd") } : bags
+        return found.sorted().map { "\(path)/\($0)" }
     }
 
     private static func selected(_ source: any RecordSource, _ topics: ((String) -> Bool)?) -> any RecordSource {

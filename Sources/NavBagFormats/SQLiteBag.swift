@@ -105,8 +105,10 @@ package struct SQLiteBag: RecordSource {
             return (row, nil)
         }
         let content = try database.cachedStatement(sql: "SELECT data FROM messages WHERE rowid = ?")
-        let data = try Data.fetchOne(content, arguments: [row]) ?? Data()
+        var data = Array(try Data.fetchOne(content, arguments: [row]) ?? Data())
+        // Messages may be compressed one by one; no serialised message begins like a frame.
+        if ZstdFrame.begins(data) { data = try ZstdFrame.content(of: data, limit: largest) }
         let stamp = UInt64(clamping: time)
-        return (row, NavBag.Record(channel: channel, logTime: stamp, publishTime: stamp, data: Array(data)[...]))
+        return (row, NavBag.Record(channel: channel, logTime: stamp, publishTime: stamp, data: data[...]))
     }
 }

@@ -83,7 +83,9 @@ struct FileTests {
     }
 
     /// A bag of ROS 2 in SQLite.
-    private func writeSQLite(_ path: String, messages: Int) throws {
+    private func writeSQLite(
+        _ path: String, messages: Int, packing: ([UInt8]) -> [UInt8] = { $0 }
+    ) throws {
         let database = try DatabaseQueue(path: path)
         // In this mode SQLite itself would create files beside it.
         try database.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
@@ -97,7 +99,7 @@ struct FileTests {
                     INSERT INTO topics VALUES (1, '/fix', 'sensor_msgs/msg/NavSatFix', 'cdr', '');
                     """)
             for index in 0..<messages {
-                let data = Data(ROSBytes.fix(UInt32(index), 60, cdr: true))
+                let data = Data(packing(ROSBytes.fix(UInt32(index), 60, cdr: true)))
                 try database.execute(
                     sql: "INSERT INTO messages VALUES (?, 1, ?, ?)", arguments: [index * 2 + 1, index * 100, data])
             }
@@ -121,6 +123,38 @@ struct FileTests {
                 try damaged.write(to: URL(fileURLWithPath: folder + "/damaged.db3"))
                 guard let bag = try? RecordingFile.open(folder + "/damaged.db3") else { continue }
                 #expect(drain(ROSImport(bag)).failures < 100)
+            }
+        }
+    }
+
+    /// A zstd frame of one uncompressed block that states its size in two bytes.
+    private func frame(_ content: [UInt8]) -> [UInt8] {
+        let (size, header) = (content.count - 256, content.count << 3 | 1)
+        return [0x28, 0xb5, 0x2f, 0xfd, 0x60, UInt8(size & 0xff), UInt8(size >> 8)]
+            + (0..<3).map { UInt8(header >> (8 * $0) & 0xff) } + content
+    }
+
+    @Test func messagesCompressedOneByOneAreRead() throws {
+        try withTemporaryFolder { folder in
+            let pad = { (message: [UInt8]) in message + Array(repeating: 0, count: max(256 - message.count, 0)) }
+            try writeSQLite(folder + "/plain.db3", messages: 10, packing: pad)
+            try writeSQLite(folder + "/packed.db3", messages: 10) { frame(pad($0)) }
+            let plain = drain(try RecordingFile.open(folder + "/plain.db3"))
+            let packed = drain(try RecordingFile.open(folder + "/packed.db3"))
+            #expect(plain.records.count == 10 && packed.failures == 0)
+            #expect(packed.records.map(\.data) == plain.records.map(\.data))
+            try writeSQLite(folder + "/damaged.db3", messages: 10) { Array(frame(pad($0)).dropLast(3)) }
+            #expect(drain(try RecordingFile.open(folder + "/damaged.db3")).failures > 0)
+        }
+    }
+
+    @Test func compressedFilesAreRefusedWithTheRemedy() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/drive_0.db3.zstd"
+            try Data(frame(Array(repeating: 7, count: 300))).write(to: URL(fileURLWithPath: path))
+            for place in [path, folder] {
+                let error = #expect(throws: BagError.self) { try RecordingFile.open(place) }
+                #expect(error?.reason.contains("zstd -d") == true, "\(String(describing: error))")
             }
         }
     }
