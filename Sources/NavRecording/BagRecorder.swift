@@ -80,6 +80,8 @@ package final class BagRecorder {
     private struct Snapshot {
         var thread: RecordingThread
         var call: UnaryCall<SnapshotResponse>?
+        /// The recorded time before the call that it holds, seconds.
+        var before: Double
         /// The end of its messages: a log time, or a deadline of the machine's clock in case recording time stands still.
         var end: (logTime: Int64, deadline: MonotonicInstant)
         var isClosing = false
@@ -472,7 +474,8 @@ extension BagRecorder: RecorderServiceProvider {
         for entry in content { thread.take(entry, waits: true) }
         let end = last.addingReportingOverflow(Int64(after * 1e9) + 1).partialValue
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: after)
-        snapshots.append(Snapshot(thread: thread, call: call, end: (end, deadline)))
+        let before = (Double(last) - Double(content.first?.logTime ?? last)) / 1e9
+        snapshots.append(Snapshot(thread: thread, call: call, before: before, end: (end, deadline)))
     }
 
     private func close(_ snapshot: inout Snapshot) {
@@ -497,7 +500,9 @@ extension BagRecorder: RecorderServiceProvider {
                 snapshot.call?.fail(CallStatus(.internal, "the snapshot is incomplete: \(reason)"))
                 return true
             }
-            snapshot.call?.finish(SnapshotResponse(path: report.paths.first, messageCount: report.written))
+            snapshot.call?.finish(
+                SnapshotResponse(
+                    path: report.paths.first, messageCount: report.written, beforeS: snapshot.before))
             return true
         }
     }

@@ -393,6 +393,7 @@ struct BagSnapshot: ParsableCommand {
     private struct Document: Encodable {
         var path: String
         var messages: UInt64
+        var before_s: Double
     }
 
     func run() throws {
@@ -411,8 +412,10 @@ struct BagSnapshot: ParsableCommand {
         do throws(CallStatus) {
             let request = SnapshotRequest(reason: reason, afterS: after > 0 ? after : nil)
             let answer = try tool.bus.callBlocking(RecorderService.snapshot, request, options: options)
-            let document = Document(path: answer.path ?? "", messages: answer.messageCount ?? 0)
-            let text = "\(document.path): \(document.messages) messages"
+            let document = Document(
+                path: answer.path ?? "", messages: answer.messageCount ?? 0, before_s: answer.beforeS ?? 0)
+            let text =
+                "\(document.path): \(document.messages) messages, from \(Format.seconds(document.before_s)) before the call on"
             print(json ? (try? navbus.json(document)) ?? "{}" : Console.printable(text))
         } catch {
             throw NodeError.told(.system, "the snapshot failed: \(error.text)")

@@ -263,7 +263,7 @@ struct BagRecorderTests {
                 return try #require(answer).get()
             }
             let first = try snapshot()
-            #expect(first.path == folder + "/event.mcap")
+            #expect(first.path == folder + "/event.mcap" && first.beforeS == 10)
             let content = try content(of: folder + "/event.mcap")
             // Seconds 19 to 29, with the state of second 3 at the beginning and that of second 23 at its time.
             #expect(content.map(\.topic).filter { $0 == "/gnss/fix" }.count == 11)

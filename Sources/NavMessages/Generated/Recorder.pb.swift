@@ -70,14 +70,19 @@ public struct SnapshotResponse: Message {
     public var path: String?
     /// Messages in it.
     public var messageCount: UInt64?
+    /// The time before the call that it holds, in s of the recording's time: less than the recorder is to keep soon after its start, and
+    /// where its memory does not suffice.
+    public var beforeS: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         path: String? = nil,
-        messageCount: UInt64? = nil
+        messageCount: UInt64? = nil,
+        beforeS: Double? = nil
     ) {
         self.path = path
         self.messageCount = messageCount
+        self.beforeS = beforeS
     }
 }
 
@@ -86,7 +91,7 @@ extension SnapshotResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SnapshotResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa3b14d634ef76f2b }
+    public static var schemaFingerprint: UInt64 { 0x3f5a6a41b2839067 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -117,10 +122,15 @@ extension SnapshotResponse: WireMessage {
             c.pointee.message_count = value
             c.pointee.has_message_count = 1
         }
+        if let value = beforeS {
+            c.pointee.before_s = value
+            c.pointee.has_before_s = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SnapshotResponse>) throws(MessageError) {
         path = try Wire.string(c.pointee.path, "navbus.v1.SnapshotResponse.path")
         messageCount = c.pointee.has_message_count != 0 ? c.pointee.message_count : nil
+        beforeS = c.pointee.has_before_s != 0 ? c.pointee.before_s : nil
     }
 }

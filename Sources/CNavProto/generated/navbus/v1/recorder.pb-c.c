@@ -148,7 +148,7 @@ const ProtobufCMessageDescriptor navbus__v1__snapshot_request__descriptor =
   (ProtobufCMessageInit) navbus__v1__snapshot_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__snapshot_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor navbus__v1__snapshot_response__field_descriptors[3] =
 {
   {
     "path",
@@ -174,15 +174,28 @@ static const ProtobufCFieldDescriptor navbus__v1__snapshot_response__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "before_s",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__SnapshotResponse, has_before_s),
+    offsetof(Navbus__V1__SnapshotResponse, before_s),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__snapshot_response__field_indices_by_name[] = {
+  2,   /* field[2] = before_s */
   1,   /* field[1] = message_count */
   0,   /* field[0] = path */
 };
 static const ProtobufCIntRange navbus__v1__snapshot_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor navbus__v1__snapshot_response__descriptor =
 {
@@ -192,7 +205,7 @@ const ProtobufCMessageDescriptor navbus__v1__snapshot_response__descriptor =
   "Navbus__V1__SnapshotResponse",
   "navbus.v1",
   sizeof(Navbus__V1__SnapshotResponse),
-  2,
+  3,
   navbus__v1__snapshot_response__field_descriptors,
   navbus__v1__snapshot_response__field_indices_by_name,
   1,  navbus__v1__snapshot_response__number_ranges,

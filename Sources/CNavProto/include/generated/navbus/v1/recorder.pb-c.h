@@ -60,10 +60,16 @@ struct  Navbus__V1__SnapshotResponse
    */
   protobuf_c_boolean has_message_count;
   uint64_t message_count;
+  /*
+   * The time before the call that it holds, in s of the recording's time: less than the recorder is to keep soon after its start, and
+   * where its memory does not suffice.
+   */
+  protobuf_c_boolean has_before_s;
+  double before_s;
 };
 #define NAVBUS__V1__SNAPSHOT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__snapshot_response__descriptor) \
-    , NULL, 0, 0 }
+    , NULL, 0, 0, 0, 0 }
 
 
 /* Navbus__V1__SnapshotRequest methods */
