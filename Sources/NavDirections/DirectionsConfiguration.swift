@@ -65,21 +65,23 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     /// - Parameter hasToken: whether an access token goes with each request.
     func fault(hasToken: Bool) -> String? {
         guard !url.contains(where: { "?#@".contains($0) }) else {
-            return "the provider's URL has a query, a fragment or a user; use https://HOST without them"
+            return "directions.url has a query, a fragment or a user: use https://HOST without them"
         }
         guard let origin = address?.origin else {
-            return "'\(url)' is not a valid provider URL; use https://HOST or http://HOST:PORT"
+            return "directions.url: '\(url)' is not a valid URL: use https://HOST or http://HOST:PORT"
         }
         if hasToken, !origin.isSecure, !origin.isLoopback {
-            return "the token is not sent over plain http; use https, or no token"
+            return "directions.url: the token is not sent over plain http: use https, or no token"
         }
-        if dialect == .mapbox, !hasToken { return "Mapbox needs a token; configure its file" }
+        if dialect == .mapbox, !hasToken {
+            return "directions.dialect: Mapbox needs a token: set directions.token_file"
+        }
         let hasPort = proxy.contains(":") && !proxy.hasSuffix("]")
         if !proxy.isEmpty,
             !hasPort || proxy.contains(where: { "/?#@".contains($0) })
                 || HTTPAddress("http://" + proxy) == nil
         {
-            return "'\(proxy)' is not a valid proxy; use HOST:PORT"
+            return "directions.proxy: '\(proxy)' is not a valid proxy: use HOST:PORT"
         }
         let isPlain = { (text: String, more: String) in
             text.utf8.count <= 100
@@ -88,15 +90,19 @@ public struct DirectionsConfiguration: Sendable, Hashable {
                         || more.unicodeScalars.contains(scalar)
                 }
         }
-        guard isPlain(profile, "_-/"), !profile.contains("//") else { return "'\(profile)' is not a valid profile" }
-        guard isPlain(language, "-") else { return "'\(language)' is not a valid language tag" }
+        guard isPlain(profile, "_-/"), !profile.contains("//") else {
+            return "directions.profile: '\(profile)' is not a valid profile: use letters, digits, '_', '-' and '/'"
+        }
+        guard isPlain(language, "-") else {
+            return "directions.language: '\(language)' is not a valid language tag: use one such as en or pt-BR"
+        }
         let ranges: [(String, Double, ClosedRange<Double>)] = [
-            ("the deadline", deadline, 0.05...60), ("the timeout of an attempt", attemptTimeout, 0.05...60),
-            ("the number of retries", Double(retries), 0...10), ("the first pause", firstPause, 0...60),
-            ("the longest pause", longestPause, 0...60), ("the number of alternatives", Double(alternatives), 0...3),
-            ("the largest response", Double(maximumBytes), 1_024...Double(256 << 20)),
-            ("the number of failures", Double(failuresToRest), 1...100), ("the first rest", firstRest, 0.1...3_600),
-            ("the longest rest", longestRest, 0.1...86_400),
+            ("deadline", deadline, 0.05...60), ("attemptTimeout", attemptTimeout, 0.05...60),
+            ("retries", Double(retries), 0...10), ("firstPause", firstPause, 0...60),
+            ("longestPause", longestPause, 0...60), ("alternatives", Double(alternatives), 0...3),
+            ("maximumBytes", Double(maximumBytes), 1_024...Double(256 << 20)),
+            ("failuresToRest", Double(failuresToRest), 1...100), ("firstRest", firstRest, 0.1...3_600),
+            ("longestRest", longestRest, 0.1...86_400),
         ]
         for (name, value, range) in ranges where !range.contains(value) {
             return "\(name) is not within \(range.lowerBound) ... \(range.upperBound)"

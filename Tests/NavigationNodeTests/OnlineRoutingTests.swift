@@ -87,14 +87,14 @@ struct OnlineRoutingTests {
         #expect(throws: ConfigError.self) { try load(override) }
     }
 
-    @Test func contradictoryKeysAreReportedWithTheProvider() throws {
+    @Test func contradictoryKeysAreReportedByName() throws {
         for (overrides, word) in [
-            (["directions.url=example"], "provider URL"), (["directions.url=ftp://example"], "provider URL"),
+            (["directions.url=example"], "directions.url"), (["directions.url=ftp://example"], "directions.url"),
             (["directions.url=https://user:secret@example"], "user"),
-            (["directions.url=https://example", "directions.dialect=mapbox"], "token"),
+            (["directions.url=https://example", "directions.dialect=mapbox"], "directions.token_file"),
             (["directions.url=https://example", "directions.token_file=/nowhere/token"], "/nowhere/token"),
-            (["directions.url=https://example", "directions.proxy=gateway"], "proxy"),
-            (["directions.url=https://example", "directions.profile=../driving?x"], "profile"),
+            (["directions.url=https://example", "directions.proxy=gateway"], "directions.proxy"),
+            (["directions.url=https://example", "directions.profile=../driving?x"], "directions.profile"),
         ] {
             let keys = try ConfigLoader.load(OnlineRoutingKeys.self, file: nil, overrides: overrides)
             let error = #expect(throws: DirectionsError.self) { try keys.provider(environment: [:]) }
