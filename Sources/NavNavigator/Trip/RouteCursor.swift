@@ -271,10 +271,11 @@ struct RouteCursor {
         defer { last = (position.stamp, position.coordinate) }
         guard let last else { return 0 }
         let slack = slack(of: position)
-        let elapsed = max(position.stamp.seconds(since: last.stamp), 0)
-        let seconds = min(elapsed, config.cursorLongestGap)
+        let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
+        // The last place may be a prediction that lags far behind; what the vehicle can have driven counts from the last measured one.
+        let unseen = max(position.stamp.seconds(since: (lastDecisive ?? last).stamp), 0)
         let straight = min(
-            Geodesy.distance(last.coordinate, position.coordinate), Self.greatestSpeed * elapsed + slack)
+            Geodesy.distance(last.coordinate, position.coordinate), Self.greatestSpeed * unseen + slack)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
         // During a gap the road may have wound.
         let reach =
