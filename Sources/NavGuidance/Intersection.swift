@@ -108,7 +108,7 @@ private struct BoundedCache<Key: Hashable, Value> {
     subscript(key: Key) -> Value? {
         get { entries[key] }
         set {
-            if entries.count > Self.capacity { entries.removeAll(keepingCapacity: true) }
+            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
             entries[key] = newValue
         }
     }

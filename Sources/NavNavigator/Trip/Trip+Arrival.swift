@@ -26,8 +26,6 @@ extension Trip {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
         if position.match.isTeleport { (jumpedAt, standsSince) = (position.stamp, nil) }
-        // A receiver that has lost its place for a few seconds must not end the trip.
-        if let jumpedAt, position.stamp.seconds(since: jumpedAt) < Trip.jumpConfirmation { return [] }
         let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
         standsSince = isStanding ? standsSince ?? position.stamp : nil
         let remaining = max(legEnd - cursor.confirmed, 0)
@@ -70,7 +68,9 @@ extension Trip {
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
     private func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
-        guard isThere(position, remaining, isAtStop: isAtStop),
+        // A receiver that has lost its place for a few seconds must not end the trip.
+        let hasJumped = jumpedAt.map { position.stamp.seconds(since: $0) < Trip.jumpConfirmation } ?? false
+        guard !hasJumped, isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)
         else {
