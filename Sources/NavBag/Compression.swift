@@ -48,15 +48,18 @@ final class Compressor {
     }
 }
 
-/// Single zstd frames, as other tools write them.
-package enum ZstdFrame {
+/// A reader of single zstd frames, as other tools write them; it owns and reuses the library context.
+package final class ZstdFrames {
     private static let magic: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd]
+    private let decompressor = Decompressor()
+
+    package init() {}
 
     /// Whether bytes are the beginning of a frame.
     package static func begins(_ bytes: some Collection<UInt8>) -> Bool { bytes.starts(with: magic) }
 
     /// Returns the content of a frame that states its size, at most `limit` bytes.
-    package static func content(of frame: [UInt8], limit: Int) throws(BagError) -> [UInt8] {
+    package func content(of frame: [UInt8], limit: Int) throws(BagError) -> [UInt8] {
         // The two highest values mean an unknown size and a damaged header.
         let size = ZSTD_getFrameContentSize(frame, frame.count)
         guard size < UInt64(bitPattern: -2) else {
@@ -65,16 +68,9 @@ package enum ZstdFrame {
         guard size <= UInt64(limit) else {
             throw BagError(.limitExceeded, "a zstd frame has \(size) bytes, more than \(limit)")
         }
-        var result: Result<[UInt8], BagError> = .success([])
-        frame.withUnsafeBytes { input in
-            do throws(BagError) {
-                result = .success(
-                    try Decompressor().unpack(input, .zstd, size: Int(size), partial: false, offset: 0))
-            } catch {
-                result = .failure(error)
-            }
+        return try frame.span.withUnsafeBytes { (input) throws(BagError) in
+            try decompressor.unpack(input, .zstd, size: Int(size), partial: false, offset: 0)
         }
-        return try result.get()
     }
 }
 

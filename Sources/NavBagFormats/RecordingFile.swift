@@ -27,7 +27,7 @@ package enum RecordingFile {
         let head = try file.withBytes(at: 0, count: min(file.count, TraceFormat.sniffLength)) {
             (bytes) throws(BagError) in Array(bytes)
         }
-        if ZstdFrame.begins(head) {
+        if ZstdFrames.begins(head) {
             throw BagError(
                 .unsupportedCompression,
                 "'\(path)' is compressed as a whole: unpack it with 'zstd -d' and give the result")

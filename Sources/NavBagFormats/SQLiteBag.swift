@@ -10,6 +10,7 @@ package struct SQLiteBag: RecordSource {
 
     private let database: DatabaseQueue
     private let path: String
+    private let frames = ZstdFrames()
     private var channels: [Int64: RecordChannel] = [:]
     /// The row of the message returned last.
     private var last = Int64.min
@@ -73,8 +74,9 @@ package struct SQLiteBag: RecordSource {
             done += 1
             do {
                 let place = last
-                let channels = channels
-                guard let (row, record) = try database.read({ try Self.message($0, after: place, channels) }) else {
+                let (channels, frames) = (channels, frames)
+                guard let (row, record) = try database.read({ try Self.message($0, after: place, channels, frames) })
+                else {
                     done = count
                     return nil
                 }
@@ -90,7 +92,7 @@ package struct SQLiteBag: RecordSource {
 
     /// Returns the row after a row and its message, which is nil when its topic is unknown; nil when there is no such row.
     private static func message(
-        _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel]
+        _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel], _ frames: ZstdFrames
     ) throws -> (row: Int64, NavBag.Record?)? {
         let place = try database.cachedStatement(
             sql: """
@@ -107,7 +109,7 @@ package struct SQLiteBag: RecordSource {
         let content = try database.cachedStatement(sql: "SELECT data FROM messages WHERE rowid = ?")
         var data = Array(try Data.fetchOne(content, arguments: [row]) ?? Data())
         // Messages may be compressed one by one; no serialised message begins like a frame.
-        if ZstdFrame.begins(data) { data = try ZstdFrame.content(of: data, limit: largest) }
+        if ZstdFrames.begins(data) { data = try frames.content(of: data, limit: largest) }
         let stamp = UInt64(clamping: time)
         return (row, NavBag.Record(channel: channel, logTime: stamp, publishTime: stamp, data: data[...]))
     }

@@ -141,7 +141,7 @@ package final class JunctionModel {
         self.access = access
     }
 
-    /// Returns the model of a graph and a kind of vehicle: the former one if it is of both, else a new one.
+    /// Returns `former` if it models this graph for this access, else a new model.
     package static func reusing(_ former: JunctionModel?, of graph: RoadGraph, for access: VehicleAccess)
         -> JunctionModel
     {
@@ -156,13 +156,15 @@ package final class JunctionModel {
 
     /// Whether a divided road may begin at a node: by one of its roads vehicles only arrive.
     private func mayDivide(at node: NodeIndex) -> Bool {
-        graph.incoming(node).contains { edge in
-            isOpen(edge) && !(graph.opposite(edge).map { isOpen($0) } ?? false)
-        }
+        graph.incoming(node).contains { isOpen($0) && openOpposite($0) == nil }
     }
 
     private func isOpen(_ edge: EdgeIndex) -> Bool {
         !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: access)
+    }
+
+    private func openOpposite(_ edge: EdgeIndex) -> EdgeIndex? {
+        graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }
     }
 
     func profile(_ edge: EdgeIndex) -> RoadProfile {
@@ -195,10 +197,9 @@ package final class JunctionModel {
         if let known = unmerged[node] { return known }
         var found: [(edge: EdgeIndex, leaving: EdgeIndex?, arriving: EdgeIndex?)] = []
         for edge in graph.outgoing(node) where isOpen(edge) {
-            found.append((edge, edge, graph.opposite(edge).flatMap { isOpen($0) ? $0 : nil }))
+            found.append((edge, edge, openOpposite(edge)))
         }
-        for edge in graph.incoming(node) where isOpen(edge) {
-            if let back = graph.opposite(edge), isOpen(back) { continue }
+        for edge in graph.incoming(node) where isOpen(edge) && openOpposite(edge) == nil {
             found.append((edge, nil, edge))
         }
         let roads = found.map { profile($0.edge) }

@@ -93,7 +93,7 @@ struct RoadGraphTests {
         let graph = try RealMap.helsinki.get().graph
         var random = SeededRandom(seed: 42)
         for round in 0..<400 {
-            let start = graph.nodePositions[Int(random.next() % UInt64(graph.nodeCount))].coordinate
+            let start = graph.randomPlace(&random)
             let place = Geodesy.destination(
                 from: start, bearing: random.uniform() * 7, distance: random.uniform() * 300)
             let radius = [5.0, 30, 100, 400][round % 4]

@@ -14,9 +14,7 @@ struct DriveTests {
         var random = SeededRandom(seed: seed)
         var result: [(Drive, Route)] = []
         while result.count < count {
-            let waypoints = (0..<2).map { _ in
-                Waypoint(map.graph.nodePositions[Int(random.next() % UInt64(map.graph.nodeCount))].coordinate)
-            }
+            let waypoints = (0..<2).map { _ in Waypoint(map.graph.randomPlace(&random)) }
             guard
                 case .found(let route) = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace()),
                 route.length > 200, let path = DrivePath(route, graph: map.graph),

@@ -10,6 +10,7 @@ import NavRecording
 import NavReplay
 import NavRouting
 import NavSimulation
+import NavTestSupport
 import NavWire
 import NavigationNode
 import Testing
@@ -82,10 +83,7 @@ struct LongSessionTests {
         var now = NavGeo.Timestamp(nanoseconds: Helsinki.start)
         var driven = 0.0
         while driven < hours * 3_600 {
-            let places = (0..<2).map { _ in
-                NavRouting.Waypoint(
-                    map.graph.nodePositions[Int(random.next() % UInt64(map.graph.nodeCount))].coordinate)
-            }
+            let places = (0..<2).map { _ in NavRouting.Waypoint(map.graph.randomPlace(&random)) }
             // One drive in four goes to the destination.
             let goal = random.uniform() < 0.25 ? NavRouting.Waypoint(Helsinki.to) : places[1]
             let request = RouteRequest(waypoints: [places[0], goal])

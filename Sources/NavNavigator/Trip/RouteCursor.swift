@@ -67,8 +67,8 @@ struct RouteCursor {
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
     /// The vehicle's last measured place.
     private var lastDecisive: (stamp: Timestamp, coordinate: Coordinate)?
-    /// The highest speed of a vehicle, m/s. A faster movement is a jump of its position: it passes no stop, and a place on a later leg is not
-    /// reached by it.
+    /// The highest plausible speed, m/s. A faster movement is a jump of the position: it passes no stop, and extends the reach by no more
+    /// than this speed allows.
     private static let greatestSpeed = 80.0
 
     /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
@@ -273,23 +273,20 @@ struct RouteCursor {
         let slack = slack(of: position)
         let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
         // The last place may be a prediction that lags far behind; what the vehicle can have driven counts from the last measured one.
-        let unseen = max(position.stamp.seconds(since: (lastDecisive ?? last).stamp), 0)
-        let straight = min(
-            Geodesy.distance(last.coordinate, position.coordinate), Self.greatestSpeed * unseen + slack)
+        let from = lastDecisive ?? last
+        let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
+        let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
         // During a gap the road may have wound.
         let reach =
             seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
         driven = min(driven + reach, route.length)
         guard position.isDecisive else { return moved }
-        let from = lastDecisive ?? last
         let frame = LocalFrame(origin: position.coordinate)
         let passing = SegmentProjection(
             of: frame.point(stop), start: frame.point(from.coordinate), end: LocalPoint(east: 0, north: 0))
-        if passing.distance <= slack {
-            let seconds = max(position.stamp.seconds(since: from.stamp), 0)
-            let way = Geodesy.distance(from.coordinate, position.coordinate)
-            if way <= Self.greatestSpeed * seconds + slack { hasPassedStop = true }
+        if passing.distance <= slack, Geodesy.distance(from.coordinate, position.coordinate) <= farthest {
+            hasPassedStop = true
         }
         lastDecisive = (position.stamp, position.coordinate)
         return moved

@@ -2,6 +2,7 @@ import NavGeo
 import NavMap
 import NavRouting
 import NavSimulation
+import NavTestSupport
 
 /// Random queries of all kinds on a map, compared with the ``Oracle``.
 struct RandomQueries {
@@ -191,7 +192,7 @@ struct RandomQueries {
             excluded.insert(EdgeIndex(Int(random.next() % UInt64(graph.edgeCount))))
         }
         options.excludedEdges = excluded.sorted().map { graph.key(of: $0) }
-        let centre = graph.nodePositions[Int(random.next() % UInt64(graph.nodeCount))].coordinate
+        let centre = graph.randomPlace(&random)
         let (south, west) = (centre.latitude - 0.000_5, centre.longitude - 0.000_7)
         let (north, east) = (centre.latitude + 0.000_9, centre.longitude + 0.000_8)
         options.excludedAreas = [ExcludedArea(BoundingBox(south: south, west: west, north: north, east: east))]
