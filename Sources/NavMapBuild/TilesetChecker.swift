@@ -34,7 +34,7 @@ public enum TilesetChecker {
     ///
     /// - Parameters:
     ///   - directory: The directory of its `tileset.json`.
-    ///   - isPartial: Whether missing tiles are no problem, as in the folder of a tile cache; how tiles join is then not checked.
+    ///   - isPartial: Whether missing tiles are tolerated, as in the folder of a tile cache; joins are checked only if none is missing.
     ///   - jobs: The number of threads that check tiles at once; the report does not depend on it.
     ///   - progress: Receives the completed share, 0 … 1, from the working threads.
     /// - Throws: When there is no tileset to check.

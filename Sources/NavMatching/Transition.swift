@@ -355,6 +355,6 @@ struct FixSight {
     let frame: LocalFrame
     /// The fix as a reference to measure movement from.
     let waymark: Waymark
-    /// Seconds since the fix before.
+    /// Seconds since the last usable fix, neither frozen nor suspect.
     let silence: Double
 }

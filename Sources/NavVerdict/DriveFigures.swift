@@ -206,7 +206,7 @@ package struct DriveFigures {
         return found
     }
 
-    /// Whether a place is off a route; `offset` is where it was last seen on it.
+    /// Whether a place is off a route; `offset` is the point of the route nearest to the previous sample.
     ///
     /// The whole line is searched only where the place is not on the part around that offset.
     private func isOff(_ place: NavGeo.Coordinate, _ line: NavGeo.Polyline, near offset: inout Double) -> Bool {

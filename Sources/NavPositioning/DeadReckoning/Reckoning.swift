@@ -95,7 +95,7 @@ public struct Reckoning: Sendable {
         return nil
     }
 
-    /// Whether a mapped tunnel explains why fixes are missing; it does not where the one before came as late.
+    /// Whether a mapped tunnel explains the present silence. If the interval before was long too, fixes are simply rare.
     var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
 
     /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
