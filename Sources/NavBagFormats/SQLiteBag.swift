@@ -68,31 +68,40 @@ package struct SQLiteBag: RecordSource {
     /// The share of the messages that has been read.
     package var progress: Double { count > 0 ? Double(done) / Double(count) : 1 }
 
-    /// Returns the next message; throws once where the database is damaged.
+    /// Returns the next message; throws at each damaged message, and once where the database is damaged.
     package mutating func next() throws(BagError) -> NavBag.Record? {
         while done < count {
             done += 1
+            var record: NavBag.Record?
             do {
                 let place = last
-                let (channels, frames) = (channels, frames)
-                guard let (row, record) = try database.read({ try Self.message($0, after: place, channels, frames) })
-                else {
+                let channels = channels
+                guard let found = try database.read({ try Self.message($0, after: place, channels) }) else {
                     done = count
                     return nil
                 }
-                last = row
-                if let record { return record }
+                (last, record) = found
             } catch {
                 done = count
                 throw Self.error(error, path)
             }
+            guard var record else { continue }
+            // Messages may be compressed one by one; no serialised message begins like a frame.
+            if ZstdFrames.begins(record.data) {
+                do {
+                    record.data = try frames.content(of: Array(record.data), limit: Self.largest)[...]
+                } catch {
+                    throw Self.error(error, path)
+                }
+            }
+            return record
         }
         return nil
     }
 
     /// Returns the row after a row and its message, which is nil when its topic is unknown; nil when there is no such row.
     private static func message(
-        _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel], _ frames: ZstdFrames
+        _ database: Database, after last: Int64, _ channels: [Int64: RecordChannel]
     ) throws -> (row: Int64, NavBag.Record?)? {
         let place = try database.cachedStatement(
             sql: """
@@ -107,9 +116,7 @@ package struct SQLiteBag: RecordSource {
             return (row, nil)
         }
         let content = try database.cachedStatement(sql: "SELECT data FROM messages WHERE rowid = ?")
-        var data = Array(try Data.fetchOne(content, arguments: [row]) ?? Data())
-        // Messages may be compressed one by one; no serialised message begins like a frame.
-        if ZstdFrames.begins(data) { data = try frames.content(of: data, limit: largest) }
+        let data = Array(try Data.fetchOne(content, arguments: [row]) ?? Data())
         let stamp = UInt64(clamping: time)
         return (row, NavBag.Record(channel: channel, logTime: stamp, publishTime: stamp, data: data[...]))
     }

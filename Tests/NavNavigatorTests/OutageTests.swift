@@ -112,6 +112,38 @@ import Testing
         }
     }
 
+    /// A vehicle that stands when the fixes fail is predicted to stand; the first fix after them shows it 500 m further on.
+    @Test(arguments: [false, true])
+    func vehicleAheadOfItsPredictionIsPlacedByTheFirstFix(hasStop: Bool) throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHIJ")
+        var ride = Ride(town.map)
+        let stops = try hasStop ? [town.waypoint("GH")] : []
+        let route = try town.map.route([town.waypoint("FG")] + stops + [town.waypoint("IJ")])
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        ride.drive(fixes[..<12])
+        let stood = town.standing(at: fixes[11].coordinate, seconds: 20, after: fixes[11])
+        ride.drive(stood)
+        let onward = try #require(
+            fixes.firstIndex { Geodesy.distance($0.coordinate, fixes[11].coordinate) > 500 }, "the drive is too short")
+        let last = try #require(stood.last).stamp
+        ride.fireTimers(until: last.advanced(bySeconds: 45))
+        let predicted = try #require(ride.vehiclePositions.last)
+        #expect(predicted.prediction != nil)
+        #expect(Geodesy.distance(predicted.coordinate, fixes[onward].coordinate) > 450)
+        for (second, fix) in fixes[onward...].enumerated() {
+            var fix = fix
+            fix.stamp = last.advanced(bySeconds: 45 + Double(second))
+            ride.drive(fix)
+            if second == 4 {
+                let placed = try #require(ride.progress.last)
+                #expect(placed.leg == (hasStop ? 1 : 0) && placed.deviation.state == .onRoute)
+            }
+        }
+        #expect(ride.reroutes.isEmpty)
+        #expect(ride.story.filter { $0.hasPrefix("ARRIVED") } == (hasStop ? ["ARRIVED(1)", "ARRIVED"] : ["ARRIVED"]))
+    }
+
     @Test func uncertaintyGrowsForAVehicleLostWhileStationary() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
