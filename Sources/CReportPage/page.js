@@ -60,10 +60,15 @@ class Page {
     $("when").textContent = dateText(this.runs[0].start + Math.min(...this.runs.map((run) => track(run).t[0] || 0))) + " · " + (this.runs.length > 1 ? "two runs compared" : clockText(this.duration));
     const facts = $("facts");
     facts.replaceChildren();
-    for (const run of this.runs) {
+    // Two runs share the columns: a figure that one of them lacks leaves its place empty.
+    const all = this.runs.map(figures), columns = new Set(all.flat().map((figure) => figure[0]));
+    for (const [index, run] of this.runs.entries()) {
       const list = make("dl", { class: "facts run" + run.letter, "aria-label": run.name });
       if (this.runs.length > 1) list.append(make("div", { class: "letter" }, make("dt", {}, "Run"), make("dd", {}, run.letter)));
-      for (const [name, value, more] of figures(run)) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value, more ? make("small", {}, more) : "")));
+      for (const column of columns) {
+        const [name, value, more] = all[index].find((figure) => figure[0] === column) || [column, "–", ""];
+        list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value, more ? make("small", {}, more) : "")));
+      }
       facts.append(list);
     }
   }

@@ -6,6 +6,11 @@ public struct BagIndex: Hashable, Sendable {
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)
 
+        /// Returns a warning about the unreadable part of a bag for the user of a command; nil when no part is known to be unreadable.
+        package func warning(about path: String) -> String? {
+            loss.map { "'\(path)' is damaged: \($0); using the readable part" }
+        }
+
         /// A one-line description of the unreadable part of the bag; nil when no part is known to be unreadable.
         public var loss: String? {
             guard case .scan(let ending, let damage) = self else { return nil }

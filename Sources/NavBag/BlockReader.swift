@@ -24,21 +24,33 @@ struct BlockReader<Source: ByteSource> {
 
     /// Reads the magic bytes and the header.
     ///
+    /// - Parameter isRecovery: whether a damaged beginning is skipped where a chunk follows.
     /// - Throws: ``BagError/Code/notMCAP`` for another kind of file; ``BagError/Code/truncated`` or
     ///   ``BagError/Code/malformed`` when the header cannot be read.
-    init(_ source: Source, options: BagReadOptions) throws(BagError) {
+    init(_ source: Source, options: BagReadOptions, isRecovery: Bool = false) throws(BagError) {
         self.source = source
         self.options = options
         loader = BlockLoader(options)
-        (header, position) = try Self.readHeader(source)
+        do throws(BagError) {
+            (header, position) = try Self.readHeader(source)
+        } catch {
+            guard isRecovery, error.code != .io else { throw error }
+            if error.code == .notMCAP, let (header, end) = try? Self.readHeader(source, expectsMagic: false) {
+                (self.header, position) = (header, end)
+                damage.note(error)
+            } else {
+                (header, position) = (BagHeader(profile: "", library: ""), 0)
+                guard try resynchronise(after: error) else { throw error }
+            }
+        }
     }
 
-    static func readHeader(_ source: Source) throws(BagError) -> (BagHeader, end: Int) {
+    static func readHeader(_ source: Source, expectsMagic: Bool = true) throws(BagError) -> (BagHeader, end: Int) {
         let magic = Layout.magic.count
         let head = try source.withBytes(at: 0, count: min(source.count, magic)) { (bytes) throws(BagError) in
             Array(bytes)
         }
-        guard head.elementsEqual(Layout.magic.prefix(head.count)), !head.isEmpty else {
+        guard !expectsMagic || head.elementsEqual(Layout.magic.prefix(head.count)), !head.isEmpty else {
             throw BagError(.notMCAP, "not an MCAP file: it does not begin with the MCAP magic bytes", offset: 0)
         }
         guard source.count >= magic + Layout.recordHeader else {

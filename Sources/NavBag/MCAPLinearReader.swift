@@ -20,6 +20,12 @@ public struct MCAPLinearReader<Source: ByteSource> {
         definitions = Definitions(topics: topics)
     }
 
+    /// Begins reading all topics of a bag whose beginning may be damaged, which is skipped.
+    package init(recovering source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
+        blocks = try BlockReader(source, options: options, isRecovery: true)
+        definitions = Definitions(topics: nil)
+    }
+
     /// The writer of the bag.
     public var header: BagHeader { blocks.header }
     /// The damage that was skipped so far.

@@ -15,11 +15,12 @@ public struct BagRecovery: Hashable, Sendable {
 /// - Parameters:
 ///   - writer: a new, empty writer; it is closed at the end, and channels get new ids.
 ///   - options: the checks of the source; damaged chunks are skipped and reported.
-/// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the writer.
+/// - Throws: ``BagError/Code/notMCAP``, ``BagError/Code/truncated`` or ``BagError/Code/malformed`` when neither the beginning of the
+///   source nor any chunk can be read, and the errors of the writer.
 public func recoverBag<Sink: ByteSink>(
     from source: some ByteSource, to writer: inout MCAPWriter<Sink>, options: BagReadOptions = BagReadOptions()
 ) throws(BagError) -> BagRecovery {
-    var reader = try MCAPLinearReader(source, options: options)
+    var reader = try MCAPLinearReader(recovering: source, options: options)
     var recovery = BagRecovery()
     // The new ids by the id in the source; 0 for a channel not copied yet.
     var channels: ContiguousArray<UInt16> = []

@@ -36,9 +36,7 @@ package enum RecordingFile {
         if SQLiteBag.begins(head) { return selected(try SQLiteBag(path: path), topics) }
         if TraceFormat.detect(head, name: path) == .mcap {
             let reader = try BagReader(path: path)
-            if let loss = reader.index.origin.loss {
-                note("'\(path)' is damaged: \(loss); using the readable part")
-            }
+            if let warning = reader.index.origin.warning(about: path) { note(warning) }
             return selected(BagRecords(reader), topics)
         }
         guard file.count <= largestTrace else {

@@ -1,4 +1,5 @@
 package import NavBag
+import NavGNSS
 import NavMessages
 
 /// A writer of a recording's fixes as text: CSV, GPX, or GeoJSON with the matched positions and the routes.
@@ -43,13 +44,22 @@ package struct TraceExport {
         let write = write
         try fixes(records) { (fix, record) throws(BagError) in
             let numbers = [
-                fix.latitude, fix.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop, fix.horizontalAccuracyM,
+                fix.latitude, fix.longitude, fix.speed, fix.course.map(Self.degrees), fix.hdop, Self.accuracy(of: fix),
             ].map { $0.map { "\($0)" } ?? "" }
             let received = fix.receiveStampNs ?? Int64(clamping: record.logTime)
             try write(
                 "\(fix.utcNanoseconds.map(Self.seconds) ?? ""),\(numbers.joined(separator: ",")),\(Self.seconds(received))\n"
             )
         }
+    }
+
+    /// Returns the horizontal accuracy, metres; nil when it is unknown.
+    private static func accuracy(of fix: GnssFix) -> Double? {
+        if let stated = fix.horizontalAccuracyM { return stated }
+        guard fix.positionCovariance.count == 9 else { return nil }
+        let radius = Accuracy.radius68(
+            sigmaNorth: fix.positionCovariance[4].squareRoot(), sigmaEast: fix.positionCovariance[0].squareRoot())
+        return radius.isFinite ? (radius * 1e3).rounded() / 1e3 : nil
     }
 
     private mutating func gpx(_ records: any RecordSource) throws(BagError) {

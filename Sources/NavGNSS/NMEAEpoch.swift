@@ -127,12 +127,12 @@ struct NMEAEpoch: Sendable {
 }
 
 /// Conversions between measures of accuracy.
-enum Accuracy {
+package enum Accuracy {
     /// Returns the radius that holds 68 % of a two-dimensional normal distribution.
     ///
     /// It is exact for equal deviations: a Rayleigh quantile, `sqrt(-2 ln 0.32) = 1.51` deviations. Unequal deviations are
     /// replaced by their root mean square.
-    static func radius68(sigmaNorth: Double, sigmaEast: Double) -> Double {
+    package static func radius68(sigmaNorth: Double, sigmaEast: Double) -> Double {
         (-log(0.32) * (sigmaNorth * sigmaNorth + sigmaEast * sigmaEast)).squareRoot()
     }
 

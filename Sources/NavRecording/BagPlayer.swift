@@ -132,6 +132,7 @@ package final class BagPlayer {
         } catch {
             throw NodeError(.invalid, error.description)
         }
+        if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         rate = options.rate
         let filter = TopicFilter(include: options.topics)
         let own = try options.inputOf.map { node throws(NodeError) in try topics(publishedBy: node, directory) } ?? []

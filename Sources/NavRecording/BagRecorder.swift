@@ -372,6 +372,7 @@ package final class BagRecorder {
         {
             guard asked[node.bootID, default: 0] < Self.mostAttempts else { continue }
             let (name, bootID, attempt) = (node.node, node.bootID, asked[node.bootID, default: 0] + 1)
+            let processID = node.processID
             asked[bootID] = Self.mostAttempts
             var options = CallOptions(timeout: .seconds(5))
             options.node = name
@@ -379,20 +380,21 @@ package final class BagRecorder {
             _ = try? bus.call(NodeService.getParameters, GetParametersRequest(), options: options) {
                 [weak self] result in
                 switch result {
-                case .success(let answer): self?.describe(name, answer.parameters)
+                case .success(let answer): self?.describe(name, processID, answer.parameters)
                 case .failure: self?.asked[bootID] = attempt
                 }
             }
         }
     }
 
-    private func describe(_ node: String, _ parameters: [Parameter]) {
+    private func describe(_ node: String, _ processID: Int32, _ parameters: [Parameter]) {
         guard !parameters.isEmpty else { return }
         let entries = parameters.compactMap { parameter in parameter.key.map { ($0, parameter.value?.text ?? "") } }
         let values = Dictionary(entries, uniquingKeysWith: { first, _ in first })
         add(.metadata(name: "navbus.parameters/\(node)", values))
-        guard let tiles = values["tiles"], tiles.hasPrefix("/") else { return }
-        try? attach(tiles + "/tileset.json")
+        guard let tiles = values["tiles"], !tiles.isEmpty else { return }
+        // A relative path is relative to the folder of the node.
+        try? attach((tiles.hasPrefix("/") ? tiles : "/proc/\(processID)/cwd/\(tiles)") + "/tileset.json")
     }
 
     // MARK: Health

@@ -82,7 +82,7 @@ package struct TraceInput: Sendable {
             }
             self.fixes = fixes
             others = track.isEmpty ? nil : track
-            loss = reader.index.origin.loss.map { "'\(path)' is damaged: \($0); using the readable part" }
+            loss = reader.index.origin.warning(about: path)
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)

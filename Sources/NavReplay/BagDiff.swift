@@ -28,9 +28,13 @@ package struct BagDiff: Sendable {
     package let changes: [Change]
     /// The number of events in both bags, at any time.
     package let commonCount: Int
+    /// A warning about each bag that is damaged.
+    package let warnings: [String]
 
     package init(_ first: String, _ second: String) throws(NodeError) {
-        let (before, after) = (try Self.events(first), try Self.events(second))
+        var warnings: [String] = []
+        let (before, after) = (try Self.events(first, &warnings), try Self.events(second, &warnings))
+        self.warnings = warnings
         let start = min(before.first?.stamp ?? .max, after.first?.stamp ?? .max)
         func timed(_ event: Stamped) -> Event {
             Event(time: Double(event.stamp &- start) / 1e9, topic: event.topic, text: event.text)
@@ -46,10 +50,11 @@ package struct BagDiff: Sendable {
     }
 
     /// Returns the events of a bag, in order.
-    private static func events(_ path: String) throws(NodeError) -> [Stamped] {
+    private static func events(_ path: String, _ warnings: inout [String]) throws(NodeError) -> [Stamped] {
         var events: [Stamped] = []
         do throws(BagError) {
             let reader = try BagReader(path: path)
+            if let warning = reader.index.origin.warning(about: path) { warnings.append(warning) }
             var cursor = reader.messages(BagQuery(topics: topics))
             var last: [String: UInt32] = [:]
             while let message = try cursor.next() {

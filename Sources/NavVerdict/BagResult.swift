@@ -42,6 +42,9 @@ package struct BagResult: Sendable, Codable, Equatable {
     /// The command that reproduces this verdict.
     package var command: String
     package var record: DriveRecord
+    /// The hash of everything that the run depends on besides the configuration keys in the record; nil when a file could not be read,
+    /// and in files of earlier versions.
+    package var inputs: String?
 
     /// Judges a run.
     ///
@@ -79,9 +82,15 @@ package struct BagResult: Sendable, Codable, Equatable {
         verdict = !failures.isEmpty ? .failed : changes.isEmpty ? .passed : .changed
     }
 
+    /// Whether there was a run that could be judged.
+    package var hasRun: Bool { record.failure == nil }
+
     /// A one-line description of the first problem; nil when there is none.
     package var headline: String? {
-        failures.first.map { String($0.split(separator: "\n").first ?? "") } ?? changes.first?.description
+        guard let failure = failures.first else { return changes.first?.description }
+        let lines = failure.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        // A table of events begins with its heading; the first marked line is the difference.
+        return lines.first { $0.hasPrefix("- ") || $0.hasPrefix("+ ") } ?? lines.first
     }
 }
 
@@ -171,6 +180,9 @@ package struct FleetResult: Sendable, Equatable {
         var build: String
     }
 
+    /// The beginning of every result file.
+    package static let beginning = "{\"build\":"
+
     /// Returns the content of the result file.
     package func text() throws -> String {
         let encoder = JSONEncoder()
@@ -193,6 +205,11 @@ package struct FleetResult: Sendable, Equatable {
             bags.append(bag)
         }
         self.init(build: head.build, bags: bags)
+    }
+
+    /// Records the inputs of the runs, by the name of the bag.
+    package mutating func noteInputs(_ inputs: [String: String]) {
+        for index in bags.indices { bags[index].inputs = inputs[bags[index].bag] }
     }
 
     package func count(_ verdict: BagResult.Verdict) -> Int { bags.count { $0.verdict == verdict } }

@@ -126,8 +126,8 @@ extension Fleet.Settings {
             for item in try value.pairs(pair.key, Metric.allCases.map(\.rawValue)) {
                 let text = try item.value.text(item.key)
                 guard let metric = Metric(rawValue: item.key), let criterion = Criterion(metric, text) else {
-                    throw item.value.wrong(
-                        "'\(text)' is not a limit for '\(item.key)': write '<= 15', '>= 0.95' or '= 1'")
+                    let form = item.key == Metric.rightRoad.rawValue ? "a share such as '>= 0.95'" : "'<= 15' or '= 1'"
+                    throw item.value.wrong("'\(text)' is not a limit for '\(item.key)': write \(form)")
                 }
                 criteria.removeAll { $0.metric == metric }
                 criteria.append(criterion)
@@ -193,11 +193,11 @@ package struct Criterion: Sendable, Hashable {
     package let comparison: String
     package let limit: Double
 
-    /// Parses `<= 15`; nil when the text is not a comparison and a number.
+    /// Parses `<= 15`; nil when the text is not a comparison and a number that the metric can have.
     package init?(_ metric: Metric, _ text: String) {
         let words = text.split(separator: " ")
         guard words.count == 2, ["=", "<", "<=", ">", ">="].contains(words[0]), let limit = Double(words[1]),
-            limit.isFinite
+            limit >= 0, limit.isFinite, metric != .rightRoad || limit <= 1
         else { return nil }
         (self.metric, comparison, self.limit) = (metric, String(words[0]), limit)
     }

@@ -1,21 +1,27 @@
 import NavGeo
 
 extension FleetResult {
-    /// Returns the results as JUnit XML for build servers; a changed bag is a failure of type `changed`.
+    /// The beginnings of the documents.
+    package static let (junitBeginning, htmlBeginning) = ("<?xml", "<!DOCTYPE html>")
+
+    /// Returns the results as JUnit XML for build servers: a bag that could not be run is an error, a changed one a failure of type
+    /// `changed`.
     package func junit(name: String) -> String {
         let cases = bags.map { bag -> String in
             let head = "  <testcase classname=\"\(escapedForMarkup(name))\" name=\"\(escapedForMarkup(bag.bag))\""
             guard bag.verdict != .passed else { return head + "/>" }
             let message = escapedForMarkup(bag.headline ?? "")
+            let (element, kind) = bag.hasRun ? ("failure", bag.verdict.rawValue) : ("error", "error")
             return """
                 \(head)>
-                    <failure type="\(bag.verdict.rawValue)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</failure>
+                    <\(element) type="\(kind)" message="\(message)">\(escapedForMarkup(Self.details(of: bag)))</\(element)>
                   </testcase>
                 """
         }
+        let errors = bags.count { !$0.hasRun }
         return """
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed))" errors="0" skipped="0">
+            <testsuite name="\(escapedForMarkup(name))" tests="\(bags.count)" failures="\(bags.count - count(.passed) - errors)" errors="\(errors)" skipped="0">
             \(cases.joined(separator: "\n"))
             </testsuite>
 

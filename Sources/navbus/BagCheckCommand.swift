@@ -35,22 +35,22 @@ struct BagCheckCommand: ParsableCommand {
     }
 
     func run() throws {
-        var damaged = 0
+        var (damaged, absent) = (0, 0)
         for bag in bags {
             let document: Document
             do throws(BagError) {
                 document = Self.document(bag, try checkBag(BagFile(path: bag), schemaProblem: Self.problem))
             } catch {
+                if error.code == .io { absent += 1 }
                 document = Document(file: bag, ok: false, problems: [error.description], problem_count: 1)
             }
             if !document.ok { damaged += 1 }
             if json { print(try navbus.json(document)) } else { show(document) }
         }
         guard damaged == 0 else {
+            let remedy = damaged > absent ? ": 'navbus bag recover' saves what can be read" : ""
             throw NodeError(
-                .invalid,
-                "\(damaged) of \(bags.count) bags \(damaged == 1 ? "has" : "have") problems: "
-                    + "'navbus bag recover' saves what can be read")
+                .invalid, "\(damaged) of \(bags.count) bags \(damaged == 1 ? "has" : "have") problems\(remedy)")
         }
     }
 
@@ -115,7 +115,7 @@ struct BagRecoverCommand: ParsableCommand {
         do throws(BagError) {
             let source = try BagFile(path: bag)
             // Checks the source before anything is created.
-            _ = try MCAPLinearReader(source)
+            _ = try MCAPLinearReader(recovering: source)
             var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)
             let recovery = try recoverBag(from: source, to: &writer)
             print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")

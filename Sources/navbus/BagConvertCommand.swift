@@ -58,7 +58,7 @@ struct BagConvert: ParsableCommand {
         var importing = ROSImport(try open(filter, damage))
         let target = try target
         if target == .rosbag2 { return try writeROS2(&importing, damage) }
-        let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
+        let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         if let format = TraceExport.Format(rawValue: target.rawValue) {
             try writeTrace(format, file, filter)
         } else {
@@ -118,11 +118,7 @@ struct BagConvert: ParsableCommand {
     }
 
     private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
-        guard FileManager.default.createFile(atPath: file.partial, contents: nil),
-            let handle = FileHandle(forWritingAtPath: file.partial)
-        else {
-            throw NodeError(.system, "cannot write '\(file.partial)'")
-        }
+        let handle = try file.open()
         defer { try? handle.close() }
         var buffer = Data()
         func flush() throws(BagError) {

@@ -31,6 +31,7 @@ struct BagDiffCommand: ParsableCommand {
 
     func run() throws {
         let diff = try BagDiff(first, second)
+        for warning in diff.warnings { Console.note(warning) }
         let lines = diff.changes.map { change -> Document.Line in
             switch change {
             case .removed(let event): .init(change: "-", time_s: event.time, topic: event.topic, text: event.text)

@@ -65,9 +65,7 @@ struct BagInputs {
         for path in paths {
             do throws(BagError) {
                 let reader = try BagReader(path: path)
-                if let loss = reader.index.origin.loss {
-                    Console.note("'\(path)' is damaged: \(loss); using the readable part")
-                }
+                if let warning = reader.index.origin.warning(about: path) { Console.note(warning) }
                 readers.append(reader)
             } catch {
                 throw NodeError(error.code == .io ? .missing : .invalid, error.description)
@@ -102,12 +100,15 @@ struct BagOutput: ParsableArguments {
         guard !paths.contains(where: { isSameFile($0, out) }) else {
             throw NodeError(.usage, "--out is the input bag: give another file")
         }
-        let file = try OutputFile(out, mark: OutputFile.noMark, overwrite: overwrite)
+        let file = try OutputFile(out, replacing: .none, overwrite: overwrite)
         let bar = ProgressBar()
         var records = records
         do throws(BagError) {
             var writer = try BagWriter(path: file.partial, overwrite: true, durable: true)
             for reader in inputs.readers { try Self.copySupplements(of: reader, to: &writer) }
+            let names = paths.map { ($0 as NSString).lastPathComponent }
+            try writer.addMetadata(
+                name: OutputFile.editMark, ["sources": names.joined(separator: ", "), "version": NavbusVersion.full])
             var ids: [ObjectIdentifier: UInt16] = [:]
             // The map is by identity: the channels must live as long as it does.
             for record in head { try writer.write(record, ids: &ids) }
@@ -128,7 +129,7 @@ struct BagOutput: ParsableArguments {
 
     private static func copySupplements(of reader: BagReader, to writer: inout BagWriter) throws(BagError) {
         for place in reader.index.metadata {
-            guard let metadata = try? reader.metadata(place) else { continue }
+            guard place.name != OutputFile.editMark, let metadata = try? reader.metadata(place) else { continue }
             try writer.addMetadata(name: metadata.name, metadata.entries)
         }
         for place in reader.index.attachments {

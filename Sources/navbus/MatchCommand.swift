@@ -44,7 +44,8 @@ struct MatchCommand: ParsableCommand {
         Format.csv
     @Option(
         help: ArgumentHelp(
-            "An existing directory for one output file per trace, FOLDER-NAME.FORMAT.csv.", valueName: "DIR"))
+            "An existing directory for one output file per trace, FOLDER-NAME.FORMAT.csv, with more folders where names are equal.",
+            valueName: "DIR"))
     var outDir: String?
     @Flag(help: "Match each fix by the whole drive, including later fixes.") var smooth = false
     @Option(
@@ -64,12 +65,17 @@ struct MatchCommand: ParsableCommand {
             throw ValidationError("--predictions cannot be combined with --smooth or --raw")
         }
         if traces.isEmpty { throw ValidationError("give a trace") }
+        if Set(traces).count < traces.count { throw ValidationError("give each trace once") }
         if traces.count > 1, outDir == nil { throw ValidationError("several traces need --out-dir DIRECTORY") }
     }
 
     func run() throws {
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel(profile: try vehicle.vehicle))
+        let names = Self.outputNames(traces)
+        guard outDir == nil || Set(names).count == names.count else {
+            throw NodeError(.usage, "two traces differ only in the extension: match them one at a time")
+        }
         let bar = ProgressBar()
         for (index, trace) in traces.enumerated() {
             let inputs = try Inputs(trace)
@@ -78,7 +84,7 @@ struct MatchCommand: ParsableCommand {
                 metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw,
                 showsPredictions: predictions)
             if let outDir {
-                let file = try MatchCommand.outputFile(trace, in: outDir, format: format)
+                let file = "\(outDir)/\(names[index]).\(format.rawValue)\(format == .geojson ? "" : ".csv")"
                 var lines = ""
                 text.run(inputs) { lines += $0 + "\n" }
                 do {
@@ -130,14 +136,19 @@ struct MatchCommand: ParsableCommand {
         }
     }
 
-    /// Returns `DIR/NAME.FORMAT.csv`, including the trace's folder if traces in several folders share a name.
-    private static func outputFile(_ trace: String, in directory: String, format: Format) throws -> String {
-        let url = URL(fileURLWithPath: trace)
-        let folder = url.deletingLastPathComponent().lastPathComponent
-        let name =
-            folder.isEmpty || folder == "."
-            ? url.deletingPathExtension().lastPathComponent
-            : "\(folder)-\(url.deletingPathExtension().lastPathComponent)"
-        return "\(directory)/\(name).\(format.rawValue)\(format == .geojson ? "" : ".csv")"
+    /// Returns the name of each trace's output: its file's name after its folder's, and after as many folders above as tell equal names
+    /// apart.
+    private static func outputNames(_ traces: [String]) -> [String] {
+        let parts = traces.map { trace in
+            URL(fileURLWithPath: trace).standardizedFileURL.deletingPathExtension().pathComponents.filter { $0 != "/" }
+        }
+        var lengths = traces.map { ["", "."].contains(($0 as NSString).deletingLastPathComponent) ? 1 : 2 }
+        while true {
+            let names = zip(parts, lengths).map { $0.suffix($1).joined(separator: "-") }
+            let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+            let unclear = names.indices.filter { counts[names[$0], default: 0] > 1 && lengths[$0] < parts[$0].count }
+            guard !unclear.isEmpty else { return names }
+            for index in unclear { lengths[index] += 1 }
+        }
     }
 }

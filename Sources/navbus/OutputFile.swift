@@ -1,56 +1,100 @@
+import Foundation
 import Glibc
 import NavBag
 import NavKit
 
-/// A bag that a command writes, renamed to its final name when complete; it replaces only a bag made by the same command.
+/// A file that a command writes, renamed to its final name when it is complete. What is no regular file, such as a device or a FIFO,
+/// is written to directly.
 final class OutputFile {
+    /// The existing files that a command replaces without `--overwrite`.
+    enum Replaceable {
+        /// None but empty ones.
+        case none
+        /// Bags that the command has written, by the name of their metadata.
+        case bags(marked: String)
+        /// Bags without metadata. A replay has none, because its bytes equal those of a recording in lockstep; simulated drives, live
+        /// recordings and edited bags have some.
+        case replays
+        /// Documents that begin like those of the command.
+        case documents(beginning: String)
+    }
+
+    /// The name of the metadata of bags that were made of other bags, whose metadata they also have.
+    static let editMark = "navbus.edit"
+
     /// The path of the file while it is written.
     let partial: String
     private let path: String
-    /// The mark of commands that never replace a bag without `--overwrite`.
-    static let noMark = ""
 
-    /// Checks that the bag may be written.
+    /// Checks that the file may be written.
     ///
     /// - Parameters:
     ///   - given: its path; a link is resolved.
-    ///   - mark: the name of the metadata that identifies bags of this command; nil when they have no metadata, as a replay, whose
-    ///     bytes equal those of a recording in lockstep. Simulated drives and live recordings have some.
+    ///   - replaceable: the files that may be replaced in any case.
     ///   - overwrite: whether any existing file may be replaced.
-    init(_ given: String, mark: String?, overwrite: Bool) throws(NodeError) {
+    init(_ given: String, replacing replaceable: Replaceable, overwrite: Bool = false) throws(NodeError) {
         let resolved = realpath(given, nil)
         defer { free(resolved) }
         let path = resolved.map { String(cString: $0) } ?? given
         self.path = path
         var status = stat()
-        guard stat(path, &status) == 0 else {
-            partial = path + ".partial-\(getpid())"
-            return
-        }
-        // A path that is not a regular file, such as /dev/null, is written to directly.
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        let exists = stat(path, &status) == 0
+        guard !exists || status.st_mode & S_IFMT == S_IFREG else {
             partial = path
             return
         }
         partial = path + ".partial-\(getpid())"
-        guard overwrite || status.st_size == 0 || OutputFile.isMarked(path, mark) else {
-            throw NodeError(
-                .system, "'\(path)' exists and was not written by this command; --overwrite replaces it")
+        guard !exists || overwrite || status.st_size == 0 || Self.isReplaceable(path, replaceable) else {
+            let remedy =
+                switch replaceable {
+                case .documents: "give another file"
+                case .none, .bags, .replays: "--overwrite replaces it"
+                }
+            throw NodeError(.system, "'\(path)' exists and was not written by this command; \(remedy)")
         }
     }
 
     deinit { if partial != path { unlink(partial) } }
 
-    private static func isMarked(_ path: String, _ mark: String?) -> Bool {
-        guard let reader = try? BagReader(path: path) else { return false }
-        guard let mark else { return reader.index.metadata.isEmpty }
-        guard mark != noMark else { return false }
-        return reader.index.metadata.contains { $0.name == mark }
+    private static func isReplaceable(_ path: String, _ replaceable: Replaceable) -> Bool {
+        switch replaceable {
+        case .none: return false
+        case .documents(let beginning):
+            guard let file = FileHandle(forReadingAtPath: path) else { return false }
+            defer { try? file.close() }
+            return (try? file.read(upToCount: beginning.utf8.count)) == Data(beginning.utf8)
+        case .bags, .replays:
+            guard let names = (try? BagReader(path: path))?.index.metadata.map(\.name) else { return false }
+            guard case .bags(let mark) = replaceable else { return names.isEmpty }
+            return names.contains(mark) && !names.contains(editMark)
+        }
     }
 
-    /// Renames the bag to its final name; call it after the bag has been closed.
+    /// Opens the file for writing, empty.
+    func open() throws(NodeError) -> FileHandle {
+        let descriptor = Glibc.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw error(String(cString: strerror(errno))) }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// Writes a whole document.
+    func write(_ document: Data) throws(NodeError) {
+        let file = try open()
+        do {
+            try file.write(contentsOf: document)
+            try file.close()
+        } catch {
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            throw self.error(cause.map { String(cString: strerror(Int32($0.code))) } ?? error.localizedDescription)
+        }
+        try finish()
+    }
+
+    /// Renames the file to its final name; call it after the file has been closed.
     func finish() throws(NodeError) {
         guard partial != path, rename(partial, path) != 0 else { return }
-        throw NodeError(.system, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
+        throw error(String(cString: strerror(errno)))
     }
+
+    private func error(_ reason: String) -> NodeError { NodeError(.system, "'\(path)' cannot be written: \(reason)") }
 }

@@ -56,7 +56,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runJournal() throws {
-        let file = try out.map { try OutputFile($0, mark: nil, overwrite: overwrite) }
+        let file = try out.map { try OutputFile($0, replacing: .replays, overwrite: overwrite) }
         let replay = try JournalReplay(bag: input, tiles: tiles)
         let bar = ProgressBar()
         var log = try file.map { MessageLog(try BagWriter(path: $0.partial, overwrite: true)) }
@@ -64,6 +64,7 @@ struct ReplayCommand: ParsableCommand {
         try log?.close()
         try file?.finish()
         bar.finish()
+        if let warning = summary.warning { Console.note(warning) }
         if json {
             print(try navbus.json(summary))
         } else {
@@ -77,7 +78,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runFixes(to out: String) throws {
-        let output = try OutputFile(out, mark: nil, overwrite: overwrite)
+        let output = try OutputFile(out, replacing: .replays, overwrite: overwrite)
         // The file may be a node's configuration, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set

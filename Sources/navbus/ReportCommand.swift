@@ -29,6 +29,7 @@ struct ReportCommand: ParsableCommand {
         for input in [bag, against].compactMap({ $0 }) where isSameFile(input, out) {
             throw NodeError(.usage, "'\(out)' is an input recording: give another file with --out")
         }
+        let file = try OutputFile(out, replacing: .documents(beginning: DriveReport.beginning))
         let directory = try tiles.map { try TilesetDirectory(path: $0) }
         let bar = ProgressBar()
         var runs: [DriveReport.Run] = []
@@ -47,20 +48,8 @@ struct ReportCommand: ParsableCommand {
         let map = try directory.map { try MapExtract($0, around: places) }
         let page = try DriveReport(runs, map: map, version: NavbusVersion.text).page()
         bar.finish()
-        do {
-            try Data(page).write(to: URL(fileURLWithPath: out), options: isRegular ? .atomic : [])
-        } catch {
-            throw NodeError(.system, "'\(out)' cannot be written: \(error.localizedDescription)")
-        }
+        try file.write(Data(page))
         print("\(out): \(Format.bytes(Double(page.count)))")
-    }
-
-    /// Whether the page may replace the file at the path; a device is written to instead.
-    private var isRegular: Bool {
-        var isFolder = ObjCBool(false)
-        guard FileManager.default.fileExists(atPath: out, isDirectory: &isFolder) else { return true }
-        let type = try? FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
-        return type == .typeRegular
     }
 
     /// Reads a recording; damaged parts are skipped, reported and noted on the page.

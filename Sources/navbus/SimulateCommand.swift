@@ -96,7 +96,7 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func run() throws {
-        let file = try OutputFile(out, mark: DriveSimulator.mark, overwrite: overwrite)
+        let file = try OutputFile(out, replacing: .bags(marked: DriveSimulator.mark), overwrite: overwrite)
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
         var plan = DriveSimulator.Plan(

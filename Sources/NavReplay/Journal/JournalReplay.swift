@@ -22,6 +22,8 @@ package struct JournalReplay {
         package var unrecorded = 0
         /// A description of the first difference; nil without a difference.
         package var difference: String?
+        /// A warning about the bag if it is damaged.
+        package var warning: String?
     }
 
     private let path: String
@@ -55,6 +57,7 @@ package struct JournalReplay {
         let scan = try JournalScan(reader)
         var comparison = JournalComparison()
         var summary = Summary()
+        summary.warning = reader.index.origin.warning(about: path)
         var execution: JournalExecution?
         var isSameRun = false
         var cursor = reader.messages(BagQuery(topics: NavigationNode.topics.map { $0.name }))

@@ -83,6 +83,11 @@ struct CheckCommand: ParsableCommand {
         if !merge.isEmpty, shard != nil || update {
             throw ValidationError("--merge judges the runs of all shards: leave out --shard, --update")
         }
+        let outputs = [out, junit, html].compactMap(\.self)
+        for (index, path) in outputs.enumerated()
+        where outputs[..<index].contains(where: { $0 == path || isSameFile($0, path) }) {
+            throw ValidationError("'\(path)': give --out, --junit and --html a file each")
+        }
     }
 
     func run() throws {
@@ -107,6 +112,15 @@ struct CheckCommand: ParsableCommand {
     private func check(_ fleet: String) throws {
         let plan = try plan(fleet, config: config)
         if list { return plan.items.forEach { print($0.job.name) } }
+        // Checked before the runs, which may take hours.
+        func output(_ path: String?, beginning: String) throws(NodeError) -> OutputFile? {
+            try path.map { (path) throws(NodeError) in
+                try OutputFile(path, replacing: .documents(beginning: beginning))
+            }
+        }
+        let outFile = try output(out, beginning: FleetResult.beginning)
+        let junitFile = try output(junit, beginning: FleetResult.junitBeginning)
+        let htmlFile = try output(html, beginning: FleetResult.htmlBeginning)
         let cache = try openCache()
         let build = NavbusVersion.full + " " + cache.program.prefix(16)
         let bar = ProgressBar()
@@ -117,8 +131,9 @@ struct CheckCommand: ParsableCommand {
             executed = count
             if update { try CheckReferences(plan).store(records) }
             result = judged(plan, records, build: build)
+            if out != nil { result.noteInputs(try inputs(plan, cache)) }
         } else {
-            result = try merged(plan)
+            result = try merged(plan, cache)
         }
         var comparison: PairedComparison?
         if let compare {
@@ -137,9 +152,9 @@ struct CheckCommand: ParsableCommand {
         }
         bar.finish()
         cache.finish(removingIdle: executed > 0)
-        if let out { try write(try result.text(), to: out) }
-        if let junit { try write(result.junit(name: fleet), to: junit) }
-        if let html { try write(result.html(name: fleet, comparison: comparison), to: html) }
+        try outFile?.write(Data(try result.text().utf8))
+        try junitFile?.write(Data(result.junit(name: fleet).utf8))
+        try htmlFile?.write(Data(result.html(name: fleet, comparison: comparison).utf8))
         try show(result, comparison, executed: executed, unchecked: comparison == nil ? unchecked(result, plan) : 0)
         if result.count(.passed) < result.bags.count || comparison?.isChange == true { throw ExitCode(1) }
     }
@@ -169,19 +184,7 @@ struct CheckCommand: ParsableCommand {
         let found = Mutex([DriveRecord?](repeating: nil, count: items.count))
         let keys = Mutex([String?](repeating: nil, count: items.count))
         if caching {
-            var known: [String: (values: [String: String], traffic: String)] = [:]
-            var settings: [(values: [String: String], traffic: String)] = []
-            for item in items {
-                let parts = [item.job.config ?? "", item.job.destination ?? "bag"] + item.job.overrides
-                let name = parts.joined(separator: "\n")
-                if known[name] == nil {
-                    let configuration = try item.job.configuration()
-                    let values = NavigationConfiguration.keys.map { ($0.name, $0.text(of: configuration)) }
-                    known[name] = (Dictionary(uniqueKeysWithValues: values), configuration.traffic)
-                }
-                settings.append(known[name] ?? ([:], ""))
-            }
-            let given = settings
+            let given = try settings(items)
             DispatchQueue.concurrentPerform(iterations: items.count) { index in
                 guard let key = cache.key(items[index].job, traffic: given[index].traffic) else { return }
                 keys.withLock { $0[index] = key }
@@ -198,6 +201,30 @@ struct CheckCommand: ParsableCommand {
         }
         pool.run(processes: jobs ?? ProcessInfo.processInfo.activeProcessorCount)
         return (found.withLock { $0.map { $0 ?? DriveRecord() } }, missing.count)
+    }
+
+    /// Returns the values of the configuration keys of each job, and its traffic file.
+    private func settings(_ items: [FleetPlan.Item]) throws -> [(values: [String: String], traffic: String)] {
+        var known: [String: (values: [String: String], traffic: String)] = [:]
+        return try items.map { item in
+            let parts = [item.job.config ?? "", item.job.destination ?? "bag"] + item.job.overrides
+            let name = parts.joined(separator: "\n")
+            if let found = known[name] { return found }
+            let configuration = try item.job.configuration()
+            let values = NavigationConfiguration.keys.map { ($0.name, $0.text(of: configuration)) }
+            let found = (Dictionary(uniqueKeysWithValues: values), configuration.traffic)
+            known[name] = found
+            return found
+        }
+    }
+
+    /// Returns the hash of everything that the run of each bag depends on besides the configuration.
+    private func inputs(_ plan: FleetPlan, _ cache: CheckCache) throws -> [String: String] {
+        var inputs: [String: String] = [:]
+        for (item, settings) in zip(plan.items, try settings(plan.items)) {
+            inputs[item.job.name] = cache.key(item.job, traffic: settings.traffic)
+        }
+        return inputs
     }
 
     private func judged(_ plan: FleetPlan, _ records: [DriveRecord], build: String) -> FleetResult {
@@ -218,8 +245,8 @@ struct CheckCommand: ParsableCommand {
         return FleetResult(build: build, bags: bags)
     }
 
-    /// Merges the results of shards into one, with each bag of the fleet once.
-    private func merged(_ plan: FleetPlan) throws -> FleetResult {
+    /// Judges the runs of shards, with each bag of the fleet once.
+    private func merged(_ plan: FleetPlan, _ cache: CheckCache) throws -> FleetResult {
         var build: String?
         var bags: [String: BagResult] = [:]
         for path in merge {
@@ -235,7 +262,20 @@ struct CheckCommand: ParsableCommand {
         guard missing.isEmpty else {
             throw NodeError(.usage, "\(missing.count) bags are missing from the shards, such as '\(missing[0])'")
         }
-        return FleetResult(build: build ?? "", bags: plan.items.compactMap { bags[$0.job.name] })
+        let inputs = try inputs(plan, cache)
+        for (item, settings) in zip(plan.items, try settings(plan.items)) {
+            guard let bag = bags[item.job.name], bag.inputs == inputs[item.job.name],
+                bag.record.keys.allSatisfy({ settings.values[$0.key] == $0.value })
+            else {
+                throw NodeError(
+                    .usage,
+                    "the run of '\(item.job.name)' had another bag, map, expectation or configuration than '\(plan.file)': "
+                        + "run its shard again, and give --merge the same --config and --set")
+            }
+        }
+        var result = judged(plan, plan.items.map { bags[$0.job.name]?.record ?? DriveRecord() }, build: build ?? "")
+        result.noteInputs(inputs)
+        return result
     }
 
     /// Returns the command that reproduces a bag's verdict.
@@ -244,14 +284,6 @@ struct CheckCommand: ParsableCommand {
         if let config { words += ["--config", config] }
         for override in set { words += ["--set", override] }
         return words.map(shellQuoted).joined(separator: " ")
-    }
-
-    private func write(_ text: String, to path: String) throws {
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw NodeError(.system, "'\(path)' cannot be written: \(error.localizedDescription)")
-        }
     }
 
     /// The most bags and kinds of changes shown on a terminal.
