@@ -159,8 +159,20 @@ package final class JunctionModel {
         graph.incoming(node).contains { isOpen($0) && openOpposite($0) == nil }
     }
 
-    private func isOpen(_ edge: EdgeIndex) -> Bool {
-        !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: access)
+    private func isOpen(_ edge: EdgeIndex) -> Bool { isOpen(edge, to: access) }
+
+    private func isOpen(_ edge: EdgeIndex, to vehicles: VehicleAccess) -> Bool {
+        !graph.traitTable[Int(graph.traitNumbers[edge.index])].access.isDisjoint(with: vehicles)
+    }
+
+    /// Whether a road that is open to cars, but not to the vehicle, leaves a node: the driver of a truck sees it, and counts it among the
+    /// exits of a roundabout.
+    func hasExitForCarsOnly(at node: NodeIndex) -> Bool {
+        graph.outgoing(node).contains { edge in
+            guard !isOpen(edge), isOpen(edge, to: .car) else { return false }
+            let road = profile(edge)
+            return !road.isMinor && !road.isRoundabout && !TurnClassifier.isClosed(road.flags)
+        }
     }
 
     private func openOpposite(_ edge: EdgeIndex) -> EdgeIndex? {

@@ -70,7 +70,7 @@ struct RoundaboutPassage {
                 $0.isEntry && !$0.road.isRoundabout && (isMinorRing || !$0.road.isMinor)
                     && !TurnClassifier.isClosed($0.road.flags)
             }
-            if isExit { exits += 1 }
+            if isExit || model.hasExitForCarsOnly(at: node) { exits += 1 }
         }
         return exits
     }

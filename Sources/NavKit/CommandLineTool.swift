@@ -166,8 +166,24 @@ public struct NodeCommandOptions: ParsableArguments {
         let (node, directory) = try NodeArguments.join(name: bus.name ?? Runnable.defaultName)
         defer { node.close() }
         let stop = StopSignal(waking: node.makeWaker())
+        waitForInputs(configuration, stop, of: type, NodeLog(node: node.name, level: configuration.kit.logLevel))
+        guard !stop.isStopped else { return }
         let runner = try NodeRunner<Runnable>(
             node, remaps: remaps, configuration: configuration, directory: directory)
         try runner.run(until: stop)
+    }
+
+    /// Waits until no input of the node is missing, or until `stop` is set.
+    private func waitForInputs<Runnable: Node>(
+        _ configuration: RunConfiguration<Runnable.Configuration>, _ stop: StopSignal, of type: Runnable.Type,
+        _ log: NodeLog
+    ) {
+        guard let missing = Runnable.missingInput(configuration.node) else { return }
+        log.warning("waiting for \(missing)")
+        var signs = SupervisorNotifier()
+        while !stop.isStopped, Runnable.missingInput(configuration.node) != nil {
+            signs.alive()
+            usleep(200_000)
+        }
     }
 }

@@ -13,6 +13,11 @@ public protocol Node: AnyObject {
     /// The purpose of the node, one sentence for its program's help.
     static var summary: String { get }
 
+    /// Returns what another node has yet to provide before this one can be configured, in words; nil when nothing is missing.
+    ///
+    /// The node's program waits for it.
+    static func missingInput(_ configuration: Configuration) -> String?
+
     /// Configures the node, which is then ready but does nothing yet.
     init(configuration: Configuration, context: NodeContext) throws(NodeError)
 
@@ -54,6 +59,8 @@ public protocol Node: AnyObject {
 extension Node {
     /// A generic description.
     public static var summary: String { "A node on the bus." }
+    /// Returns nil: the node depends on no other.
+    public static func missingInput(_ configuration: Configuration) -> String? { nil }
     /// Does nothing.
     public func activate() throws(NodeError) {}
     /// Does nothing.

@@ -86,15 +86,25 @@ private struct Resolver {
 
     /// Returns the paths that a restriction forbids; `no_entry` may have several `from`, `no_exit` several `to`.
     func paths(_ members: Restrictions.Members, isOnly: Bool) throws(RestrictionProblem) -> [[DirectedEdge]] {
-        guard !members.from.isEmpty, !members.to.isEmpty, members.from.count == 1 || members.to.count == 1,
-            !isOnly || (members.from.count == 1 && members.to.count == 1),
+        guard !members.from.isEmpty, !members.to.isEmpty,
             members.viaNodes.count == (members.viaWays.isEmpty ? 1 : 0)
         else { throw .incompleteMembers }
         let via = try roads(members.viaWays)
+        var (origins, targets) = (try roads(members.from), try roads(members.to))
+        let node = try members.viaNodes.first.map { id throws(RestrictionProblem) in try self.node(id) }
+        if let node {
+            // Some list the whole way to or from the junction: only its ways at the junction are meant.
+            if origins.count > 1 { origins.removeAll { !edges(of: $0).contains { network.head($0) == node } } }
+            if targets.count > 1 { targets.removeAll { !edges(of: $0).contains { network.tail($0) == node } } }
+            guard !origins.isEmpty, !targets.isEmpty else { throw .notConnected }
+        }
+        guard origins.count == 1 || targets.count == 1, !isOnly || origins.count == 1 && targets.count == 1 else {
+            throw .incompleteMembers
+        }
         var result: [[DirectedEdge]] = []
-        for from in try roads(members.from) {
-            for to in try roads(members.to) {
-                if let node = members.viaNodes.first {
+        for from in origins {
+            for to in targets {
+                if let node {
                     result += try paths(from, to, viaNode: node, isOnly)
                 } else {
                     result += try paths(from, to, via: via, isOnly)
@@ -113,13 +123,17 @@ private struct Resolver {
         return roads
     }
 
-    private func paths(
-        _ from: Int, _ to: Int, viaNode: Int64, _ isOnly: Bool
-    ) throws(RestrictionProblem) -> [[DirectedEdge]] {
-        guard let index = data.index(ofNode: viaNode), network.nodeNumbers[Int(index)] != RoadNetwork.noNode else {
+    /// Returns the network's number of an OSM node.
+    private func node(_ id: Int64) throws(RestrictionProblem) -> UInt32 {
+        guard let index = data.index(ofNode: id), network.nodeNumbers[Int(index)] != RoadNetwork.noNode else {
             throw .notConnected
         }
-        let node = network.nodeNumbers[Int(index)]
+        return network.nodeNumbers[Int(index)]
+    }
+
+    private func paths(
+        _ from: Int, _ to: Int, viaNode node: UInt32, _ isOnly: Bool
+    ) throws(RestrictionProblem) -> [[DirectedEdge]] {
         let arrivals = edges(of: from).filter { network.head($0) == node }
         let departures = edges(of: to).filter { network.tail($0) == node }
         guard !arrivals.isEmpty, !departures.isEmpty else { throw .notConnected }

@@ -55,8 +55,8 @@ public enum NodeTags {
 
     /// Interprets a barrier, after the wiki's "Key:barrier" and as in OSRM's and Valhalla's car profiles.
     ///
-    /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents. Without access
-    /// tags, cars pass gates, booths, grids, kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The
+    /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents, and `customers` or
+    /// `destination` one that opens for visitors; neither is a way through. Without access tags, cars pass gates, booths, grids, kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The
     /// same applies to goods vehicles unless the node has a tag for these.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
@@ -75,15 +75,16 @@ public enum NodeTags {
         }
         if tagged == .no { result.flags.insert(.impassable) }
         if tagged == nil && tags.word(.locked) == .yes { result.flags.insert(.impassable) }
-        if tagged == .private {
+        let isNoThroughWay = { (level: AccessTags.Level?) in level == .private || level == .destination }
+        if isNoThroughWay(tagged) {
             result.flags.insert(.gate)
             result.feature = .gate
         }
         if result.flags.contains(.impassable) { return }
-        if tagged == .private { result.flags.insert(.privateGate) }
+        if isNoThroughWay(tagged) { result.flags.insert(.privateGate) }
         if barsTrucks(tags, strings) {
             result.flags.insert(.truckImpassable)
-        } else if (AccessTags.truck(tags, strings, .forward) ?? tagged) == .private {
+        } else if isNoThroughWay(AccessTags.truck(tags, strings, .forward) ?? tagged) {
             result.flags.insert(.truckPrivateGate)
         }
     }

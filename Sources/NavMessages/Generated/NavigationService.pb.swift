@@ -1279,7 +1279,7 @@ extension AdvanceLegResponse: WireMessage {
 
 /// Request of SkipWaypoint.
 public struct SkipWaypointRequest: Message {
-    /// Index in the route's waypoints; absent: the next.
+    /// Index in the route's waypoints; absent: the next ahead, a stop or a via point. The destination cannot be skipped.
     public var waypointIndex: UInt32?
 
     /// Makes a message; a field that is left out is unknown.

@@ -256,15 +256,15 @@ extension Navigator {
     private func skipWaypoint(_ index: Int?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         let ahead = trip.waypointsAhead
-        let skipped = index ?? trip.nextStop
+        let skipped = index ?? ahead.first ?? trip.nextStop
         guard let place = ahead.firstIndex(of: skipped) else {
             return refuse(call, "waypoint \(skipped) is not ahead", .notFound)
         }
-        guard ahead.count > 1 else { return refuse(call, "waypoint \(skipped) is the destination: stop instead") }
+        guard place < ahead.count - 1 else {
+            return refuse(call, "waypoint \(skipped) is the destination: stop instead")
+        }
         var waypoints = trip.remainingWaypoints
         waypoints.remove(at: place)
-        // A way has to end somewhere that is stopped at.
-        waypoints[waypoints.count - 1].isStop = true
         rerouteByHand(.waypoint, waypoints: waypoints, call: call, event)
     }
 }

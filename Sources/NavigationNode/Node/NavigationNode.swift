@@ -38,6 +38,15 @@ package final class NavigationNode: Node {
         Topics.policyRequest, Topics.policyDecision, Topics.horizon, Topics.journal,
     ]
 
+    /// Waits for the tileset in a tile cache's store, `STORE/tilesets/NAME/current`: it appears once the cache has heard from its source.
+    package static func missingInput(_ configuration: NavigationConfiguration) -> String? {
+        let parts = configuration.tiles.split(separator: "/")
+        guard parts.count >= 3, parts[parts.count - 1] == "current", parts[parts.count - 3] == "tilesets",
+            FileState(configuration.tiles + "/tileset.json") == nil
+        else { return nil }
+        return "the tile cache to provide the tileset '\(configuration.tiles)'"
+    }
+
     package init(configuration: NavigationConfiguration, context: NodeContext) throws(NodeError) {
         guard !configuration.tiles.isEmpty else {
             throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")

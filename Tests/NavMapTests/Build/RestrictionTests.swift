@@ -48,6 +48,19 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [13, 12, 2], [22, 12, 11], [22, 12, 13]])
     }
 
+    @Test("of several members only those at the via node count")
+    func waysBeforeTheJunction() throws {
+        var map = crossroads()
+        map.nodes([21, 3])
+        map.way(7, [21, 11])
+        map.way(8, [2, 3])
+        map.restriction(1, "no_left_turn", from: [7, 1], viaNodes: [12], to: [3])
+        map.restriction(2, "only_straight_on", from: [4], viaNodes: [12], to: [3, 8])
+        let built = try BuiltMap(map)
+        #expect(built.forbidden == [[11, 12, 2], [22, 12, 11], [22, 12, 13], [22, 12, 22]])
+        #expect(built.report.restrictions == 2 && built.report.restrictionProblems == [:])
+    }
+
     /// A dual carriageway: eastbound 1 (11, 12) and 5 (12, 13), westbound 2 (23, 22) and 6 (22, 21), joined by way 3
     /// from 12 to 22.
     private func dual(_ joint: [Int64] = [12, 22]) -> GridMap {

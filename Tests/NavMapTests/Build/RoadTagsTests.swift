@@ -366,6 +366,7 @@ struct NodeTagsTests {
         ("block", "private", [.gate, .privateGate, .truckPrivateGate]),
         ("lift_gate", "private", [.gate, .privateGate, .truckPrivateGate]),
         ("swing_gate", "permit", [.gate, .privateGate, .truckPrivateGate]),
+        ("lift_gate", "customers", [.gate, .privateGate, .truckPrivateGate]),
     ]
 
     @Test("stop signs, give-way signs and signals are read", arguments: signCases)

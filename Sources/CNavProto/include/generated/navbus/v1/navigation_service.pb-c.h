@@ -522,7 +522,7 @@ struct  Navbus__V1__SkipWaypointRequest
 {
   ProtobufCMessage base;
   /*
-   * Index in the route's waypoints; absent: the next.
+   * Index in the route's waypoints; absent: the next ahead, a stop or a via point. The destination cannot be skipped.
    */
   protobuf_c_boolean has_waypoint_index;
   uint32_t waypoint_index;
