@@ -49,6 +49,9 @@ package struct DriveReport {
 
     // MARK: The page
 
+    /// The beginning of every page.
+    package static let beginning = "<!doctype html>"
+
     /// Returns the page as UTF-8.
     package func page() throws -> [UInt8] {
         let encoder = JSONEncoder()
