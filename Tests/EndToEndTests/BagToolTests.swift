@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NavTestKit
 import NavTestSystem
 import Testing
@@ -64,8 +65,53 @@ struct BagToolTests {
             // Nothing is replaced without --overwrite.
             let again = try await box.run("navbus", ["bag", "merge", "nav.mcap", "-o", "merged.mcap"])
             #expect(again.status == 1 && again.errors.contains("--overwrite"), "\(again.errors)")
+            let edited = readBytes(box.path + "/cut.mcap")
+            let replay = ["replay", bag, "--tiles", try await Town.shared.tiles, "--to", Town.to, "--out", "cut.mcap"]
+            let replaced = try await box.run("navbus", replay)
+            #expect(replaced.status == 1 && replaced.errors.contains("--overwrite"), "\(replaced.errors)")
+            #expect(readBytes(box.path + "/cut.mcap") == edited)
             let itself = try await box.run("navbus", ["bag", "cut", bag, "-o", bag, "--overwrite"])
             #expect(itself.status == 2 && itself.errors.contains("the input bag"), "\(itself.errors)")
+        }
+    }
+
+    @Test func truncatedBagIsReportedByEveryReader() async throws {
+        try await withSandbox { box in
+            let bag = try await replayed(in: box)
+            let whole = try #require(readBytes(bag))
+            try box.write("cut.mcap", Array(whole.prefix(whole.count * 2 / 3)))
+            let diff = try await box.run("navbus", ["bag", "diff", bag, "cut.mcap"])
+            #expect(diff.status == 1 && diff.errors.contains("'cut.mcap' is damaged"), "\(diff.errors)")
+            let play = try await box.run("navbus", ["bag", "play", "cut.mcap", "--rate", "10000"])
+            #expect(play.status == 0 && play.errors.contains("'cut.mcap' is damaged"), "\(play.errors)")
+        }
+    }
+
+    @Test func pipeIsWrittenToAndNotReplaced() async throws {
+        try await withSandbox { box in
+            let pipe = box.path + "/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = try box.start("cat", [pipe])
+            try await box.succeed("navbus", ["bag", "convert", try await Town.shared.drive, "-o", pipe, "--to", "csv"])
+            #expect(try await reader.wait().outputLines.count == Town.fixCount + 1)
+            var status = stat()
+            #expect(stat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        }
+    }
+
+    @Test func tracesOfEqualNamesHaveOutputsOfTheirOwn() async throws {
+        try await withSandbox { box in
+            for name in ["1", "2"] {
+                let folder = "\(box.path)/\(name)/urban"
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try FileManager.default.copyItem(atPath: try await Town.shared.drive, toPath: folder + "/trace.mcap")
+            }
+            let match = ["match", "--tiles", try await Town.shared.tiles, "--out-dir", ".", "1/urban/trace.mcap"]
+            try await box.succeed("navbus", match)
+            try await box.succeed("navbus", match + ["2/urban/trace.mcap"])
+            for name in ["urban-trace", "1-urban-trace", "2-urban-trace"] {
+                #expect(readBytes("\(box.path)/\(name).csv.csv") != nil, "\(name)")
+            }
         }
     }
 
@@ -172,8 +218,8 @@ struct BagToolTests {
             #expect(
                 zip(back, text.split(separator: "\n")).dropFirst().allSatisfy { got, want in
                     let (got, want) = (got.split(separator: ","), want.split(separator: ","))
-                    return got.count > 3 && Double(got[0]) == Double(want[0]) && Double(got[1]) == Double(want[1])
-                        && Double(got[2]) == Double(want[2])
+                    return got.count > 6 && Double(got[0]) == Double(want[0]) && Double(got[1]) == Double(want[1])
+                        && Double(got[2]) == Double(want[2]) && got.dropLast().last == want.last
                 })
         }
     }

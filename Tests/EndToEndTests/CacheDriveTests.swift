@@ -36,6 +36,21 @@ struct CacheDriveTests {
         return try #require(try json(answer.output) as? [String: Any])
     }
 
+    @Test func navigationWaitsForACacheWithoutItsSource() async throws {
+        try await withSandbox { box in
+            let server = try Nginx(serving: try await Town.shared.tiles)
+            let navigation = try box.start("navigation-node", ["--set", "tiles=\(Self.tiles(box))"])
+            try await navigation.says("waiting for the tile cache to provide the tileset")
+            _ = try await startCache(box, server.url, [])
+            try await box.announces("/nav/state", node: "navigation-node")
+            let waiting = try box.start(
+                "navigation-node", ["--name", "second", "--set", "tiles=/nowhere/tilesets/roads/current"])
+            try await waiting.says("waiting for the tile cache to provide the tileset")
+            waiting.send(SIGTERM)
+            #expect(try await waiting.wait().status == 0)
+        }
+    }
+
     @Test func rerouteUsesTheCacheWhenTheServerStops() async throws {
         try await withSandbox { box in
             let server = try Nginx(serving: try await Town.shared.tiles)

@@ -170,7 +170,21 @@ struct CheckTests {
             #expect(readBytes(box.path + "/merged.json") == one)
             let partial = try await check(box, Array(merge.prefix(4)))
             #expect(partial.status == 2 && partial.errors.contains("missing from the shards"), "\(partial.errors)")
+            for option in [["--set", "deviation.debounce_s=9"], ["--set", "vehicle.kind=truck"]] {
+                let other = try await check(box, merge + option)
+                #expect(other.status == 2 && other.errors.contains("run its shard again"), "\(other.errors)")
+            }
             #expect(many.output.contains("4 changed"), "\(many.output)")
+            // Results replace results, and nothing else.
+            for path in ["fleet.yaml", "drives/3.mcap", "r.html"] {
+                let before = readBytes(box.path + "/" + path)
+                let refused = try await check(box, ["--junit", path])
+                #expect(refused.status == 2 && refused.errors.contains("was not written by this command"))
+                #expect(readBytes(box.path + "/" + path) == before)
+            }
+            _ = try await check(box, ["--junit", "r.xml"])
+            let shared = try await check(box, ["--out", "all", "--html", "all"])
+            #expect(shared.status == 2 && shared.errors.contains("a file each"), "\(shared.errors)")
             #expect(readFile(box.path + "/r.xml")?.contains("tests=\"4\" failures=\"4\"") == true)
             #expect(readFile(box.path + "/r.html")?.contains("drives/3.mcap") == true)
         }
@@ -186,6 +200,8 @@ struct CheckTests {
             let failures = try #require(result["failures"] as? [String: String])
             #expect(result["failed"] as? Int == 2 && result["changed"] as? Int == 2)
             #expect(failures["drives/broken.mcap"] != nil && failures["drives/cut.mcap"] != nil)
+            _ = try await check(box, ["--junit", "r.xml"])
+            #expect(readFile(box.path + "/r.xml")?.contains("failures=\"2\" errors=\"2\"") == true)
             // Only failed bags are tried again.
             #expect(try summary(try await check(box, ["--json"]))["executed"] as? Int == 2)
         }
@@ -326,6 +342,7 @@ struct CheckTests {
         ("tiles: TILES\nset: {reroute.detct: true}\nbags: [d]\n", [], "line 2: did you mean 'reroute.detect'"),
         ("tiles: nowhere\nbags: [d]\n", [], "no tileset at 'nowhere'"),
         ("bags: [d]\n", [], "no 'tiles'"),
+        ("tiles: TILES\ncriteria: {right_road: '>= 80'}\nbags: [d]\n", [], "a share such as '>= 0.95'"),
         ("tiles: TILES\nto: here\nbags: [d]\n", [], "'to: here' must be"),
         ("tiles: TILES\nbags: ['*.bag']\n", [], "line 2: no file matches '*.bag'"),
         ("tiles: TILES\nbags: [fleet.yaml, fleet.yaml]\n", [], "is in two entries"),
