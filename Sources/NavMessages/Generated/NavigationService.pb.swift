@@ -446,7 +446,9 @@ public struct SetRouteRequest: Message {
 
     /// What to follow.
     public enum Target: Sendable, Equatable {
-        /// A whole route.
+        /// A whole route, from CalculateRoute or another planner, which is found on this node's map by its line. Read are geometry; waypoints
+        /// (absent: the line's ends); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s, distance_m and their
+        /// annotation's node_ids and durations_s; options; without legs summary.duration_s. The rest, such as edge_ids and map_version, is not.
         case route(Route)
         /// Waypoints to route to, from the last qualified position.
         case calculate(CalculateRouteRequest)

@@ -241,7 +241,9 @@ struct  Navbus__V1__SetRouteRequest
   Navbus__V1__SetRouteRequest__TargetCase target_case;
   union {
     /*
-     * A whole route.
+     * A whole route, from CalculateRoute or another planner, which is found on this node's map by its line. Read are geometry; waypoints
+     * (absent: the line's ends); legs, one for each stop (absent: one leg), with first_point, last_point, duration_s, distance_m and their
+     * annotation's node_ids and durations_s; options; without legs summary.duration_s. The rest, such as edge_ids and map_version, is not.
      */
     Navbus__V1__Route *route;
     /*
