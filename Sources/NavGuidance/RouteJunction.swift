@@ -14,9 +14,9 @@ public struct RouteJunction: Sendable, Equatable {
     public var incoming: Int?
     /// Index in ``bearings`` of the road by which the vehicle leaves; nil at the end of a leg.
     public var outgoing: Int?
-    /// Whether it has a traffic signal.
+    /// Whether it has a traffic signal, there or at the stop line of the approach.
     public var hasSignal = false
-    /// Whether it has a stop sign.
+    /// Whether it has a stop sign, there or at the stop line of the approach.
     public var hasStop = false
     /// The lanes of the approach, from left to right; empty when unknown. A lane is valid when it allows following the route.
     public var lanes: [Lane] = []
@@ -33,6 +33,8 @@ struct JunctionFinder {
     private let roads: RouteRoads
     private let access: VehicleAccess
     private let lanes: [Int: [Lane]]
+    /// The distance from a junction within which a signal or sign is at its stop line, metres.
+    private static let stopLineReach = 30.0
 
     /// - Parameter lanes: The lanes before route edges.
     init(_ route: Route, _ graph: RoadGraph, lanes: [Int: [Lane]]) {
@@ -79,11 +81,26 @@ struct JunctionFinder {
         }
         arms.sort { ($0.bearing, $0.edge?.rawValue ?? 0) < ($1.bearing, $1.edge?.rawValue ?? 0) }
         let flags = roads.node(before: index).map { roads.graph.nodeFlags[$0.index] } ?? []
+        let stopLine = previous.map(stopLine) ?? (false, false)
         return RouteJunction(
             point: roads.route.edges[index].coordinates.lowerBound, bearings: arms.map(\.bearing),
             entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },
-            outgoing: arms.lastIndex { $0.edge == next }, hasSignal: flags.contains(.trafficSignals),
-            hasStop: flags.contains(.stop), lanes: lanes[index] ?? [])
+            outgoing: arms.lastIndex { $0.edge == next },
+            hasSignal: flags.contains(.trafficSignals) || stopLine.hasSignal,
+            hasStop: flags.contains(.stop) || stopLine.hasStop, lanes: lanes[index] ?? [])
+    }
+
+    /// Returns whether a signal and a stop sign stand shortly before the end of an edge: mappers place them on the junction or at the line
+    /// where vehicles stop.
+    private func stopLine(_ edge: EdgeIndex) -> (hasSignal: Bool, hasStop: Bool) {
+        let features = roads.graph.features(of: edge).filter { $0.kind == .trafficSignals || $0.kind == .stop }
+        guard !features.isEmpty else { return (false, false) }
+        let line = Polyline(roads.graph.shape(of: edge).coordinates)
+        let near = features.filter {
+            line.length - line.cumulativeLengths[min(Int($0.shapeIndex), line.coordinates.count - 1)]
+                <= Self.stopLineReach
+        }
+        return (near.contains { $0.kind == .trafficSignals }, near.contains { $0.kind == .stop })
     }
 
     /// Returns the roads at the start of a route edge, including those that only arrive there.

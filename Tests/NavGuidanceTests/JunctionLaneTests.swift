@@ -1,4 +1,6 @@
 import NavGuidance
+import NavRouting
+import NavTestSupport
 import Testing
 
 @Suite("Lanes at junctions")
@@ -29,6 +31,25 @@ struct JunctionLaneTests {
         #expect(step.junctions[1].lanes.map(\.isValid) == [true, true, false])
         #expect(step.junctions[1].lanes.map(\.active) == [.straight, .straight, nil])
         #expect(step.junctions[2].lanes.isEmpty)
+    }
+
+    @Test("A signal or stop sign at the stop line belongs to the junction")
+    func stopLine() throws {
+        let map = try ASCIIMap(
+            """
+                  F          G
+                  |          |
+            A---S-B----C---T-D---E
+            """, gridMetres: 10,
+            ways: [
+                "ASBCTDE": ["highway": "tertiary"], "FB": ["highway": "residential"],
+                "GD": ["highway": "residential"],
+            ],
+            nodes: ["S": ["highway": "traffic_signals"], "T": ["highway": "stop"], "C": ["highway": "stop"]])
+        let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(try map.coordinate("E"))])
+        let junctions = RouteGuidance(route: route, graph: map.graph).steps.flatMap(\.junctions)
+        let signs = junctions.filter { $0.bearings.count == 3 }.map { [$0.hasSignal, $0.hasStop] }
+        #expect(signs == [[true, false], [false, true]])
     }
 
     @Test("A lane closed to the vehicle is never valid but keeps its position")
