@@ -81,7 +81,7 @@ struct JunctionFinder {
         }
         arms.sort { ($0.bearing, $0.edge?.rawValue ?? 0) < ($1.bearing, $1.edge?.rawValue ?? 0) }
         let flags = roads.node(before: index).map { roads.graph.nodeFlags[$0.index] } ?? []
-        let stopLine = previous.map(stopLine) ?? (false, false)
+        let stopLine = previous.map(stopLine) ?? (hasSignal: false, hasStop: false)
         return RouteJunction(
             point: roads.route.edges[index].coordinates.lowerBound, bearings: arms.map(\.bearing),
             entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },

@@ -132,7 +132,6 @@ package final class BagPlayer {
         } catch {
             throw NodeError(.invalid, error.description)
         }
-        if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         rate = options.rate
         let filter = TopicFilter(include: options.topics)
         let own = try options.inputOf.map { node throws(NodeError) in try topics(publishedBy: node, directory) } ?? []
@@ -146,6 +145,7 @@ package final class BagPlayer {
             }
             throw NodeError(.usage, "no topic of '\(path)' is selected; it has: \(topics)")
         }
+        if let warning = reader.index.origin.warning(about: path) { log.warning("\(warning)") }
         if options.clock || options.lockstep {
             clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", fallback: .latest)
         }
