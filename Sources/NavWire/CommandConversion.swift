@@ -44,6 +44,8 @@ extension RoutePreferences {
 extension NavMessages.RouteOptions {
     /// The first field that cannot be obeyed, by its name and what is allowed; nil when there is none.
     fileprivate var defect: String? {
+        // A longer text is not repeated in the answer.
+        if let defect = TextLimits.defect(language, of: "language", limit: TextLimits.language) { return defect }
         if let tag = language, PhraseTable.named(tag) == nil {
             return "language: '\(tag)' is not supported; supported are \(PhraseTable.tags)"
         }
@@ -318,7 +320,7 @@ extension NavRouting.Waypoint {
             } else if let radius = message.radiusM, !(0...RouteRequest.greatestSnapRadius).contains(radius) {
                 "\(field).radius_m is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m"
             } else {
-                nil
+                message.nameDefect(field)
             }
         if let fault { throw RouteFailure(code: .invalidRequest, message: fault) }
         guard let place = Self(message) else {

@@ -166,6 +166,9 @@ extension NavNavigator.PolicyAnswer {
         if let hold = answer.holdS, !(hold >= 0) {
             throw RouteFailure(code: .invalidRequest, message: "hold_s is not 0 or more")
         }
+        if let defect = TextLimits.defect(answer.reason, of: "reason", limit: TextLimits.reason) {
+            throw RouteFailure(code: .invalidRequest, message: defect)
+        }
         self.init(
             verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
     }
@@ -182,7 +185,16 @@ extension NavNavigator.PolicyAnswer {
         self.init(verdict: true, content: .reroute(preferences, waypoints))
     }
 
-    package init(_ answer: ReviseInstructionAnswer) {
+    /// Creates the core's answer from a revised instruction.
+    ///
+    /// - Throws: a failure when its texts are too long to be published.
+    package init(_ answer: ReviseInstructionAnswer) throws(RouteFailure) {
+        let size = answer.encoded().count
+        guard size <= TextLimits.instruction else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "instruction has \(size) bytes, more than \(TextLimits.instruction)")
+        }
         var revised = RevisedInstruction(isSuppressed: answer.suppress ?? false)
         switch answer.instruction {
         case .visual(let visual):
@@ -211,7 +223,7 @@ extension NavNavigator.PolicyAnswer {
         var content: Content?
         switch decision.content {
         case .rerouteOptions(let answer): content = (try? PolicyAnswer(answer, node: vehicle))?.content
-        case .revisedInstruction(let answer): content = PolicyAnswer(answer).content
+        case .revisedInstruction(let answer): content = (try? PolicyAnswer(answer))?.content
         case nil: break
         }
         self.init(

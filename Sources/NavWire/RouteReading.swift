@@ -16,6 +16,11 @@ extension RoutePlan {
         guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
             throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
         }
+        for (index, waypoint) in message.waypoints.enumerated() {
+            if let defect = waypoint.nameDefect("route.waypoints[\(index)]") {
+                throw RouteFailure(code: .invalidRequest, message: defect)
+            }
+        }
         var waypoints = message.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == message.waypoints.count else {
             throw RouteFailure(

@@ -34,6 +34,8 @@ extension TripSnapshot {
         _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
+        var message = message
+        message.shortenNames()
         guard var request = message.order else {
             throw RouteFailure(code: .invalidRequest, message: "the saved trip has no destination")
         }

@@ -154,6 +154,38 @@ struct NavigationServiceTests {
         }
     }
 
+    @Test func longTextIsRejectedByNameAndTopicsGoOn() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        func order(_ size: Int) -> CalculateRouteRequest {
+            var destination = Self.destination
+            // Two bytes each, of which the limit counts both.
+            destination.name = String(repeating: "ä", count: size / 2)
+            return CalculateRouteRequest(waypoints: [destination])
+        }
+        let long = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(order(1_026))))
+        #expect(long.error?.code == .invalidRequest)
+        #expect(long.error?.message == "waypoints[0].name has 1026 bytes of UTF-8, more than 1024")
+        var origin = order(100)
+        origin.origin = order(2_000).waypoints[0]
+        let start = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(origin)))
+        #expect(start.error?.message?.hasPrefix("origin.name has 2000 bytes") == true)
+
+        let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(order(1_024))))
+        #expect(set.error == nil)
+        let state = try #require(try table.messages("/nav/state", as: NavigationState.self).last)
+        #expect(state.phase == .guidance && state.destination?.name?.utf8.count == 1_024)
+        var route = try #require(try table.messages("/nav/route", as: Route.self).last)
+        route.waypoints[1].name? += "x"
+        let given = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
+        #expect(given.error?.code == .invalidRequest)
+        #expect(given.error?.message == "route.waypoints[1].name has 1025 bytes of UTF-8, more than 1024")
+
+        let language = RouteOptions(language: String(repeating: "x", count: 100_000))
+        let refused = try await table.call(NavigationService.reroute, RerouteRequest(options: language))
+        #expect(refused.error?.message == "options.language has 100000 bytes of UTF-8, more than 64")
+    }
+
     @Test func calculatedRouteHasItsStampAndArrivalTime() async throws {
         let table = try ServiceTable()
         let drive = try Helsinki.drive.get()

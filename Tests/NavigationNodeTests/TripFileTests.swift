@@ -89,6 +89,20 @@ import Testing
         #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
     }
 
+    @Test func longNamesOfASavedTripAreShortened() throws {
+        let drive = try Helsinki.drive.get()
+        var kept = try Self.keptTrip()
+        let name = String(repeating: "ä", count: 10_000)
+        for index in kept.order?.waypoints.indices ?? 0..<0 { kept.order?.waypoints[index].name = name }
+        for index in kept.route?.waypoints.indices ?? 0..<0 { kept.route?.waypoints[index].name = name }
+        var second = try Seat(Self.configuration, resuming: kept)
+        try second.drive(drive.dropFirst(103).prefix(5))
+        let route = try #require(second.all(NavMessages.Route.self).first)
+        #expect(route.reason == .resumed && route.edgeIds == kept.route?.edgeIds)
+        #expect(route.waypoints.last?.name == String(repeating: "ä", count: 512))
+        #expect(second.all(NavigationState.self).last?.destination?.name?.utf8.count == 1_024)
+    }
+
     @Test func tripThatCannotBeResumedFailsWithItsReason() throws {
         var kept = try Self.keptTrip()
         kept.order = nil

@@ -241,7 +241,7 @@ extension PolicyContext: WireMessage {
 public struct PolicyAnswer: Message {
     /// The verdict; unspecified: the default.
     public var verdict: PolicyVerdict?
-    /// Why, for people.
+    /// Why, for people, at most 1024 bytes of UTF-8.
     public var reason: String?
     /// For how long a NO holds before the same is asked again, in s, 0 or more, longer than 3600 as 3600; absent: policy.hold_s.
     public var holdS: Double?
@@ -1023,7 +1023,7 @@ public struct ReviseInstructionAnswer: Message {
     /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
     /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
     /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
-    /// are kept.
+    /// are kept. The whole answer has at most 32768 bytes.
     public var instruction: Instruction?
     /// Whether it is not to be shown or said at all.
     public var suppress: Bool?
@@ -1040,7 +1040,7 @@ public struct ReviseInstructionAnswer: Message {
     /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
     /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
     /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
-    /// are kept.
+    /// are kept. The whole answer has at most 32768 bytes.
     public enum Instruction: Sendable, Equatable {
         /// To be shown.
         case visual(VisualInstruction)

@@ -456,7 +456,7 @@ public struct Waypoint: Message {
     public var latitude: Double?
     /// The place that was asked for.
     public var longitude: Double?
-    /// Name for people and instructions.
+    /// Name for people and instructions, at most 1024 bytes of UTF-8: topics with a bounded size repeat it.
     public var name: String?
     /// Kind of stop; a VIA point is passed without arrival, so the last waypoint cannot be one.
     public var kind: WaypointKind?

@@ -66,7 +66,9 @@ final class PolicyClient {
                 try put(PolicyService.shouldPreventReroutesWhenArriving, question, request)
             case .shouldAdvanceLeg(let question): try put(PolicyService.shouldAdvanceLeg, question, request)
             case .reviseInstruction(let question):
-                try put(PolicyService.reviseInstruction, question, request) { NavNavigator.PolicyAnswer($0) }
+                try put(PolicyService.reviseInstruction, question, request) { answer throws(RouteFailure) in
+                    try NavNavigator.PolicyAnswer(answer)
+                }
             case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
             }
         } catch {

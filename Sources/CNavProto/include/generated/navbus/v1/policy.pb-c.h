@@ -204,7 +204,7 @@ struct  Navbus__V1__PolicyAnswer
   protobuf_c_boolean has_verdict;
   Navbus__V1__PolicyVerdict verdict;
   /*
-   * Why, for people.
+   * Why, for people, at most 1024 bytes of UTF-8.
    */
   char *reason;
   /*

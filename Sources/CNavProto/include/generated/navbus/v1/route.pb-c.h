@@ -456,7 +456,7 @@ struct  Navbus__V1__Waypoint
   protobuf_c_boolean has_longitude;
   double longitude;
   /*
-   * Name for people and instructions.
+   * Name for people and instructions, at most 1024 bytes of UTF-8: topics with a bounded size repeat it.
    */
   char *name;
   /*

@@ -1,0 +1,24 @@
+import NavMessages
+import NavNavigator
+import NavWire
+import Testing
+
+/// The limits of texts in answers of the policy node.
+struct TextLimitTests {
+    @Test func longReasonIsRejected() throws {
+        func answer(_ size: Int) -> NavMessages.PolicyAnswer {
+            NavMessages.PolicyAnswer(verdict: .no, reason: String(repeating: "x", count: size))
+        }
+        #expect(try NavNavigator.PolicyAnswer(answer(1_024)).reason.utf8.count == 1_024)
+        #expect(throws: RouteFailure.self) { try NavNavigator.PolicyAnswer(answer(1_025)) }
+    }
+
+    @Test func longInstructionIsRejected() throws {
+        func answer(_ size: Int) -> ReviseInstructionAnswer {
+            let text = String(repeating: "x", count: size)
+            return ReviseInstructionAnswer(instruction: .spoken(NavMessages.SpokenInstruction(text: text)))
+        }
+        _ = try NavNavigator.PolicyAnswer(answer(32_000))
+        #expect(throws: RouteFailure.self) { try NavNavigator.PolicyAnswer(answer(40_000)) }
+    }
+}
