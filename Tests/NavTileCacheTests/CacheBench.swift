@@ -12,6 +12,8 @@ final class CacheBench {
     private(set) var seconds = 0.0
     /// Regions whose load ended, with success or without.
     private(set) var finished: [(id: String, isSuccess: Bool)] = []
+    /// The owners whose running downloads were broken off.
+    private(set) var abandoned: [DownloadOwner] = []
     private var servers: [String: SimServer] = [:]
     private var plan: DownloadPlan
     private var questions: [(tileset: String, known: Validators?)] = []
@@ -68,6 +70,9 @@ final class CacheBench {
         for effect in effects {
             switch effect {
             case .demand(let demands, let owner): plan.want(demands, for: owner)
+            case .abandon(let owner):
+                abandoned.append(owner)
+                _ = plan.abandon(owner)
             case .pauseDownloads(let isPaused): plan.isPaused = isPaused
             case .askEdition(let tileset, let known): questions.append((tileset, known))
             case .sample(let definition, let number):

@@ -113,6 +113,52 @@ import Testing
         #expect(bench.region("home")?.editions == ["roads": "v2"] && bench.version("roads") == "v2")
     }
 
+    @Test func cancelledLoadBreaksOffItsDownloadsAndCountsLateTiles() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.tick()
+        // All of them have arrived, and some are not stored yet when the load is cancelled.
+        let results = bench.fetch()
+        bench.deliver(Array(results.prefix(2)))
+        func progress(_ status: RegionStatus) throws -> StoredRegionProgress {
+            guard case .stored(let region, _) = status else { throw TileFailure(.notFound, "not stored") }
+            #expect(region.state == .cancelled)
+            return region.progress
+        }
+        let before = try progress(try bench.command { cache throws(TileFailure) in try cache.cancel("home") })
+        #expect(before.completedCount == 2 && bench.abandoned == [DownloadOwner(.region, "home")])
+        bench.deliver(Array(results.dropFirst(2)))
+        let after = try progress(try bench.command { cache throws(TileFailure) in try cache.region("home") })
+        let stored = bench.store.disk.tiles.values
+        #expect(after.completedCount == Int64(stored.count) && stored.count > 2)
+        #expect(after.completedBytes > before.completedBytes)
+        bench.run(seconds: 700)
+        #expect(bench.finished.map(\.isSuccess) == [false] && bench.region("home")?.state == .cancelled)
+    }
+
+    @Test func cancelledUpdateIsNotRetriedForANewerEdition() throws {
+        let bench = CacheBench([CacheBench.roads])
+        bench.run(seconds: 2)
+        bench.load("home")
+        bench.run(seconds: 5)
+        bench.publish("roads")
+        bench.pass(to: 130)
+        bench.tick()
+        bench.answerQuestions()
+        bench.tick()
+        bench.deliver(bench.fetch())
+        // The third edition finds no room beside the load of the second, and waits for it.
+        bench.setBudget(1_000)
+        bench.publish("roads")
+        bench.tellEdition("roads")
+        #expect(bench.region("home")?.staged?.editions == ["roads": "v2"])
+        _ = try bench.command { cache throws(TileFailure) in try cache.cancel("home") }
+        bench.setBudget(100_000_000)
+        bench.run(seconds: 700)
+        #expect(bench.version("roads") == "v1" && bench.region("home")?.staged == nil)
+    }
+
     // MARK: Editions
 
     @Test func unrelatedTilesetsSwitchIndependently() throws {

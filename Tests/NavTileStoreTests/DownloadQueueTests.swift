@@ -108,6 +108,26 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
+    @Test("Abandoning an owner breaks off the downloads that nobody else wants")
+    func abandoned() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source) { $0.concurrency = 4 }
+        let region = DownloadOwner(.region, "porto")
+        queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: region)
+        try await eventually { source.waitingTiles == (0..<4).map(Self.tile) }
+        queue.want([Self.want(1)], for: Self.owner)
+        let waiter = Task { try await queue.fetch(Self.want(2)) }
+        try await eventually { queue.statistics.pendingCount >= 8 }
+        queue.abandon(region)
+        try await eventually { source.waitingTiles == [Self.tile(1), Self.tile(2)] }
+        for tile in [1, 2] { source.answer(Self.tile(tile), .success(.absent(Validators()))) }
+        _ = try await waiter.value
+        #expect(Set(await Self.results(queue, 2).map(\.address.tile)) == [Self.tile(1), Self.tile(2)])
+        try await eventually { queue.statistics.runningCount == 0 }
+        #expect(source.asked.count == 4 && queue.statistics.failedCount == 0)
+        await queue.stop()
+    }
+
     @Test("A failed tile is retried after its pause")
     func retried() async throws {
         let clock = DownloadTestClock()

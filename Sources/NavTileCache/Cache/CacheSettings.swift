@@ -95,6 +95,8 @@ package enum CacheEvent: Sendable {
 package enum CacheEffect: Sendable {
     /// Replaces an owner's demands in the download queue; an empty list forgets the owner.
     case demand([TileDemand], DownloadOwner)
+    /// Forgets an owner, and breaks off its running downloads that nobody else wants.
+    case abandon(DownloadOwner)
     /// Pauses or resumes all downloads that no caller waits for.
     case pauseDownloads(Bool)
     /// Asks the source of a tileset for its edition; answered by ``CacheEvent/edition(_:_:)``.

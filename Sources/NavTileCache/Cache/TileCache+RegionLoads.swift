@@ -194,7 +194,8 @@ extension TileCache {
     /// Ends the load of an incomplete region, for now or for good.
     func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
         guard let load = loads.removeValue(forKey: id) else { return }
-        forget(load.owner)
+        // Other loads that end go on later, and use what is under way.
+        if state == .cancelled { abandon(load.owner) } else { forget(load.owner) }
         isChanged = true
         attempt("region '\(id)'") { () throws(StoreError) in
             try store.setRegion(id, state: state, progress: load.progress, failure: failure.stored, now: now)
@@ -373,7 +374,7 @@ extension TileCache {
                 region.progress = StoredRegionProgress()
                 try store.reader.count(&region.progress, ofRegion: id, asServed: true)
                 if region.progress.completedCount == region.progress.requiredCount { region.state = .complete }
-            } else if region.state == .incomplete {
+            } else if region.state == .incomplete || region.state == .cancelled {
                 // Tiles may have come or gone since it was loaded.
                 try store.reader.count(&region.progress, ofRegion: id)
             }

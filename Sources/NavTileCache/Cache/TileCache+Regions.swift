@@ -111,7 +111,7 @@ extension TileCache {
             return
         }
         if let load = loads.removeValue(forKey: id) {
-            forget(load.owner)
+            abandon(load.owner)
             tell(.loadFinished, id, load.progress, success: false, failure)
         }
         retries.remove(id)
@@ -122,7 +122,8 @@ extension TileCache {
         noteRoom()
     }
 
-    /// Stops loading a region; loaded tiles stay, and a region under update keeps its former definition.
+    /// Stops loading a region, its running downloads included; loaded tiles stay, and a region under update keeps its
+    /// former definition.
     package func cancel(_ id: String) throws(TileFailure) -> RegionStatus {
         let failure = TileFailure(.cancelled, "loading was cancelled")
         let request = withdraw(id, failure)
@@ -146,15 +147,23 @@ extension TileCache {
             }
             return try region(id)
         }
+        // A retry for a newer edition may be scheduled beside the load.
+        retries.remove(id)
         if load.isUpdate {
             try checked { () throws(StoreError) in try store.discardStaged(ofRegion: id, now: now) }
-            forget(load.owner)
+            abandon(load.owner)
             loads[id] = nil
             outdatedReasons[id] = nil
             isChanged = true
             tell(.loadFinished, id, load.progress, success: false, failure)
             noteRoom()
         } else {
+            // Tiles may have come for others as well.
+            try checked { () throws(StoreError) in
+                var progress = load.progress
+                try store.reader.count(&progress, ofRegion: id)
+                loads[id]?.progress = progress
+            }
             end(id, .cancelled, failure)
         }
         return try region(id)

@@ -145,6 +145,9 @@ package final class TileCache<Store: TileCacheStore> {
     /// Ends all demands of an owner.
     func forget(_ owner: DownloadOwner) { add(.demand([], owner)) }
 
+    /// Ends all demands of an owner that a caller has cancelled, and its running downloads.
+    func abandon(_ owner: DownloadOwner) { add(.abandon(owner)) }
+
     /// The wall clock, used for expiry and for the times stored with tiles and regions.
     var now: Timestamp { instant.wall }
 

@@ -102,6 +102,22 @@ package struct DownloadPlan: Sendable {
         }
     }
 
+    /// Ends an owner's demands.
+    ///
+    /// - Returns: Its running downloads that nobody else wants and that have not arrived yet, to be broken off.
+    package mutating func abandon(_ owner: DownloadOwner) -> [DownloadKey] {
+        func isWanted(_ key: DownloadKey, byOwner: Bool) -> Bool {
+            lanes.contains {
+                ($0.owner == owner) == byOwner && $0.tileset == key.address.tileset && $0.place(of: key) != nil
+            }
+        }
+        let useless = flights.filter { key, flight in
+            !flight.hasArrived && isWanted(key, byOwner: true) && !isWanted(key, byOwner: false)
+        }
+        want([], for: owner)
+        return useless.keys.sorted { ($0.address, $0.edition ?? "") < ($1.address, $1.edition ?? "") }
+    }
+
     package mutating func ask(_ want: TileDemand) {
         let key = DownloadKey(want)
         givenUp[key] = nil

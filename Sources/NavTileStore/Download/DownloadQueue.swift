@@ -6,7 +6,8 @@ import Synchronization
 /// A queue that fetches wanted tiles, most urgent first, and delivers them as they arrive.
 ///
 /// Owners state which tiles they want, and may change that at any time. A download that has not begun is dropped when
-/// nobody wants it any more; a running one is finished and delivered, since it is already paid for.
+/// nobody wants it any more; a running one is finished and delivered, since it is already paid for, unless its owner is
+/// abandoned.
 package final class DownloadQueue: Sendable {
     private typealias Answer = Result<TileAnswer, TileSourceError>
 
@@ -74,6 +75,18 @@ package final class DownloadQueue: Sendable {
     /// failure again at once.
     package func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
+        pump()
+    }
+
+    /// Ends an owner's demands, and breaks off its running downloads that nobody else wants.
+    ///
+    /// Tiles that have arrived but are not delivered yet are delivered all the same.
+    package func abandon(_ owner: DownloadOwner) {
+        let tasks = state.withLock { state in
+            state.plan.abandon(owner).compactMap { key in state.running[key].flatMap { state.workers[$0] } }
+        }
+        // A worker that has gone on to another tile meanwhile gives that up as well, and it is fetched again.
+        for task in tasks { task.cancel() }
         pump()
     }
 

@@ -312,6 +312,11 @@ struct CacheWorld {
             add(effect)
             switch effect {
             case .demand(let demands, let owner): plan.want(demands, for: owner)
+            case .abandon(let owner):
+                for key in plan.abandon(owner) where !isDown {
+                    flights[key] = nil
+                    try finish(key, .failure(TileSourceError(.cancelled, "broken off")))
+                }
             case .pauseDownloads(let isPaused): plan.isPaused = isPaused
             case .askEdition(let tileset, let known): try askEdition(tileset, known)
             case .sample(let definition, let number):
@@ -652,6 +657,7 @@ struct CacheWorld {
                 "\($0.address) \($0.edition ?? "-") \($0.need) \($0.isAwaited) \($0.known?.etag ?? "-")"
             }
             return "demand \(owner.urgency) \(owner.name) \(list.joined(separator: ","))"
+        case .abandon(let owner): return "abandon \(owner.urgency) \(owner.name)"
         case .region(let notice):
             let progress = notice.progress.map { "\($0)" } ?? ""
             return "\(notice.kind) \(notice.id) \(progress) \(notice.failure?.message ?? "")"
