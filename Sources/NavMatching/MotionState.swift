@@ -55,6 +55,8 @@ struct MotionState {
     private var anchor: Mark?
     /// The last fix that was neither frozen nor suspect.
     private var last: Mark?
+    /// The position and standard deviation of the last fix that was neither frozen nor suspect.
+    var lastFix: (coordinate: Coordinate, sigma: Double)? { last.map { ($0.coordinate, $0.sigma) } }
     /// The last fix of any kind, for its time and speed.
     private var report: Mark?
     /// Seconds between the last two fixes that were neither frozen nor suspect.

@@ -67,7 +67,7 @@ public struct StreamingMatcher: Sendable {
 
     /// Switches to another graph after tiles arrived or left, or to another metric on the same graph.
     ///
-    /// Places on roads of both graphs are kept.
+    /// Places on roads of both graphs are kept. A vehicle off all roads, around which roads appear, is matched anew.
     public mutating func adopt(_ metric: Metric) {
         let old = turns.graph
         let new = metric.turns.graph
@@ -80,6 +80,9 @@ public struct StreamingMatcher: Sendable {
             if isNewGraph, hasBelief {
                 output = nil
                 motion.isInterrupted = true
+                if transition.current.offRoadProbability > 0.5, haveRoadsAppeared(from: old, to: new) {
+                    hasBelief = false
+                }
             }
         }
         self.metric = metric
@@ -114,6 +117,18 @@ public struct StreamingMatcher: Sendable {
             let sight = sight(fix, frame, sigma)
             transition.advance(sight, metric, routePrior)
             return conclude(sight, transition.next, isTeleport: false, isStep: false)
+        }
+    }
+
+    /// Whether the other graph has a road around the last fix that the old one lacks.
+    ///
+    /// That the vehicle was on none of the old graph's roads then says nothing about the new one's. Standing fixes are hardly any new
+    /// evidence, so that a belief to be off the roads would last until the vehicle moves.
+    private func haveRoadsAppeared(from old: RoadGraph, to new: RoadGraph) -> Bool {
+        guard let fix = motion.lastFix else { return false }
+        let back = EdgeTranslation(from: new, to: old)
+        return new.edges(near: fix.coordinate, radius: config.radius(sigma: fix.sigma)).contains {
+            back.edge($0.edge, at: fix.coordinate) == nil
         }
     }
 

@@ -75,6 +75,28 @@ struct PathTests {
         #expect(!after.isTeleport)
     }
 
+    @Test("a standing vehicle around which roads appear is matched anew", arguments: ["drawn", "another"])
+    func arrivalOfRoads(version: String) throws {
+        let roads = ["AB", "EF"]
+        let drawing = """
+            A-----B
+            E-----F
+            """
+        let small = try DrawnMap(drawing, scale: 200, roads: roads, skipping: ["E"])
+        let large = try DrawnMap(drawing, scale: 200, roads: roads, mapVersion: version)
+        func fix(_ second: Double) -> Fix { small.fix(second, small.coordinate("E", east: 300), speed: 0) }
+        var matcher = StreamingMatcher(metric: small.metric)
+        for second in 0..<5 { #expect(matcher.match(fix(Double(second))).state != .onRoad) }
+        matcher.adopt(large.metric)
+        var fresh = StreamingMatcher(metric: large.metric)
+        for second in 5..<10 {
+            let (position, expected) = (matcher.match(fix(Double(second))), fresh.match(fix(Double(second))))
+            #expect(position.state == .onRoad && position.road?.wayID == 101)
+            #expect(position.confidence == expected.confidence)
+            #expect(position.offRoadProbability == expected.offRoadProbability && !position.isTeleport)
+        }
+    }
+
     @Test("a reset discards all state")
     func reset() throws {
         let map = try grid()
