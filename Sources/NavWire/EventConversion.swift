@@ -70,7 +70,7 @@ extension NavMessages.RouteProgress {
                 course: progress.snappedBearing, speedMps: progress.position.speed),
             raw: Pose(raw: progress.position), isSnapped: progress.isSnapped,
             source: PositionSource(progress.position),
-            waypointsRemaining: UInt32(progress.waypointsRemaining),
+            waypointsRemaining: UInt32(progress.stopsRemaining),
             deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source),
             lanes: progress.lanes.map { NavMessages.Lane($0) }, lanesDistanceM: progress.lanesDistance)
     }

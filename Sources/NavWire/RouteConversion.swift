@@ -176,7 +176,20 @@ extension Intersection {
     }
 }
 
+extension NavRouting.Route {
+    /// Whether a segment and the one before it share an OSM node, instead of a place within a segment that a waypoint cuts.
+    fileprivate func meetsNode(before index: Int) -> Bool {
+        let (last, next) = (segments[index - 1], segments[index])
+        guard last.toNodeID == next.fromNodeID else { return false }
+        // A vehicle that turns round within a segment drives back to the node that it came from.
+        return last.edge == next.edge || last.fromNodeID != next.toNodeID || edges[next.edge].startOffset == 0
+    }
+}
+
 extension NavMessages.Annotation {
+    /// The entry of `node_ids` for a point that is no node.
+    package static let noNode: Int64 = 0
+
     /// Creates the annotation of the segments between two of the route's points.
     package init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
         let segments = points.lowerBound..<points.upperBound
@@ -192,7 +205,11 @@ extension NavMessages.Annotation {
             let edge = route.edges[segment.edge]
             let length = route.line.cumulativeLengths[index + 1] - route.line.cumulativeLengths[index]
             let duration = edge.length > 0 ? edge.duration * length / edge.length : 0
-            if position == 0 { nodes.append(segment.fromNodeID) }
+            if position == 0 {
+                nodes.append(segment.fromNodeID)
+            } else if !route.meetsNode(before: index) {
+                nodes[position] = Self.noNode
+            }
             nodes.append(segment.toNodeID)
             ways.append(edge.wayID)
             distances.append(Float(length))

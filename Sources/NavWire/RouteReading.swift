@@ -60,7 +60,7 @@ extension RoutePlan {
                     code: .invalidRequest, message: "leg \(number) of the route names points outside the geometry")
             }
             let part = Array(line[Int(first)...Int(last)])
-            let nodes = leg.annotation?.nodeIds ?? []
+            let nodes = leg.annotation?.segmentEnds ?? []
             let durations = leg.annotation?.durationsS ?? []
             legs.append(
                 ProvidedRoute.Leg(
@@ -69,5 +69,17 @@ extension RoutePlan {
                     duration: leg.durationS ?? 0, length: leg.distanceM ?? Polyline(part).length))
         }
         return legs
+    }
+}
+
+extension NavMessages.Annotation {
+    /// The nodes, with a segment's end for each point within it; none when the leg turns round within a segment, whose far end is unknown.
+    fileprivate var segmentEnds: [Int64] {
+        var nodes = nodeIds
+        for index in nodes.indices.reversed() where nodes[index] == Self.noNode {
+            guard index > 0, index + 1 < nodes.count, nodes[index - 1] != nodes[index + 1] else { return [] }
+            nodes[index] = nodes[index + 1]
+        }
+        return nodes
     }
 }

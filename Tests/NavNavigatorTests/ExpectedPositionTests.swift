@@ -115,6 +115,7 @@ import Testing
         ride.fireTimers(until: last.stamp.advanced(bySeconds: 100))
         let predicted = try #require(ride.progress.last)
         #expect(predicted.waypointsRemaining == 3 && predicted.leg == 0 && predicted.offset > 500)
+        #expect(predicted.stopsRemaining == 2)
         #expect(ride.arrivals.isEmpty)
     }
 

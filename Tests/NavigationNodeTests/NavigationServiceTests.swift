@@ -229,6 +229,42 @@ struct NavigationServiceTests {
         }
     }
 
+    @Test func viaWithinASegmentIsNoNodeAndNoStop() async throws {
+        let table = try ServiceTable()
+        let drive = try Helsinki.drive.get()
+        try await table.drive(drive.prefix(5))
+        func found(_ places: [Waypoint]) async throws -> Route {
+            let order = CalculateRouteRequest(waypoints: places, preview: false)
+            return try #require(try await table.routes(order).last?.routes.first)
+        }
+        let direct = try await found([Self.destination])
+        let annotation = try #require(direct.legs.first?.annotation)
+        let line = try #require(direct.geometry?.corners)
+        let longest = try #require(
+            annotation.distancesM.indices.dropFirst().dropLast().max {
+                annotation.distancesM[$0] < annotation.distancesM[$1]
+            })
+        let via = Waypoint(
+            latitude: (line[longest].latitude + line[longest + 1].latitude) / 2,
+            longitude: (line[longest].longitude + line[longest + 1].longitude) / 2, kind: .via)
+
+        let route = try await found([via, Self.destination])
+        #expect(route.legs.count == 1)
+        let nodes = try #require(route.legs.first?.annotation?.nodeIds)
+        #expect(nodes == annotation.nodeIds[...longest] + [0] + annotation.nodeIds[(longest + 1)...])
+        let place = try #require(route.geometry?.corners?[longest + 1])
+        let middle = NavGeo.Coordinate(latitude: via.latitude ?? 0, longitude: via.longitude ?? 0)
+        #expect(Geodesy.distance(place, middle) < 1)
+
+        let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
+        #expect(set.error == nil)
+        let given = try #require(try table.messages("/nav/route", as: Route.self).last)
+        #expect(given.legs.first?.annotation?.nodeIds.filter { $0 != 0 } == annotation.nodeIds)
+        try await table.drive(drive.dropFirst(5).prefix(3))
+        let progress = try #require(try table.messages("/nav/progress", as: RouteProgress.self).last)
+        #expect(progress.waypointsRemaining == 1)
+    }
+
     @Test func requestedUnitsAreSpokenAndReported() async throws {
         let drive = try Helsinki.drive.get()
         for (asked, spoken, words) in [

@@ -503,7 +503,7 @@ public struct RouteProgress: Message {
     public var isSnapped: Bool?
     /// Whether the position is measured, predicted or simulated.
     public var source: PositionSource?
-    /// Stops that are left, the destination included.
+    /// Stops that are left, the destination included; VIA points do not count.
     public var waypointsRemaining: UInt32?
     /// Probability that the vehicle has left the route, 0 to 1.
     public var deviationProbability: Double?

@@ -727,7 +727,8 @@ extension RouteOptions: WireMessage {
 /// A route, published on /nav/route and part of many answers.
 ///
 /// Geometry, annotations and edges are columns: point i and i + 1 of the geometry bound segment i. Consecutive legs
-/// share the waypoint's point. A geometry point is an OpenStreetMap node except where a leg begins or ends.
+/// share the waypoint's point. A geometry point is an OpenStreetMap node except where a leg begins or ends, and at a VIA
+/// point within a segment.
 public struct Route: Message {
     /// When the route became current, or was made, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
@@ -1534,9 +1535,10 @@ extension Lane: WireMessage {
 /// Details per segment of a leg, as columns.
 ///
 /// A leg of n + 1 geometry points has n segments: n entries in each column, n + 1 in node_ids. The first and the last
-/// segment may be cut by the waypoint: their nodes are those of the whole segment, their numbers those of the part.
+/// segment may be cut by the waypoint: their nodes are those of the whole segment, their numbers those of the part. A VIA
+/// point cuts a segment in two, which meet at a point that is no node.
 public struct Annotation: Message {
-    /// OpenStreetMap nodes: segment i runs from node_ids[i] to node_ids[i + 1].
+    /// OpenStreetMap nodes: segment i runs from node_ids[i] to node_ids[i + 1]; 0 at a VIA point within a segment.
     public var nodeIds: [Int64]
     /// OpenStreetMap way of each segment.
     public var wayIds: [Int64]

@@ -276,6 +276,8 @@ public struct RouteProgress: Sendable, Equatable {
     public var snappedBearing: Double?
     /// The number of stops and pass-through points ahead.
     public var waypointsRemaining: Int
+    /// The number of stops ahead, the destination included.
+    public var stopsRemaining: Int
 }
 
 public struct ArrivalEvent: Sendable, Equatable {

@@ -131,6 +131,9 @@ final class Trip {
     /// The number of ``remainingWaypoints``.
     var remainingCount: Int { route.waypoints.indices.count(where: isAhead) }
 
+    /// The number of ``remainingWaypoints`` that are stops.
+    var remainingStopCount: Int { route.legs.count { isAhead($0.destination) } }
+
     /// Metres from the route's start, and those that fixes or odometry confirm.
     var offset: Double { cursor.offset }
     var confirmedOffset: Double { cursor.confirmed }
@@ -419,6 +422,6 @@ final class Trip {
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
             snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,
-            waypointsRemaining: remainingCount)
+            waypointsRemaining: remainingCount, stopsRemaining: remainingStopCount)
     }
 }

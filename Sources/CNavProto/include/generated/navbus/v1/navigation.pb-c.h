@@ -502,7 +502,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_source;
   Navbus__V1__PositionSource source;
   /*
-   * Stops that are left, the destination included.
+   * Stops that are left, the destination included; VIA points do not count.
    */
   protobuf_c_boolean has_waypoints_remaining;
   uint32_t waypoints_remaining;
