@@ -232,11 +232,12 @@ extension Navigator {
         ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
     }
 
-    /// A stop is reached: routes that were asked for before lead through it, and would lead back to it.
+    /// A stop is reached: routes that were asked for before lead through it, and would lead back to it. Alternatives to the rest are sought
+    /// anew, so that those of the whole are not invalid but of another route.
     private func leaveBehind(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         supersedeOffers(event)
-        tell(alternatives.clear(.invalidated, at: event.stamp), event)
+        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
     }
 
     func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {
