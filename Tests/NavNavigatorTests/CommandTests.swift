@@ -156,8 +156,11 @@ import Testing
         }
         for plan in broken {
             ride.turnPage()
-            ride.command(.setRoute(plan))
-            #expect(ride.story == ["FAILED(internal)"])
+            guard case .failed(let failure)? = ride.command(.setRoute(plan), call: 7) else {
+                Issue.record("the route was not refused")
+                continue
+            }
+            #expect(failure.code == .internal && ride.story.isEmpty)
         }
         ride.drive(try town.fixes("FGHI"))
         #expect(ride.progress.isEmpty)

@@ -33,6 +33,7 @@ extension DriveEvent {
         case .failed(let failure):
             words = [command, "FAILED", Self.code(failure.code)]
             text = failure.message
+            fields["missing_tiles"] = "\(failure.missingTiles.count)"
         case .routes(let routes, _): fields["routes"] = "\(routes.count)"
         case .refreshed(let event):
             if case .refreshed(let changed) = event.phase { fields["changed_segment_count"] = "\(changed)" }

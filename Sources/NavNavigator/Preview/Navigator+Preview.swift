@@ -40,7 +40,8 @@ extension Navigator {
         switch answer {
         case .failed(let failure):
             reply(.failed(failure), to: calculation.call)
-            if calculation.isPreview {
+            // Routes to choose from stay: only a choice, a stop or other routes end them.
+            if calculation.isPreview, !preview.isActive {
                 show(RoutePreview(routes: [], active: 0, failure: failure), calculation, event)
             }
             if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }

@@ -89,13 +89,7 @@ extension Navigator {
     private func setRoute(
         _ plan: RoutePlan, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
     ) {
-        if let failure = RouteFailure(defectOf: plan) {
-            publish(
-                .reroute(
-                    RerouteEvent(
-                        phase: .failed(failure, nextAttempt: nil), reason: .manual, position: lastPosition)), event)
-            return reply(.failed(failure), to: call)
-        }
+        if let failure = RouteFailure(defectOf: plan) { return reply(.failed(failure), to: call) }
         cancelSearch(event)
         let order = RouteOrder(
             waypoints: plan.route.waypoints.dropFirst().map(\.waypoint),
