@@ -12,6 +12,9 @@ struct ManeuverBuilder {
     static let pointLength = 2.0
     /// The distance from the road within which a waypoint lies on it, metres.
     static let sideDistance = 4.0
+    /// The distance from the road beyond which a waypoint is on no side of it, metres: it is not seen from the road, and may be reached from
+    /// another one.
+    static let farthestSide = 50.0
 
     private let roads: RouteRoads
     private let model: JunctionModel
@@ -148,7 +151,7 @@ struct ManeuverBuilder {
             let waypoint = roads.route.waypoints[legs[leg].destination]
             maneuver.coordinate = waypoint.snapped
             maneuver.waypointName = waypoint.waypoint.name
-            if waypoint.snapDistance >= ManeuverBuilder.sideDistance {
+            if (Self.sideDistance...Self.farthestSide).contains(waypoint.snapDistance) {
                 let target = Geodesy.bearing(from: waypoint.snapped, to: waypoint.waypoint.coordinate)
                 let side = degrees(from: maneuver.bearingBefore, to: target)
                 // A waypoint nearly ahead or behind, as at the end of a cul-de-sac, is on no side.

@@ -26,6 +26,8 @@ extension RoutePreferences {
         allowsOnline = options.allowOnline ?? true
         usesTraffic = options.useTraffic ?? true
         units = options.units.flatMap { DistanceUnits($0) }
+        // A route that is given has none beside it.
+        if isAsked { alternatives = options.alternatives.map { Int($0) } }
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
             let rings = polygon.rings.compactMap(\.corners)
@@ -71,6 +73,7 @@ extension NavMessages.RouteOptions {
             excludeAreas: preferences.options.excludedAreas.map { area in
                 NavMessages.Polygon(rings: ([area.corners] + area.holes).map { Polyline($0) })
             },
+            alternatives: preferences.alternatives.map { UInt32(clamping: $0) },
             useTraffic: preferences.usesTraffic, departureNs: preferences.departure?.nanoseconds,
             initialManeuverAvoidanceM: preferences.options.initialManeuverAvoidance > 0
                 ? preferences.options.initialManeuverAvoidance : nil,

@@ -197,6 +197,11 @@ struct TextTests {
             try last(town.coordinate("N", east: -12, north: -10), "the depot")
                 == "You have arrived at the depot, on the left")
         #expect(try last(town.coordinate("N", north: 15)) == "You have arrived at your destination")
+        // Too far to be seen from the road.
+        #expect(
+            try last(town.coordinate("N", east: 49, north: -10)) == "You have arrived at your destination, on the right"
+        )
+        #expect(try last(town.coordinate("N", east: 51, north: -10)) == "You have arrived at your destination")
     }
 
     @Test("A departure names the direction")

@@ -26,7 +26,7 @@ struct NavigationServiceTests {
         try await table.drive(drive.prefix(5))
 
         let found = try #require(try await table.routes(order).last?.routes)
-        #expect((1...3).contains(found.count))
+        #expect((1...3).contains(found.count) && found.allSatisfy { $0.options?.alternatives == 2 })
         #expect(try table.messages("/nav/state", as: NavigationState.self).last?.phase == .preview)
         let refused = try await table.call(
             NavigationService.selectPreview, SelectPreviewRequest(index: UInt32(found.count)))
@@ -43,6 +43,7 @@ struct NavigationServiceTests {
         #expect(try table.messages("/nav/preview", as: RoutePreview.self).last?.routes.isEmpty == true)
         let route = try #require(try table.messages("/nav/route", as: Route.self).last)
         #expect(route.edgeIds == found[Int(last)].edgeIds && route.reason == .started)
+        #expect(route.options?.alternatives == 2)
         let state = try await table.call(NavigationService.getState, GetStateRequest(includeRoute: true))
         #expect(state.state?.phase == .guidance && state.route?.edgeIds == route.edgeIds)
         let again = try await table.call(NavigationService.startNavigation, StartNavigationRequest())

@@ -336,7 +336,10 @@ struct CacheRegionTests {
             ({ $0.descriptors = [] }, .invalidRequest, "descriptor"),
             ({ $0.descriptors = [TilesetDescriptor(tileset: "sea")] }, .notFound, "sea"),
             ({ $0.descriptors = [TilesetDescriptor(tileset: "map", domain: .navigation)] }, .invalidRequest, "maps"),
-            ({ $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 9, zoomMax: 3)] }, .invalidRequest, "zoom"),
+            (
+                { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 9, zoomMax: 3)] }, .invalidRequest,
+                "zoom_min 9 of 'map' is above its zoom_max 3"
+            ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map"), TilesetDescriptor(tileset: "map")] },
                 .invalidRequest, "two"

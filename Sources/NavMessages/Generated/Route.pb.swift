@@ -599,7 +599,7 @@ public struct RouteOptions: Message {
     public var avoid: [AvoidFeature]
     /// Areas to keep out of.
     public var excludeAreas: [Polygon]
-    /// Routes wanted besides the best one, 0 to 2; fewer may exist.
+    /// Routes wanted besides the best one, 0 to 2; fewer may exist. In a route: as they were asked for with it.
     public var alternatives: UInt32?
     /// Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
     public var useTraffic: Bool?

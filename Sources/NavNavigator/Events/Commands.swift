@@ -18,6 +18,8 @@ public struct RoutePreferences: Sendable, Hashable {
     public var language: String?
     /// The units of spoken and shown distances; nil for the node's.
     public var units: DistanceUnits?
+    /// The number of alternatives that were asked for with the route; nil when none was named.
+    public var alternatives: Int?
 
     public init() {}
 

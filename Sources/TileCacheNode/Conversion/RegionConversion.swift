@@ -74,7 +74,11 @@ extension NavTileCache.RegionDescriptor {
         }
         let low = message.zoomMin ?? 0
         let high = message.zoomMax ?? UInt32(TileID.maximumZoom)
-        guard low <= high, high <= UInt32(TileID.maximumZoom) else {
+        guard low <= high else {
+            throw TileFailure(
+                .invalidRequest, "zoom_min \(low) of '\(keys.name)' is above its zoom_max \(high)")
+        }
+        guard high <= UInt32(TileID.maximumZoom) else {
             throw TileFailure(.invalidRequest, "zoom levels \(low) to \(high) of '\(keys.name)' are not within 0 to 22")
         }
         if let ratio = message.pixelRatio, ratio != keys.pixelRatio {

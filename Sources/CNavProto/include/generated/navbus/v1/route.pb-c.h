@@ -525,7 +525,7 @@ struct  Navbus__V1__RouteOptions
   size_t n_exclude_areas;
   Navbus__V1__Polygon **exclude_areas;
   /*
-   * Routes wanted besides the best one, 0 to 2; fewer may exist.
+   * Routes wanted besides the best one, 0 to 2; fewer may exist. In a route: as they were asked for with it.
    */
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;
