@@ -225,6 +225,9 @@ struct ManeuverBuilder {
         turn.entries = junction.entries
         turn.bearingIn = circle(junction.roads[0].bearing + 180)
         turn.bearingOut = junction.roads[taken].bearing
+        turn.deviation = 180 - junction.roads[taken].angle
+        turn.alternatives = junction.roads.indices.dropFirst()
+            .filter { $0 != taken && junction.roads[$0].isEntry }.map { 180 - junction.roads[$0].angle }
         if turn.isType(.roundabout) {
             turn.isRoundabout = true
         }

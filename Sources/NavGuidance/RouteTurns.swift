@@ -21,6 +21,9 @@ struct RouteTurn {
     /// Direction of travel before and after, degrees clockwise from north, as ``JunctionArm/bearing``.
     var bearingIn: Double
     var bearingOut: Double
+    /// Degrees clockwise from straight on of the road taken, and of the others that may be entered there instead.
+    var deviation = 0.0
+    var alternatives: [Double] = []
     /// Name and number of the road after it.
     var sign: RoadSign
     var isOnFerry: Bool
@@ -138,7 +141,6 @@ struct TurnJoiner {
             append(current, to: previous)
         } else if isNameBeforeManeuver(previous, current, next) || isSilentBeforeManeuver(current, next) {
             combine(next, with: current, first: current, from: previous)
-            turns[next].piece = turns[next].piece
             append(current, to: previous)
         } else if isNameAfterManeuver(current, next) || isNameAfterSilent(current, next)
             || isSilentAfterManeuver(current, next) || isTurnWithoutChoice(current, next)
@@ -183,11 +185,13 @@ struct TurnJoiner {
     ///   - first: The turn that is driven first.
     ///   - previous: The turn before both.
     private mutating func combine(_ index: Int, with other: Int, first: Int, from previous: Int) {
-        let angle = first == index ? totalAngle(index, other) : totalAngle(other, index)
+        let angle =
+            first == index ? joinedAngle(index, other, toldAt: index) : joinedAngle(other, index, toldAt: index)
         let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
         // Two turns that both look straight on are a bend, not a turn.
         let goesAhead = turns[index].turn.modifier == .straight && turns[other].turn.modifier == .straight
-        let modifier = keeps || goesAhead ? turns[index].turn.modifier : ManeuverModifier(angle: angle)
+        let own = turns[index].turn.modifier
+        let modifier = keeps || goesAhead ? own : angle.map { ManeuverModifier(angle: $0) } ?? own
         let isSame = isSame(previous, other)
         if turns[other].goesOn || turns[index].goesOn || turns[index].isSilent {
             if turns[index].isSilent {
@@ -209,12 +213,12 @@ struct TurnJoiner {
 
     private mutating func endSlipLane(_ index: Int) {
         let next = next(index)
-        guard !turns[next].isStop else {
+        guard !turns[next].isStop, let angle = joinedAngle(index, next, toldAt: index) else {
             turns[index].turn.kind = .maneuver(.turn)
             return
         }
         turns[index].turn.kind = .maneuver(isSame(previous(index), next) ? .continue : .turn)
-        turns[index].turn.modifier = ManeuverModifier(angle: totalAngle(index, next))
+        turns[index].turn.modifier = ManeuverModifier(angle: angle)
         if turns[index].lanes.isEmpty { turns[index].lanes = turns[next].lanes }
         append(next, to: index, signs: true)
     }
@@ -226,6 +230,25 @@ struct TurnJoiner {
         if turns[entry].distance < Self.reach { return total }
         let (first, second) = (turns[entry].angle, turns[exit].angle)
         return first <= 185 && second <= 185 || first >= 175 && second >= 175 ? total : first
+    }
+
+    /// Returns the angle of two turns together; nil where it would mislead a driver at the junction where it is told.
+    ///
+    /// There the driver sees the roads of that junction only. The angle must lead to the road taken rather than to another one, and to
+    /// its side, and must not be a turn past the way back, which would look like one to the other side.
+    private func joinedAngle(_ entry: Int, _ exit: Int, toldAt place: Int) -> Double? {
+        let angle = totalAngle(entry, exit)
+        let told = 180 - angle
+        let sum = turns[entry].deviation + turns[exit].deviation
+        if abs(sum) > 180, told.sign != sum.sign { return nil }
+        let (own, others) = (turns[place].deviation, turns[place].alternatives)
+        guard !others.isEmpty else { return angle }
+        if ManeuverModifier(turnDegrees: own) != .straight,
+            ManeuverModifier(turnDegrees: told) == .straight || told.sign != own.sign
+        {
+            return nil
+        }
+        return others.contains { abs($0 - told) < abs(own - told) } ? nil : angle
     }
 
     // MARK: Conditions for joining
@@ -252,10 +275,11 @@ struct TurnJoiner {
         return !(isBad(indices[0], indices[1]) && isBad(indices[1], indices[2]))
     }
 
-    /// Whether the route turns right then left, or left then right, within a road's width.
+    /// Whether the route turns right then left, or left then right, within a road's width, and no other road leads straight on.
     private func isOffsetCrossing(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
         guard !turns[next].isRoundabout, turns[current].distance < Self.offsetCrossing, isUndisturbed(current),
-            turns[previous].isOnFerry == turns[current].isOnFerry
+            turns[previous].isOnFerry == turns[current].isOnFerry,
+            turns[current].alternatives.allSatisfy({ abs($0) > TurnAngles.narrow })
         else { return false }
         func isRight(_ angle: Double) -> Bool { angle > 45 && angle < 135 }
         func isLeft(_ angle: Double) -> Bool { angle > 225 && angle < 315 }
@@ -284,6 +308,11 @@ struct TurnJoiner {
             isAhead(next) || turns[next].isSilent && turns[next].sign.isEmpty
         else { return false }
         return turns[previous].sign == turns[next].sign || isSame(previous, next)
+    }
+
+    /// Whether a turn and the one after it can be told as one at the first: the second needs no words, or the joined direction is right.
+    private func isOneTurn(_ current: Int, _ next: Int) -> Bool {
+        turns[next].goesOn || turns[next].isSilent || joinedAngle(current, next, toldAt: current) != nil
     }
 
     private func isNameBeforeManeuver(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
@@ -321,17 +350,18 @@ struct TurnJoiner {
 
     private func isTurnWithoutChoice(_ current: Int, _ next: Int) -> Bool {
         mayJoin(current, next) && isShort(current) && turns[current].turn.modifier != .straight
-            && turns[next].entries == 1 && !turns[next].isSilent
+            && turns[next].entries == 1 && !turns[next].isSilent && isOneTurn(current, next)
     }
 
     private func isDoublyWithoutChoice(_ current: Int, _ next: Int) -> Bool {
         mayJoin(current, next) && turns[next].entries == 1 && turns[current].passed.count == 1
             && turns[current].passed[0].entries == 1 && turns[current].distance < 1.5 * Self.reach
+            && isOneTurn(current, next)
     }
 
     private func isStraightBeforeNoChoice(_ current: Int, _ next: Int) -> Bool {
         mayJoin(current, next) && turns[current].distance <= 2 * Self.reach && turns[current].isTurnAhead
-            && turns[next].entries == 1 && isUndisturbed(current)
+            && turns[next].entries == 1 && isUndisturbed(current) && isOneTurn(current, next)
     }
 
     private func isStraightBetweenTurns(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
@@ -343,7 +373,7 @@ struct TurnJoiner {
         guard first < 0.8 * Self.reach, second < 0.8 * Self.reach else { return false }
         guard first < 5 && second < 5 || min(first, second) / max(first, second) > 0.75 else { return false }
         let total = intersectionAngle(turns[previous].bearingIn, turns[next].bearingOut)
-        return total > TurnAngles.narrow && total < 360 - TurnAngles.narrow
+        return total > TurnAngles.narrow && total < 360 - TurnAngles.narrow && isOneTurn(previous, next)
     }
 
     // MARK: Lanes
