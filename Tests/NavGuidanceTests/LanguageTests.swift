@@ -83,6 +83,17 @@ struct LanguageTests {
         #expect(table.compass.count == 8 && table.ordinals.count == 10)
     }
 
+    /// A form that is missing would be replaced with that of a plain turn, which does not mention the roundabout.
+    @Test("A turn at a small roundabout has every direction, with and without a name", arguments: PhraseTable.all)
+    func roundaboutTurns(table: PhraseTable) {
+        for modifier in ManeuverModifier.allCases {
+            for ending in modifier == .uTurn ? [""] : ["", ".name"] {
+                let key = "roundabout turn.\(modifier.rawValue)\(ending)"
+                #expect(table.phrases[key] != nil, "\(table.language): \(key)")
+            }
+        }
+    }
+
     @Test(
         "A language tag finds its language or the nearest available one",
         arguments: [

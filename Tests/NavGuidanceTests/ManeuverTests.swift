@@ -532,3 +532,23 @@ struct RoundaboutTests {
         #expect(try town.told("SAN") == [])
     }
 }
+
+    @Test("A sharp turn at a mini-roundabout mentions it")
+    func sharpTurnAtMiniRoundabout() throws {
+        var town = Town(
+            """
+                 N
+
+
+
+                 A
+
+
+
+            B    S
+            """)
+        town.road("SAN", "Mill Lane")
+        town.road("AB", "West Road")
+        town.nodeFlags["A"] = .miniRoundabout
+        #expect(try town.told("SAB") == ["At the roundabout, make a sharp left onto West Road"])
+    }
