@@ -72,6 +72,7 @@ struct TurnClassifier {
         } else {
             passStreetJunction(&result)
         }
+        tellBends(&result, after: edge)
         if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
         if result.approach.isMotorway {
             for index in result.roads.indices where result.roads[index].turn.type == .onRamp {
@@ -79,6 +80,39 @@ struct TurnClassifier {
             }
         }
         return result
+    }
+
+    /// Makes a bend a turn where the name changes and another road might be taken instead: one that is nearer to straight ahead, or any
+    /// at a sharp bend.
+    private func tellBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
+        let roads = intersection.roads
+        guard roads.dropFirst().contains(where: { $0.turn.type == .newName }) else { return }
+        let seen = roads.map { 180 - $0.angle }
+        // The common direction of two carriageways may hide a bend that is drawn.
+        for angles in [seen, drawnAngles(intersection, after: edge)] {
+            for (index, road) in intersection.roads.enumerated() where index > 0 && road.turn.type == .newName {
+                let bend = abs(angles[index])
+                // A road without a name is not left where it has none again.
+                let mayMislead = bend >= TurnAngles.narrow && intersection.approach.sign.changes(to: road.road.sign)
+                let isTurn = roads.indices.dropFirst().contains { other in
+                    other != index && roads[other].isEntry
+                        && (bend > TurnAngles.group || mayMislead && abs(angles[other]) < bend)
+                }
+                if isTurn { intersection.roads[index].turn = Turn(.turn, ManeuverModifier(turnDegrees: angles[index])) }
+            }
+        }
+    }
+
+    /// Returns the angles of a junction's roads as they are drawn, degrees clockwise from straight on.
+    private func drawnAngles(_ intersection: Intersection, after edge: EdgeIndex) -> [Double] {
+        let arms = model.arms(at: intersection.node)
+        let own = arms.first { $0.arriving == edge }
+        return intersection.roads.map { road in
+            guard let own, let arm = arms.first(where: { $0.leaving != nil && $0.leaving == road.leaving }) else {
+                return 180 - road.angle
+            }
+            return difference(circle(own.bearing + 180), arm.bearing)
+        }
     }
 
     // MARK: Kinds of turns

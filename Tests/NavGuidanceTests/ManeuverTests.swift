@@ -97,6 +97,57 @@ struct ManeuverTests {
         #expect(quiet.maneuvers.map(\.type) == [.depart, .arrive])
     }
 
+    @Test(
+        "A new name at a bend is a turn where another road leads straight on",
+        arguments: [RoadClass.residential, .service])
+    func nameChangeAtBend(ahead: RoadClass) throws {
+        var town = Town(
+            """
+                 N
+
+                 A    R
+
+                 S
+            """)
+        town.road("SA", "Mill Lane", roadClass: .secondary)
+        town.road("AR", "High Street", roadClass: .secondary)
+        town.road("AN", "", roadClass: ahead)
+        #expect(try town.told("SAR") == ["Turn right onto High Street"])
+    }
+
+    @Test("A new name at a sharp bend is a turn where any other road begins")
+    func nameChangeAtSharpBend() throws {
+        var town = Town(
+            """
+            B    A    R
+
+
+                 S
+            """)
+        town.road("SA", "Mill Lane", roadClass: .secondary)
+        town.road("AR", "High Street", roadClass: .secondary)
+        town.road("AB", "", roadClass: .service)
+        #expect(try town.told("SAR") == ["Turn right onto High Street"])
+    }
+
+    @Test("A new name at a slight bend is not told, whatever other road begins there")
+    func nameChangeAtSlightBend() throws {
+        var town = Town(
+            """
+                  R
+
+
+            B    A
+
+
+                 S
+            """)
+        town.road("SA", "Mill Lane", roadClass: .secondary)
+        town.road("AR", "High Street", roadClass: .secondary)
+        town.road("AB", "", roadClass: .service)
+        #expect(try town.told("SAR") == [])
+    }
+
     @Test("A bend without another road is not a maneuver, however sharp")
     func bend() throws {
         var town = Town(
