@@ -30,17 +30,13 @@ public struct InstructionText: Sendable, Hashable {
 
     /// Returns a road's spoken name: its name, else its first number; empty when unnamed. Motorways go by their number if they have one.
     func name(_ road: RoadLabel) -> String {
-        guard goesByNumber(road), let reference = road.references.first else { return phrases.name(of: road) }
+        guard road.isToldByNumber, let reference = road.references.first else { return phrases.name(of: road) }
         return reference
-    }
-
-    private func goesByNumber(_ road: RoadLabel) -> Bool {
-        !road.references.isEmpty && (road.name.isEmpty || road.prefersReference)
     }
 
     /// Returns a road's name as a part of a sentence, in a grammatical case.
     private func name(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
-        let isReference = goesByNumber(road)
+        let isReference = road.isToldByNumber
         let name = name(road)
         var sentence = phrases.names.sentence(
             isReference ? phrases.names.spoken(reference: name) : name, isReference: isReference, in: grammaticalCase)

@@ -120,6 +120,16 @@ extension RoadLabel {
             localNames: attributes.localNames)
     }
 
+    /// Whether it is told by its number: it has no name, or prefers the number.
+    var isToldByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }
+
+    /// Whether another road has the name or number by which this one is told, regardless of affixes such as `North`.
+    func isToldLike(_ other: RoadLabel) -> Bool {
+        if isToldByNumber { return other.references.contains(references[0]) }
+        let stem = NameAffixes.stem(of: name)
+        return name == other.name || !stem.isEmpty && stem == NameAffixes.stem(of: other.name)
+    }
+
     static func goesByNumber(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
         roadClass == .motorway && !flags.contains(.link)
     }

@@ -327,7 +327,13 @@ struct ManeuverBuilder {
         }
         maneuver.lanes = turn.lanes
         maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
-        maneuver.keepsRoad = turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
+        maneuver.keepsRoad =
+            turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
+            && maneuver.road.isToldLike(roads.label(turn.piece - 1))
+        // A driver cannot stay on a road whose name begins here.
+        if type == .continue, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed, !maneuver.keepsRoad {
+            maneuver.type = .turn
+        }
         if type == .offRamp, let node {
             maneuver.exitNumber = roads.graph.exitReference(of: node)
             maneuver.exitName = roads.graph.junctionName(of: node)

@@ -176,6 +176,29 @@ struct ManeuverTests {
         #expect(try town.told("SAN") == ["Go straight onto Mill Lane"])
     }
 
+    @Test(
+        "A driver only stays on a road whose told name is known from before",
+        arguments: [
+            ("High Street", "High Street", "Turn left to stay on High Street"),
+            ("High Street", "High Street North", "Turn left to stay on High Street North"),
+            ("High Street", "High Street (Spur)", "Turn left onto High Street (Spur)"),
+            ("", "High Street", "Turn left onto High Street"), ("", "", "Turn left onto B 37"),
+        ])
+    func stayingOnRoad(before: String, after: String, told: String) throws {
+        var town = Town(
+            """
+                 N
+
+            L    A
+
+                 S
+            """)
+        town.road("SA", before, roadClass: .secondary, reference: "B 37")
+        town.road("AL", after, roadClass: .secondary, reference: "B 37")
+        town.road("AN", "Mill Lane")
+        #expect(try town.told("SAL") == [told])
+    }
+
     @Test("Driveways and ways closed to cars make no junction")
     func ignoredRoads() throws {
         var town = Town(
@@ -582,7 +605,6 @@ struct RoundaboutTests {
         #expect(try town.told("SAR") == ["At the roundabout, turn right onto High Street"])
         #expect(try town.told("SAN") == [])
     }
-}
 
     @Test("A sharp turn at a mini-roundabout mentions it")
     func sharpTurnAtMiniRoundabout() throws {
@@ -603,3 +625,4 @@ struct RoundaboutTests {
         town.nodeFlags["A"] = .miniRoundabout
         #expect(try town.told("SAB") == ["At the roundabout, make a sharp left onto West Road"])
     }
+}
