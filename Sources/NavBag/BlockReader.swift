@@ -43,6 +43,10 @@ struct BlockReader<Source: ByteSource> {
                 guard try resynchronise(after: error) else { throw error }
             }
         }
+        guard isRecovery, !(try isRecord(at: position)) else { return }
+        // The header's length is damaged.
+        position = Layout.magic.count
+        _ = try resynchronise(after: BagError(.malformed, "no record follows the header", offset: position))
     }
 
     static func readHeader(_ source: Source, expectsMagic: Bool = true) throws(BagError) -> (BagHeader, end: Int) {

@@ -73,7 +73,8 @@ import Testing
     func damagedBeginningIsSkippedByARecovery(compression: BagCompression) throws {
         let written = samples(60)
         let bytes = try bag(written, BagWriteOptions(compression: compression, chunkSize: 1024))
-        for place in 0..<40 {
+        let headerEnd = 17 + Int(bytes[9])
+        for place in 0..<headerEnd {
             for flip in [0x01, 0x80, 0xff] as [UInt8] {
                 var damaged = bytes
                 damaged[place] ^= flip
