@@ -78,7 +78,7 @@ struct BagToolTests {
     @Test func truncatedBagIsReportedByEveryReader() async throws {
         try await withSandbox { box in
             let bag = try await replayed(in: box)
-            let whole = try #require(readBytes(bag))
+            let whole = try #require(readBytes(box.path + "/" + bag))
             try box.write("cut.mcap", Array(whole.prefix(whole.count * 2 / 3)))
             let diff = try await box.run("navbus", ["bag", "diff", bag, "cut.mcap"])
             #expect(diff.status == 1 && diff.errors.contains("'cut.mcap' is damaged"), "\(diff.errors)")
@@ -91,7 +91,7 @@ struct BagToolTests {
         try await withSandbox { box in
             let pipe = box.path + "/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
-            let reader = try box.start("cat", [pipe])
+            let reader = try box.start("/usr/bin/cat", [pipe])
             try await box.succeed("navbus", ["bag", "convert", try await Town.shared.drive, "-o", pipe, "--to", "csv"])
             #expect(try await reader.wait().outputLines.count == Town.fixCount + 1)
             var status = stat()
