@@ -131,7 +131,7 @@ struct CheckCommand: ParsableCommand {
             executed = count
             if update { try CheckReferences(plan).store(records) }
             result = judged(plan, records, build: build)
-            if out != nil { result.noteInputs(try inputs(plan, cache)) }
+            if out != nil { result.noteInputs(inputs(plan.items, try settings(plan.items), cache)) }
         } else {
             result = try merged(plan, cache)
         }
@@ -219,9 +219,11 @@ struct CheckCommand: ParsableCommand {
     }
 
     /// Returns the hash of everything that the run of each bag depends on besides the configuration.
-    private func inputs(_ plan: FleetPlan, _ cache: CheckCache) throws -> [String: String] {
+    private func inputs(
+        _ items: [FleetPlan.Item], _ settings: [(values: [String: String], traffic: String)], _ cache: CheckCache
+    ) -> [String: String] {
         var inputs: [String: String] = [:]
-        for (item, settings) in zip(plan.items, try settings(plan.items)) {
+        for (item, settings) in zip(items, settings) {
             inputs[item.job.name] = cache.key(item.job, traffic: settings.traffic)
         }
         return inputs
@@ -262,8 +264,9 @@ struct CheckCommand: ParsableCommand {
         guard missing.isEmpty else {
             throw NodeError(.usage, "\(missing.count) bags are missing from the shards, such as '\(missing[0])'")
         }
-        let inputs = try inputs(plan, cache)
-        for (item, settings) in zip(plan.items, try settings(plan.items)) {
+        let settings = try settings(plan.items)
+        let inputs = inputs(plan.items, settings, cache)
+        for (item, settings) in zip(plan.items, settings) {
             guard let bag = bags[item.job.name], bag.inputs == inputs[item.job.name],
                 bag.record.keys.allSatisfy({ settings.values[$0.key] == $0.value })
             else {
