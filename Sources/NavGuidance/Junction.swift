@@ -120,10 +120,10 @@ extension RoadLabel {
             localNames: attributes.localNames)
     }
 
-    /// Whether it is told by its number: it has no name, or prefers the number.
+    /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
     var isToldByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }
 
-    /// Whether another road has the name or number by which this one is told, regardless of affixes such as `North`.
+    /// Whether another road has the name or number that instructions use for this one, regardless of affixes such as `North`.
     func isToldLike(_ other: RoadLabel) -> Bool {
         if isToldByNumber { return other.references.contains(references[0]) }
         let stem = NameAffixes.stem(of: name)

@@ -157,7 +157,8 @@ public struct Maneuver: Sendable, Equatable {
     public var modifier: ManeuverModifier?
     /// The road after it.
     public var road: RoadLabel
-    /// Whether the road continues after it under the same name or number, and the one that is told is known from before it.
+    /// Whether the road continues after it under the same name or number, and the road before it already has the name or number that the
+    /// instruction uses.
     public var keepsRoad: Bool
     /// Whether the road before it ends there, which is announced; a ``ManeuverType/endOfRoad`` also requires earlier junctions on that
     /// road.

@@ -232,10 +232,11 @@ struct TurnJoiner {
         return first <= 185 && second <= 185 || first >= 175 && second >= 175 ? total : first
     }
 
-    /// Returns the angle of two turns together; nil where it would mislead a driver at the junction where it is told.
+    /// Returns the angle of two turns joined into one; nil where it would mislead the driver at the junction `place`, whose instruction
+    /// gives it.
     ///
-    /// There the driver sees the roads of that junction only. The angle must lead to the road taken rather than to another one, and to
-    /// its side, and must not be a turn past the way back, which would look like one to the other side.
+    /// The driver sees only the roads of that junction. The angle must be closer to the road taken than to any other and on the same side,
+    /// and the sum of both turns must not exceed 180°, which would look like a turn to the other side.
     private func joinedAngle(_ entry: Int, _ exit: Int, toldAt place: Int) -> Double? {
         let angle = totalAngle(entry, exit)
         let told = 180 - angle

@@ -67,7 +67,8 @@ public struct StreamingMatcher: Sendable {
 
     /// Switches to another graph after tiles arrived or left, or to another metric on the same graph.
     ///
-    /// Places on roads of both graphs are kept. A vehicle off all roads, around which roads appear, is matched anew.
+    /// Places on roads of both graphs are kept. If the vehicle was off all roads and roads appear near it, its next fix is matched like the
+    /// first one.
     public mutating func adopt(_ metric: Metric) {
         let old = turns.graph
         let new = metric.turns.graph

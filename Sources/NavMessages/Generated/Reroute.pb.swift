@@ -136,8 +136,8 @@ public struct AlternativeRemovalReason: ProtoEnum {
     public static let forkPassed = Self(rawValue: 1)
     /// It is the current route now.
     public static let taken = Self(rawValue: 2)
-    /// The current route has changed, or a stop on it was reached: alternatives to the rest are sought anew, and one that still is one
-    /// comes back with the same id.
+    /// The current route has changed, or a stop on it was reached. After a stop alternatives to the rest are requested again; one that is
+    /// still valid returns with the same id.
     public static let routeChanged = Self(rawValue: 3)
     /// The refresh found better ones.
     public static let replaced = Self(rawValue: 4)

@@ -170,7 +170,7 @@ extension Navigator {
         case .reroute(let draft): tell(.failed(failure, nextAttempt: next), draft, event)
         case .start(let order):
             reply(.failed(failure), to: order.call)
-            // A caller that waits has the failure; nothing else has happened to the route in force. Without one it is nobody's answer.
+            // The waiting caller has received the failure, and the current route is unchanged. Only without a caller is it published.
             guard order.call == 0 else { break }
             publish(
                 .reroute(

@@ -149,8 +149,8 @@ typedef enum _Navbus__V1__AlternativeRemovalReason {
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_TAKEN = 2,
   /*
-   * The current route has changed, or a stop on it was reached: alternatives to the rest are sought anew, and one that still is one
-   * comes back with the same id.
+   * The current route has changed, or a stop on it was reached. After a stop alternatives to the rest are requested again; one that is
+   * still valid returns with the same id.
    */
   NAVBUS__V1__ALTERNATIVE_REMOVAL_REASON__ALTERNATIVE_REMOVAL_REASON_ROUTE_CHANGED = 3,
   /*
