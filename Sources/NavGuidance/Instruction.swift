@@ -1,4 +1,4 @@
-/// Names an instruction point of a route: the same for as long as the route is.
+/// The identity of an instruction point, stable for the lifetime of the route.
 public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
     /// The kind of instruction.
     public enum Kind: String, Sendable, CaseIterable, Codable {
@@ -22,7 +22,7 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
 
     /// The leg, from 0.
     public var leg: Int
-    /// The step within the leg on which it is given, from 0: it speaks of the maneuver at that step's end.
+    /// The step within the leg, from 0, on which it is given; it announces the maneuver at the end of that step.
     public var step: Int
     /// The kind.
     public var kind: Kind
@@ -34,7 +34,7 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
         self.kind = kind
     }
 
-    /// Whether it comes before another one of the same route: of the announcements of one maneuver in the order of ``Kind``.
+    /// Whether it precedes another instruction of the same route; announcements of one maneuver are in the order of ``Kind``.
     public func isBefore(_ other: InstructionID) -> Bool {
         if leg != other.leg { return leg < other.leg }
         return step != other.step ? step < other.step : kind.order < other.kind.order
@@ -105,7 +105,7 @@ public struct VisualInstruction: Sendable, Equatable {
 public struct SpokenInstruction: Sendable, Equatable {
     /// Its id.
     public var id: InstructionID
-    /// Metres from where it is said to the maneuver.
+    /// Metres from the place where it is spoken to the maneuver.
     public var distance: Double
     /// Metres to the maneuver at which it is due at the driven speed, at least ``distance``.
     public var triggerDistance: Double
@@ -115,7 +115,7 @@ public struct SpokenInstruction: Sendable, Equatable {
     public var ssml: String
     /// The language of the texts as a BCP 47 tag; nil for that of the guidance.
     public var language: String?
-    /// Whether somebody asked for it, instead of the vehicle getting to its place.
+    /// Whether it was requested, rather than triggered by the vehicle's position.
     public var isRepeat = false
 }
 
@@ -132,7 +132,7 @@ public enum Instruction: Sendable, Equatable {
         }
     }
 
-    /// Whether somebody asked for it.
+    /// Whether it was requested.
     public var isRepeat: Bool {
         if case .spoken(let instruction) = self { return instruction.isRepeat }
         return false

@@ -92,7 +92,7 @@ struct InstructionPlanner {
 
     /// Returns the time from the end of the maneuver at the beginning of `step` to the maneuver at its end, in proportion to the distance.
     ///
-    /// The time of the turn itself does not count: a driver who has turned has no more of it.
+    /// The time for the turn itself is excluded: it has passed once the driver has turned.
     private func seconds(_ step: Int) -> Double {
         let maneuver = steps[step].maneuver
         let length = max(steps[step + 1].maneuver.routeOffset - maneuver.endOffset, 0)

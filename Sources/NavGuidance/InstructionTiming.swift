@@ -1,7 +1,7 @@
 /// The timing of instructions: a lead in seconds at the present speed, within bounds in metres.
 ///
-/// The times are those of the Mapbox SDKs (125 s, 70 s, 15 s, and "continue" above 2,000 m). The bounds are judgement: a slow vehicle is
-/// told no later than it sees the junction, a fast one not too early to understand.
+/// The times are those of the Mapbox SDKs (125 s, 70 s, 15 s, and "continue" above 2,000 m). The bounds are our own judgement: a slow
+/// driver hears the instruction before the junction comes into view, a fast driver not so early that it is confusing.
 public struct InstructionTiming: Sendable, Hashable {
     /// The lead of one announcement.
     public struct Lead: Sendable, Hashable {

@@ -1,27 +1,27 @@
 public import NavGeo
 
-/// Gives the instructions of a route as the vehicle gets to them, each exactly once.
+/// A trigger that gives each instruction of a route exactly once, when the vehicle reaches its place.
 ///
-/// It looks only at the step that the vehicle is on: what a jump passes over is not told, and what is due after a start in the middle of
-/// the route is. Of the announcements of one maneuver it gives the most urgent that is due and drops those before it; it leaves time to
-/// finish speaking, and drops an announcement that the next would follow too soon. A maneuver that was named by "then" a moment ago has
-/// had its words. It does not decide whether the vehicle is on the route.
+/// It considers only the current step: instructions that a jump passes over are not given, while those due after a start in the middle of
+/// the route are. Among the announcements of one maneuver it gives the most urgent one that is due and drops earlier ones. It leaves time
+/// to finish speaking, and drops an announcement that the next would follow too soon. A maneuver just named after "then" is not announced
+/// again. It does not decide whether the vehicle is on the route.
 public struct InstructionTrigger: Sendable, Equatable {
     /// The guidance that is announced.
     public let guidance: RouteGuidance
     private var given: [Given]
     /// Seconds driven since the first update.
     private var clock = 0.0
-    /// When the last announcement has been spoken, by ``clock``.
+    /// When the last announcement ends, on ``clock``.
     private var spokenUntil = 0.0
-    /// When the maneuver at each step's beginning was last spoken of, by ``clock``.
+    /// When the maneuver at the start of each step was last announced, on ``clock``.
     private var spokenOf: [Double]
-    /// The last update, and the metres driven between it and the one before.
+    /// The offset and stamp of the last update, and the metres driven between the last two updates.
     private var lastOffset: Double?
     private var lastStamp: Timestamp?
     private var stride = 0.0
 
-    /// The instructions of one step that were given or are no longer to be given.
+    /// The instructions of one step that have been given or are no longer due.
     private struct Given: OptionSet, Sendable {
         let rawValue: UInt8
         static let visual = Given(rawValue: 1 << 0)
@@ -31,7 +31,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         static let prepare = Given(rawValue: 1 << 4)
         static let near = Given(rawValue: 1 << 5)
         static let now = Given(rawValue: 1 << 6)
-        /// The maneuver was told together with the one before.
+        /// The maneuver was announced together with the previous one.
         static let chained = Given(rawValue: 1 << 7)
 
         static let opening: Given = [.depart, .continue]
@@ -40,25 +40,27 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     /// A departure further behind than this is not announced, metres.
     static let departReach = 50.0
-    /// Two maneuvers told together leave no time between them to tell the one behind them, seconds.
+    /// The time between two jointly announced maneuvers below which the next one is included too, because there is no time to announce it
+    /// in between, seconds.
     static let breathlessSeconds = 4.5
     /// The most maneuvers that one announcement names.
     static let longestRow = 3
 
-    /// A trigger that has given nothing yet.
+    /// A trigger that has given no instructions yet.
     public init(_ guidance: RouteGuidance) {
         self.guidance = guidance
         given = Array(repeating: [], count: guidance.steps.count)
         spokenOf = Array(repeating: -.infinity, count: guidance.steps.count)
     }
 
-    /// The instructions that are due, banners first.
+    /// Returns the instructions that are due, banners first.
     ///
     /// - Parameters:
     ///   - offset: metres from the route's start; nothing is due for a value that is not finite.
     ///   - speed: m/s; nil, negative or not finite is unknown and counts as the speed expected on the road.
     ///   - leg: the leg that the vehicle is on; nil goes by the offset alone.
-    ///   - stamp: the time of the position; nil reckons it from way and speed. One before the last counts as the same moment.
+    ///   - stamp: the time of the position; nil estimates it from distance and speed. A stamp earlier than the last one counts as equal to
+    ///     it.
     public mutating func update(
         offset: Double, speed reported: Double?, leg: Int? = nil, at stamp: Timestamp? = nil
     ) -> [Instruction] {
@@ -66,7 +68,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let speed = speed(reported, on: located)
         pass(to: offset, speed, at: stamp)
         var due: [Instruction] = []
-        // At a stop the arrival itself is the last thing to tell of the step before it.
+        // At a stop, the previous step stays in use until it has announced the arrival.
         var step = located
         let isArrival = guidance.steps[located].maneuver.type == .arrive
         if isArrival, guidance.steps[located].index > 0, !given[located - 1].contains(.now) { step = located - 1 }
@@ -83,8 +85,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         return due
     }
 
-    /// The words and the banner of the arrival at a leg's end, unless they were given: for a vehicle that is there by another way, or sooner
-    /// than the words were due.
+    /// Returns the announcement and the banner of the arrival at a leg's end unless they have been given: for a vehicle that arrives by
+    /// another way, or before they are due.
     public mutating func arrive(leg: Int) -> [Instruction] {
         guard guidance.legs.indices.contains(leg), guidance.legs[leg].count > 1 else { return [] }
         let step = guidance.legs[leg].upperBound - 2
@@ -96,10 +98,9 @@ public struct InstructionTrigger: Sendable, Equatable {
         return due
     }
 
-    /// Returns the words of the next maneuver for somebody who asks to hear them, with the distance that is left; nil where none follows
-    /// on the leg.
+    /// Returns an announcement of the next maneuver on request, with the remaining distance; nil if no maneuver follows on the leg.
     ///
-    /// Announcements that would say the same within a few seconds are then left out, also those of maneuvers that are told along with it.
+    /// Announcements that would repeat it within a few seconds are then omitted, including those of maneuvers announced with it.
     ///
     /// - Parameters:
     ///   - offset: metres from the route's start.
@@ -113,7 +114,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         let remaining = max(plan.maneuverOffset - offset, 0)
         let leads = leads(plan, speed(reported, on: located))
         let maneuver = guidance.steps[step + 1].maneuver
-        // An arrival is not told before its time.
+        // An arrival is worded as reached only once it has been announced.
         let isAtHand = remaining <= leads.now && (maneuver.type != .arrive || given[step].contains(.now))
         let kind: InstructionID.Kind =
             switch remaining {
@@ -133,7 +134,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return spoken
     }
 
-    /// The banner that belongs to a place, given or not; nil for that of an arrival whose words were not given.
+    /// Returns the banner for a position, whether given before or not; nil for an arrival that has not been announced.
     public func banner(offset: Double, leg: Int? = nil) -> VisualInstruction? {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }
         let step = guidance.bannerStep(located, at: offset)
@@ -145,7 +146,7 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     private mutating func showBanner(_ step: Int, _ due: inout [Instruction]) {
         guard !given[step].contains(.visual) else { return }
-        // The banner of an arrival is shown with the words.
+        // An arrival's banner is shown together with its announcement.
         if guidance.steps[step].maneuver.type == .arrive, step > 0, !given[step - 1].contains(.now) { return }
         given[step].insert(.visual)
         due.append(.visual(guidance.visuals[step]))
@@ -157,7 +158,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     private struct Leads {
         var far, prepare, near: Double?
         var now: Double
-        /// The distance at which the next update would be too late.
+        /// The distance at which the next update would come too late for an announcement.
         var latest: Double
     }
 
@@ -170,7 +171,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return Leads(far: far, prepare: prepare, near: near, now: now, latest: latest)
     }
 
-    /// The speed that counts on a step, m/s.
+    /// Returns the reported speed, at most 100 m/s, or the step's expected speed if it is invalid, m/s.
     private func speed(_ reported: Double?, on step: Int) -> Double {
         reported.flatMap { $0.isFinite && $0 >= 0 ? min($0, 100) : nil } ?? guidance.announcements[step].expectedSpeed
     }
@@ -197,7 +198,7 @@ public struct InstructionTrigger: Sendable, Equatable {
 
         if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
         if remaining <= now { return tellNow(step, remaining, leads) }
-        // While the last words are still spoken, or the maneuver behind is still being driven, all else waits.
+        // Wait until the last announcement has ended and the vehicle is past the previous maneuver.
         guard clock >= spokenUntil,
             offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
@@ -236,7 +237,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         if isArrival {
             if given[step].contains(.chained), clock < spokenUntil, remaining > 12 { return nil }
         } else if clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
-            // Just told. Told again once that is a while ago, or when there is more to tell.
+            // Announced less than `repeatGap` ago: wait until the last moment, unless there are further maneuvers to name.
             let tellsMore = plan.isChained && !given[step + 1].contains(.chained)
             if !tellsMore {
                 guard remaining <= leads.latest else { return nil }
@@ -249,7 +250,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         given[step].formUnion([.now, .depart, .continue, .far, .prepare, .near])
         let text = guidance.text(step)
         let body = text.body(guidance.steps[step + 1].maneuver, atHand: true)
-        // The distance tells it from a road before it that it could be taken for.
+        // The distance distinguishes the maneuver from an earlier road that could be mistaken for it.
         let isAmbiguous = remaining > plan.unambiguousDistance + 1
         return said(
             withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining,
@@ -272,7 +273,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
         let pause = kind == .near ? timing.pause : timing.longPause
         let speech = guidance.options.text.phrases.speechSeconds(sentence.text) + pause
-        // An arrival has other words when it is there.
+        // An arrival is worded differently once it is reached.
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
@@ -290,7 +291,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return said(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
     }
 
-    /// Adds the maneuvers after the next that follow closely; their own announcements but the last are then done.
+    /// Appends closely following maneuvers; after that, they are announced at most once more, on reaching them.
     private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Double = .infinity) -> Sentence {
         var row = sentence
         for next in (step + 1)..<(step + InstructionTrigger.longestRow) {
@@ -300,13 +301,13 @@ public struct InstructionTrigger: Sendable, Equatable {
             guard text.phrases.speechSeconds(longer.text) <= limit else { break }
             row = longer
             noteChained(next)
-            // Between the two there is time to tell of the one behind them.
+            // With more time between the two, the maneuver after them is announced separately.
             guard guidance.announcements[next].seconds < InstructionTrigger.breathlessSeconds else { break }
         }
         return row
     }
 
-    /// The distance between the maneuvers at the beginning and at the end of a step, metres.
+    /// Returns the distance between the maneuvers at the beginning and at the end of a step, metres.
     private func length(of step: Int) -> Double {
         guidance.announcements[step].maneuverOffset - guidance.announcements[step].start
     }

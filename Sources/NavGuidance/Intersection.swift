@@ -292,7 +292,7 @@ package final class JunctionModel {
         // The heading of a driver who comes from the opposite arm.
         let through = circle(opposite + 180)
         let middle = circle(one.bearing + difference(one.bearing, other.bearing) / 2)
-        // A road that continues straight stays so.
+        // A road that goes straight on keeps its direction.
         if angularGap(through, entry.bearing) < TurnAngles.straight { return (false, entry.bearing) }
         if isNeighbour {
             let now = angularGap(through, middle)
@@ -517,7 +517,7 @@ package final class JunctionModel {
         return seen
     }
 
-    /// Returns that junction with the turns that a classifier finds, which depend on the edge alone.
+    /// Returns the same junction with turns from a classifier, whose result must depend on the edge alone.
     func classified(after edge: EdgeIndex, by classify: (Intersection) -> Intersection) -> Intersection? {
         if let known = classified[edge] { return known }
         guard let found = intersection(after: edge).map(classify) else { return nil }

@@ -49,15 +49,15 @@ public enum LaneIndication: String, Sendable, CaseIterable, Codable {
     }
 }
 
-/// Reads `turn:lanes` and marks the lanes that serve a turn.
+/// A reader of `turn:lanes` that marks the lanes serving a turn.
 enum LaneGuidance {
     /// The largest plausible number of lanes; more are an error in the data.
     static let maximumLanes = 16
     /// The cost of an arrow that points to another road than its own, degrees.
     private static let mismatch = 200.0
 
-    /// Returns the lanes of a `turn:lanes` value, with those marked that lead onto a road of a junction; empty when the value does not
-    /// tell, since no advice is better than wrong advice.
+    /// Returns the lanes of a `turn:lanes` value, with those marked that lead onto a road of a junction; empty when the value is
+    /// inconclusive, since no advice is better than wrong advice.
     ///
     /// Arrows and roads have the same order from right to left. A road without an arrow of its own shares its neighbour's only if the arrow
     /// points there. Left-over arrows are for later junctions on the road that continues.

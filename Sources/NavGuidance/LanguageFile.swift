@@ -4,7 +4,7 @@
 /// and class, `[numbers]` the spoken prefixes of road numbers, `[phrases]` the rest. A language with a `base` inherits everything that it
 /// does not define.
 package struct LanguageFile {
-    /// A defect of a line and how to mend it.
+    /// A defect in a line, and how to fix it.
     package struct Defect: Error, CustomStringConvertible {
         var line: Int
         var message: String

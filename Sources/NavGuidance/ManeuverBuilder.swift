@@ -2,17 +2,17 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// Finds the maneuvers of a route: exactly what a driver must be told.
+/// A finder of the maneuvers of a route: exactly those that must be announced.
 struct ManeuverBuilder {
     /// The greatest distance before a maneuver at which its lanes may be tagged, metres.
     static let laneReach = 40.0
     /// The greatest distance before a maneuver at which a side road can be mistaken for it, metres.
     static let ambiguityReach = 150.0
-    /// The greatest length of a route edge at a waypoint that is no road to turn into, metres.
+    /// The greatest length of a route edge at a waypoint that counts as a point rather than a road, metres.
     static let pointLength = 2.0
-    /// The distance from the road within which a waypoint lies on it, metres.
+    /// The distance within which a waypoint counts as being on the road and not beside it, metres.
     static let sideDistance = 4.0
-    /// The distance from the road beyond which a waypoint is on no side of it, metres: it is not seen from the road, and may be reached from
+    /// The distance beyond which the side of a waypoint is not announced, metres: it is not visible from the road, and may be reached from
     /// another one.
     static let farthestSide = 50.0
 
@@ -154,7 +154,7 @@ struct ManeuverBuilder {
             if (Self.sideDistance...Self.farthestSide).contains(waypoint.snapDistance) {
                 let target = Geodesy.bearing(from: waypoint.snapped, to: waypoint.waypoint.coordinate)
                 let side = degrees(from: maneuver.bearingBefore, to: target)
-                // A waypoint nearly ahead or behind, as at the end of a cul-de-sac, is on no side.
+                // A waypoint nearly ahead or behind, as at the end of a cul-de-sac, has no side.
                 if abs(side) > 20, abs(side) < 160 { maneuver.modifier = side > 0 ? .right : .left }
             }
         }

@@ -2,7 +2,7 @@ internal import NavMap
 
 /// The road that a driver follows without an instruction.
 extension TurnClassifier {
-    /// The factor by which a road must deviate more from straight to be no rival.
+    /// The factor by which another road must deviate more from straight ahead not to be a rival.
     static let distinctRatio = 2.0
 
     /// Returns the obvious road, as an index in the junction's roads; nil when there is none.
@@ -51,8 +51,8 @@ extension TurnClassifier {
         return nil
     }
 
-    /// Whether all lanes that go straight on lead along the road ahead, and only turning lanes to another road: these leave before a junction,
-    /// on a carriageway of their own.
+    /// Whether all lanes that go straight on lead along the road ahead, and only turn lanes lead to another road, as where they leave
+    /// before a junction on a carriageway of their own.
     func hasTheStraightLanes(_ intersection: Intersection, _ index: Int, beside other: Int) -> Bool {
         let (road, rival) = (intersection.roads[index], intersection.roads[other])
         guard intersection.approach.sign.continues(as: road.road.sign) else { return false }

@@ -5,7 +5,7 @@ internal import NavMap
 /// The perceived direction of a road that leaves a junction.
 ///
 /// The first metres of a drawn road model the junction, not the road, since a road is drawn from the middle of the one that it leaves. The
-/// direction is taken from the part beyond, as far as that can be told. The distances are those of OSRM's guidance.
+/// direction is taken from the part beyond, as far as it can be determined. The distances are those of OSRM's guidance.
 struct RoadOutline {
     /// The width of a lane, metres.
     static let laneWidth = 3.25
@@ -34,7 +34,7 @@ struct RoadOutline {
         point(at: distance) { Self.distance(points[$0 - 1], points[$0]) }
     }
 
-    /// Returns the same, given the length of the segment that ends at a point.
+    /// Returns the same place, given the length of the segment that ends at each point.
     private func point(at distance: Double, lengthTo: (Int) -> Double) -> LocalPoint {
         var rest = distance
         for index in 1..<points.count {

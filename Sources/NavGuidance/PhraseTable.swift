@@ -23,7 +23,7 @@ public struct PhraseTable: Sendable, Hashable {
         case latin = "Latin"
         case han = "Han"
 
-        /// Whether speakers can read some of a text, or it has no letters.
+        /// Whether speakers can read at least one letter of a text, or it has no letters.
         func isRead(in text: String) -> Bool {
             let letters = text.unicodeScalars.filter(\.properties.isAlphabetic).map(\.value)
             return letters.isEmpty
@@ -90,8 +90,8 @@ public struct PhraseTable: Sendable, Hashable {
         return ""
     }
 
-    /// Returns the phrase of a distance: the number's own, such as "half a mile", before the plural; with the grammatical case before
-    /// without.
+    /// Returns the phrase for a distance. A phrase for the exact number, such as "half a mile", takes precedence over the plural, and one
+    /// with the grammatical case over one without.
     func distancePhrase(_ rounded: DistanceScale.Rounded, _ grammaticalCase: String) -> String {
         let isSingular =
             switch singular {

@@ -14,7 +14,7 @@ struct RoadSign: Equatable {
 
     var isEmpty: Bool { name.isEmpty && reference.isEmpty }
 
-    /// Whether a driver who goes from this road onto `other` must be told of its name.
+    /// Whether going from this road onto `other` is a name change that must be announced.
     ///
     /// It is no change when a name ends, when a name only gains or loses an affix such as `North`, or when the number is among the others.
     /// Losing the name for a number, or the number for a name, is a change.

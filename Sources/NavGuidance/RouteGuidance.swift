@@ -55,7 +55,7 @@ public struct GuidanceOptions: Sendable, Hashable {
     }
 }
 
-/// The guidance of a route: its steps, each beginning with a maneuver, and its banners. It needs the graph only while being made.
+/// The guidance of a route: its steps, each beginning with a maneuver, and its banners. The graph is needed only to create it.
 ///
 /// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` gives them.
 public struct RouteGuidance: Sendable, Equatable {

@@ -22,7 +22,7 @@ public struct RouteJunction: Sendable, Equatable {
     public var lanes: [Lane] = []
 }
 
-/// Finds the junctions of a route's steps.
+/// A finder of the junctions on a route's steps.
 struct JunctionFinder {
     private struct Arm {
         var bearing: Double

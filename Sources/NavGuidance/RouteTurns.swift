@@ -58,7 +58,8 @@ struct RouteTurn {
     var isManeuver: Bool { turn.kind != .none && turn.kind != .silent }
 }
 
-/// Joins turns that are one to a driver: across the halves of a divided road, over short connections, and past short-lived names.
+/// A joiner of turns that a driver perceives as one: across the halves of a divided road, over short connections, and past short-lived
+/// names.
 ///
 /// The rules and lengths for joining are those of OSRM's guidance.
 struct TurnJoiner {
@@ -179,7 +180,7 @@ struct TurnJoiner {
         append(next, to: index, signs: true)
     }
 
-    /// Gives a turn the meaning that it has together with another one.
+    /// Gives a turn the combined type and direction of two joined turns.
     ///
     /// - Parameters:
     ///   - first: The turn that is driven first.
@@ -311,7 +312,8 @@ struct TurnJoiner {
         return turns[previous].sign == turns[next].sign || isSame(previous, next)
     }
 
-    /// Whether a turn and the one after it can be told as one at the first: the second needs no words, or the joined direction is right.
+    /// Whether a turn and the next one can be announced as one at the first: the second needs no announcement, or the joined direction is
+    /// right.
     private func isOneTurn(_ current: Int, _ next: Int) -> Bool {
         turns[next].goesOn || turns[next].isSilent || joinedAngle(current, next, toldAt: current) != nil
     }
@@ -434,7 +436,7 @@ struct TurnJoiner {
 
     // MARK: Selection
 
-    /// Removes turns that are passed in silence. As in OSRM, the end of a road is its own type of maneuver only after another junction.
+    /// Removes turns that are not announced. As in OSRM, the end of a road is its own type of maneuver only after another junction.
     private mutating func passSilentOnes() {
         var last = 0
         for index in turns.indices.dropFirst() where !turns[index].isGone {
@@ -457,7 +459,8 @@ struct TurnJoiner {
         turns[index].turn.modifier != .straight && turns[index].roads > 2 && !turns[next(index)].isStop
     }
 
-    /// Removes names that are already known or last only some metres, unless they begin at a junction where the road bends.
+    /// Removes changes to a name that is already known, or that lasts only some metres and does not begin where the road bends at a
+    /// junction.
     private mutating func dropShortNames() {
         var last = 0
         for index in turns.indices.dropFirst().dropLast() where !turns[index].isGone {

@@ -1,7 +1,7 @@
 internal import NavGeo
 internal import NavMap
 
-/// Finds slip lanes: roads that leave shortly before a crossing and join the crossing road beyond it.
+/// A finder of slip lanes: roads that leave shortly before a crossing and join the crossing road beyond it.
 ///
 ///     a --- b ----- c ---
 ///            \      |

@@ -33,7 +33,7 @@ extension ManeuverModifier {
     init(angle: Double) { self.init(turnDegrees: 180 - angle) }
 }
 
-/// Decides the announcement at a junction for each road that may be taken.
+/// A classifier that decides the announcement at a junction for each road that may be taken.
 ///
 /// The question is which road, if any, a driver follows without an instruction. A driver who takes that road hears nothing, or its new
 /// name; on any other road the driver hears a turn, a fork or a ramp. The rules are those of OSRM's guidance, tuned on the maps of the
@@ -82,8 +82,8 @@ struct TurnClassifier {
         return result
     }
 
-    /// Makes a bend a turn where the name changes and another road might be taken instead: one that is nearer to straight ahead, or any
-    /// at a sharp bend.
+    /// Makes a name change at a bend a turn if another road might be taken instead: one that is nearer to straight ahead, or any at a sharp
+    /// bend.
     private func tellBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
         let roads = intersection.roads
         guard roads.dropFirst().contains(where: { $0.turn.type == .newName }) else { return }
@@ -92,7 +92,7 @@ struct TurnClassifier {
         for angles in [seen, drawnAngles(intersection, after: edge)] {
             for (index, road) in intersection.roads.enumerated() where index > 0 && road.turn.type == .newName {
                 let bend = abs(angles[index])
-                // A road without a name is not left where it has none again.
+                // Going from one unnamed road to another cannot mislead.
                 let mayMislead = bend >= TurnAngles.narrow && intersection.approach.sign.changes(to: road.road.sign)
                 let isTurn = roads.indices.dropFirst().contains { other in
                     other != index && roads[other].isEntry

@@ -2,7 +2,7 @@ internal import NavGeo
 package import NavMap
 package import NavRouting
 
-/// Builds electronic horizons. Equal maps, places and routes give equal horizons.
+/// A builder of electronic horizons. Equal maps, places and routes give equal horizons.
 package struct HorizonBuilder {
     let metric: Metric
     let live: Metric
@@ -13,11 +13,11 @@ package struct HorizonBuilder {
     package let junctions: JunctionModel
 
     /// - Parameters:
-    ///   - metric: what the vehicle may drive.
-    ///   - live: the same in the traffic of now.
-    ///   - vehicle: the vehicle whose limits hold.
-    ///   - junctions: a model of earlier horizons, which is used where it fits; nil for none.
-    ///   - time: the time on the clocks of the place; nil leaves limits unknown that depend on it.
+    ///   - metric: the costs of the roads that the vehicle may use.
+    ///   - live: the same with current traffic.
+    ///   - vehicle: the vehicle whose limits apply.
+    ///   - junctions: a model from earlier horizons to reuse if it matches; nil for none.
+    ///   - time: the local time; nil leaves time-dependent limits unknown.
     package init(
         metric: Metric, live: Metric, vehicle: VehicleProfile, junctions: JunctionModel? = nil, at time: LocalTime?
     ) {
@@ -29,7 +29,7 @@ package struct HorizonBuilder {
         choice = PathChoice(junctions: self.junctions, metric: metric)
     }
 
-    /// An arm that a path leaves aside.
+    /// An arm that branches off a path.
     private struct Branch {
         var arm: PathArm
         var offset: Double
@@ -37,13 +37,13 @@ package struct HorizonBuilder {
         var entry: RoundaboutEntry?
     }
 
-    /// A path as edges, and the arms that it leaves aside.
+    /// A path as edges, with the arms that branch off it.
     private struct Walk {
         var edges: [EdgeIndex] = []
         var length = 0.0
         var probability = 1.0
         var isTruncated = false
-        /// The number of its first edges that are of the route.
+        /// The number of leading edges that belong to the route.
         var routed = 0
         var branches: [Branch] = []
     }

@@ -3,15 +3,15 @@ internal import NavGeo
 internal import NavMap
 internal import NavRouting
 
-/// A way on from an edge that the law leaves to the vehicle.
+/// A continuation from an edge that the vehicle may legally take.
 struct PathArm {
     var state: TurnState
     var edge: EdgeIndex
     /// Radians, clockwise.
     var turnAngle: Double
-    /// Of all arms of the junction they add up to 1.
+    /// The probability; it sums to 1 over all arms of the junction.
     var probability: Double
-    /// The weight of the one way through the arm that is taken most; on a roundabout the arm that stays on it leads to several.
+    /// The weight of the most likely way through the arm; on a roundabout, the arm that stays on it leads to several exits.
     fileprivate var weight = 0.0
 }
 
@@ -36,37 +36,37 @@ struct PathChoice {
     private static let angleScale = Double.pi / 4
     /// The weight of staying on the road of the same name or number.
     private static let sameRoad = 3.0
-    /// The weight of each group of roads that the arm is lower.
+    /// The weight for each road group by which the arm is lower.
     private static let lesserGroup = 0.4
     /// The weight of leaving a road by a link. With the angle an exit of a motorway gets some 7 %.
     private static let ontoLink = 0.3
     /// The weight of leaving a road for one that only gives access.
     private static let access = 0.2
-    /// The weight of a road that is only for those whose destination lies on it, or private.
+    /// The weight of a road that is private or open to destination traffic only.
     private static let restricted = 0.1
-    /// The weight of staying on a roundabout that no exit follows on: not 0, because the weights are divided by their sum.
+    /// The least weight of staying on a roundabout: not 0, because the weights are divided by their sum.
     private static let leastWeight = 1e-9
-    /// The most edges of a roundabout that are looked at, which bounds the work on a ring that is drawn wrongly.
+    /// The most edges of a roundabout that are examined, to bound the work on a wrongly mapped ring.
     private static let mostRoundaboutEdges = 64
     /// The probability that a driver follows the route at a junction. 0.95: of twenty maneuvers about one is missed.
     static let obedience = 0.95
 
-    /// Returns the ways on from a state, by ascending edge. A U-turn is among them only where the route makes it.
+    /// Returns the arms that continue from a state, in ascending order of edges; a U-turn is included only if the route makes it.
     ///
     /// - Parameters:
     ///   - next: the edge that the route takes next; nil without a route.
-    ///   - entry: how the path came onto the roundabout that it is on; nil elsewhere.
+    ///   - entry: the entry to the current roundabout; nil elsewhere.
     func arms(from state: TurnState, next: EdgeIndex?, entry: RoundaboutEntry?) -> [PathArm] {
         var arms = ways(from: state, next: next)
         weigh(&arms, from: metric.turns.edge(of: state), next: next, entry)
         return arms
     }
 
-    /// Returns the entry to the roundabout that a path is on once it has gone from one edge to another; nil on no roundabout.
+    /// Returns the roundabout entry of a path after it has moved from one edge to another; nil off roundabouts.
     ///
     /// - Parameters:
-    ///   - edge: the edge before, if it is known.
-    ///   - entry: the entry while the path was on the edge before.
+    ///   - edge: the previous edge, if known.
+    ///   - entry: the entry on the previous edge.
     func entry(from edge: EdgeIndex?, onto other: EdgeIndex, _ entry: RoundaboutEntry?) -> RoundaboutEntry? {
         guard isRoundabout(other) else { return nil }
         if let entry { return entry }
@@ -138,7 +138,7 @@ struct PathChoice {
     ) -> (sum: Double, greatest: Double) {
         var (state, seen): (TurnState, [EdgeIndex]) = (state, [])
         var (sum, greatest) = (Self.leastWeight, Self.leastWeight)
-        // Back at the entry the roundabout has been driven round.
+        // Back at the entry, the full circle is complete.
         var isOver = node == entry.node
         while !isOver, seen.count < Self.mostRoundaboutEdges {
             let edge = metric.turns.edge(of: state)
@@ -163,7 +163,7 @@ struct PathChoice {
 
     private static func weight(_ road: RoadProfile, _ onto: RoadProfile, _ angle: Double) -> Double {
         var weight = exp(-abs(angle) / angleScale)
-        // A road is not stayed on by turning back along it.
+        // Turning back along a road does not count as staying on it.
         if road.sign.continues(as: onto.sign), abs(angle) < .pi * 3 / 4 { weight *= sameRoad }
         if onto.group > road.group { weight *= pow(lesserGroup, Double(onto.group - road.group)) }
         if onto.isLink, !road.isLink { weight *= ontoLink }
