@@ -8,7 +8,7 @@ import NavRouting
 /// The navigation core: events in, effects out.
 ///
 /// It uses no clock, socket or file. Only ``handle(_:)`` changes it, so the same events give the same effects. Slow work, such as finding a
-/// route, is an effect whose result comes back as an event with an id; no step waits.
+/// route, is an effect whose result comes back as an event with an id; nothing blocks.
 ///
 /// Each concern has a struct that holds its state and an extension of the navigator that uses it: positioning, reroutes, alternatives,
 /// faster routes, preview, refresh, legs, simulation and policy. The navigator and its trip are classes because they are used at each fix,
@@ -96,16 +96,16 @@ public final class Navigator {
 
     public var fasterRoutes: FasterRouteCounts { faster.counts }
 
-    /// Seconds by which odometry is ahead of the fixes (negative when behind), for which it is not used; nil while it is used.
+    /// Seconds by which odometry is ahead of the fixes (negative when behind) while it is unused for that reason; nil while it is used.
     public var odometryLead: Double? { positioning.odometryLead }
 
-    /// Whether odometry is close enough in time to the fixes; otherwise it must not become an event.
+    /// Whether odometry is close enough in time to the fixes; odometry that is not must not become an event.
     public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
-    /// Returns the present moment implied by a fix's arrival, by the usual delay of fixes; nil when the fix does not tell.
+    /// Returns the current time implied by a fix's arrival and the usual delay of fixes; nil when it cannot be derived.
     public func time(toldBy fix: Fix) -> Timestamp? { positioning.time(toldBy: fix) }
 
-    /// Performs everything that is due by now.
+    /// Performs everything that is due by the time of an event.
     private func passTime(_ event: NavigatorEvent) {
         if case .timer = event.kind {
             now = event.stamp

@@ -4,7 +4,7 @@ public struct FasterRouteConfig: Sendable, Hashable {
     public enum Approval: String, Sendable, Hashable, CaseIterable {
         /// No approval is required: the route is taken.
         case automatic = "auto"
-        /// The owner's policy; its silence is a refusal.
+        /// The owner's policy; no answer is a refusal.
         case policy
         /// A user, by a call; no call in time is a refusal.
         case manual
@@ -14,17 +14,17 @@ public struct FasterRouteConfig: Sendable, Hashable {
     /// Time between two searches, seconds. 120: Mapbox.
     public var interval = 120.0
     /// Shortest remaining time for a search, seconds. 120: one interval, so that the last search of a drive can still gain something. With
-    /// Mapbox's 600 a drive through a city is never searched.
+    /// Mapbox's 600, a drive through a city would never be searched.
     public var minimumRemaining = 120.0
-    /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself wants
-    /// 70 s to the next maneuver of any kind, which a city does not have.
+    /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself
+    /// requires 70 s to the next maneuver of any kind, which is rare in a city.
     public var minimumToManeuver = 15.0
-    /// The least gain as a share of the time left. 0.1: Mapbox.
+    /// The least gain as a share of the remaining time. 0.1: Mapbox.
     public var minimumGain = 0.1
     /// The least gain, seconds. 30: the change from which MapLibre reports a new arrival time.
     public var minimumGainSeconds = 30.0
     public var approval = Approval.automatic
-    /// The time that a user has for approval, seconds. 30: judgement; less than the time to the first maneuver.
+    /// The time that a user has for approval, seconds. 30: our own judgement; less than the time to the first maneuver.
     public var acceptFor = 30.0
 }
 

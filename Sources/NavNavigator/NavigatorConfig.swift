@@ -25,15 +25,15 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var deviationDebounce = 3.0
     /// The least number of fixes that agree. 4: Mapbox.
     public var deviationDebounceFixes = 4
-    /// The least probability of an edge off the route for it to count against the route.
+    /// The least probability of an edge off the route for the edge to count against the route.
     public var deviationEdgeProbability = 0.6
     /// The least distance from the route for the matched edge to count against it, metres. 12.5: half of the smallest distance that counts
     /// by itself. A receiver in a street is often this far off, and a parallel road is nearer still.
     public var deviationEdgeDistance = 12.5
-    /// Lateral movement by speed and course from which the distance from the route is believed, metres. 10: a lane and a half more than a
-    /// lane change takes. Reflected signals move the position, but not the velocity.
+    /// Lateral movement, computed from speed and course, from which the distance from the route is trusted, metres. 10: a lane and a half
+    /// more than a lane change takes. Reflected signals move the position, but not the velocity.
     public var deviationExcursion = 10.0
-    /// The least duration of a distance that speed and course do not confirm, seconds. 20: reflections in streets last for some ten.
+    /// The least duration of a distance that speed and course do not confirm, seconds. 20: reflections in streets last some ten seconds.
     public var deviationUnexplained = 20.0
     /// Speed up to which the vehicle counts as stationary and is never off-route, m/s. 1: Mapbox.
     public var deviationMinimumSpeed = 1.0
@@ -46,11 +46,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// The least number of fixes in the wrong direction that indicate it, over that distance or the debounce time. 3: Mapbox.
     public var wrongWayFixes = 3
 
-    /// The greatest distance behind the furthest point reached at which noise may place the vehicle, metres.
+    /// The greatest distance behind the furthest point reached to which noise may move the vehicle, metres.
     public var cursorBackwardReach = 80.0
-    /// The greatest distance beyond the vehicle's possible progress at which it may be seen on its leg, metres.
+    /// The greatest distance beyond the vehicle's possible progress at which it may be located on its leg, metres.
     public var cursorForwardReach = 100.0
-    /// The same beyond the leg's end and where the road is unknown, metres; the fix's noise is added.
+    /// The same limit beyond the leg's end and where the road is unknown, metres; the fix's noise is added.
     public var cursorSlack = 20.0
     /// The time for which a reported speed is extrapolated, seconds; a longer interval between fixes is a gap.
     public var cursorSpeedValidity = 10.0
@@ -81,11 +81,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var rerouteDeadline = 10.0
     /// The time at the present speed within which a new route avoids maneuvers, seconds. 8: Mapbox.
     public var rerouteManeuverAvoidance = 8.0
-    /// The same as a distance, metres; nil to derive it from the speed.
+    /// The same limit as a distance, metres; nil to derive it from the speed.
     public var rerouteManeuverAvoidanceDistance: Double?
     /// Time to the first maneuver below which a new route is only proposed, not imposed, seconds; 0 for never. Autoware: 10 s.
     public var rerouteMinimumCommitTime = 0.0
-    /// The number of consecutive routes refused for too near a maneuver before one is accepted: there may be no other way.
+    /// The number of consecutive routes rejected for a maneuver that is too near before one is accepted: there may be no other way.
     public var rerouteGreatestRefusals = 2
     /// The cost factor of the rest of the chosen route in a reroute, 0.5 ... 1; 1 for no preference. 0.85: the preference must decide
     /// between near-equals without causing detours.
@@ -97,8 +97,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// The policy client and the decisions that it is asked to take.
     public var policy = PolicyConfig()
 
-    /// The least probability of a slow or stationary vehicle's direction for a route to start in it. 0.8: judgement; an unknown direction
-    /// has 0.5.
+    /// The least probability of a slow or stationary vehicle's direction for a route to start in that direction. 0.8: our own judgement; an
+    /// unknown direction has 0.5.
     public var originDirectionProbability = 0.8
 
     /// Time before a junction from which its lanes are shown, seconds. 15: when Mapbox announces a maneuver.

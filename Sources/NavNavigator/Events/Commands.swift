@@ -29,7 +29,7 @@ public struct RoutePreferences: Sendable, Hashable {
         self.allowsOnline = allowsOnline
     }
 
-    /// Returns the requested language and units, with the node's where none were requested.
+    /// Returns the requested language and units, or the node's own for those not requested.
     public func wording(_ own: Wording) -> Wording {
         Wording(language: language ?? own.language, units: units ?? own.units)
     }

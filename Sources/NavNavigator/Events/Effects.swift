@@ -34,12 +34,12 @@ public enum Effect: Sendable {
     case needTiles([RoadTileID])
     /// Ask the owner's policy and answer with the request's id.
     indirect case askPolicy(PolicyRequest)
-    /// The decision is no longer needed.
+    /// Withdraw a policy question whose decision is no longer needed.
     case withdrawPolicy(requestID: UInt64)
     indirect case reply(call: UInt64, CommandReply)
     /// The verdict on a fix; it precedes all other effects of the fix.
     indirect case judged(Fix, FixVerdict)
-    /// Keep the trip so that it outlives the process, replacing the one kept before; nil when there is no trip to keep.
+    /// Keep the trip beyond the end of the process, replacing the one kept before; nil when there is no trip to keep.
     indirect case keepTrip(TripSnapshot?)
 }
 
@@ -48,7 +48,7 @@ public indirect enum Publication: Sendable {
     case position(VehiclePosition)
     /// The vehicle's progress along the route.
     case progress(RouteProgress)
-    /// The route in force; nil when there is none any longer.
+    /// The route in force; nil when there is no longer one.
     case route(RoutePlan?, RouteChange)
     case reroute(RerouteEvent)
     /// The instruction on the screen; nil clears it.
@@ -124,7 +124,7 @@ public struct NavigatorState: Sendable, Hashable {
     }
 }
 
-/// Counts the road tiles around a place that are not loaded; the count is kept until the vehicle enters another tile.
+/// A counter of the road tiles around a place that are not loaded; the count is reused until the vehicle enters another tile.
 struct MissingTileCounter {
     private var last: (tile: RoadTileID, count: Int)?
 
@@ -208,7 +208,7 @@ public enum DeviationState: Sendable, Hashable, CaseIterable {
     case onRoute
     /// The position contradicts the route, but not for long enough to be sure.
     case uncertain
-    /// On the route, but not at the place that following it would give.
+    /// On the route, but not at the place expected from following it.
     case offStep
     case offRoute
     /// On the route's road in the opposite direction.

@@ -12,7 +12,7 @@ struct PendingRequests<Purpose> {
         fileprivate(set) var stamp: Timestamp
         /// The longest wait for the answer, seconds.
         fileprivate(set) var patience: Double
-        /// Sequence of the message that led to the request, 0 for none: the cause of what follows from the answer or from its absence.
+        /// The sequence of the message that led to the request, 0 for none: the cause of the effects of its answer or timeout.
         let cause: UInt64
 
         var deadline: Timestamp { stamp.advanced(bySeconds: patience) }
@@ -55,7 +55,7 @@ struct PendingRequests<Purpose> {
         return all.filter(isTaken)
     }
 
-    /// Sets the deadline of the requests of some purposes to `seconds` after they were made.
+    /// Sets the deadline of the requests that match to `seconds` after they were made.
     mutating func wait(_ seconds: Double, for isMeant: (Purpose) -> Bool) {
         for index in all.indices where isMeant(all[index].purpose) { all[index].patience = seconds }
     }
@@ -108,7 +108,7 @@ extension Navigator {
         guard let request = routes.take(id) else { return }
         var answer = answer
         if case .found(var found) = answer, found.main.provider == .online, found.main.route.trafficDelay != nil {
-            // A provider does not report its traffic's age, so the stamp of the answer stands for it.
+            // A provider does not report its traffic's age, so the stamp of the answer is used.
             found.main.route.trafficStamp = event.stamp
             answer = .found(found)
         }

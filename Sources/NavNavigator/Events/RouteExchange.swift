@@ -3,7 +3,7 @@ public import NavGuidance
 public import NavMap
 public import NavRouting
 
-/// A route with its guidance, as it goes into force.
+/// A route with its guidance, as it comes into force.
 public struct RoutePlan: Sendable, Equatable {
     public var route: Route
     public let guidance: RouteGuidance
@@ -28,7 +28,8 @@ public struct RoutePlan: Sendable, Equatable {
     /// Records the preferences that it was requested with.
     public mutating func ask(for preferences: RoutePreferences) { self.preferences = preferences }
 
-    /// The duration of each step of ``guidance`` in seconds, by the route's present durations; those of a leg sum to the leg's.
+    /// The duration of each step of ``guidance`` in seconds, by the route's current durations; the steps of a leg sum to the leg's
+    /// duration.
     public var stepDurations: [Double] {
         guidance.steps.indices.map { index in
             let step = guidance.steps[index]
@@ -141,7 +142,7 @@ public struct RouteFailure: Sendable, Equatable, Error {
     public var message: String
     /// Tiles that are needed to decide the request.
     public var missingTiles: [RoadTileID]
-    /// Metres from the place that is too far from a road to the nearest road that the route can start on; nil when none is near, and for
+    /// Metres from the place that is too far from a road to the nearest road on which the route can start; nil when none is near, and for
     /// codes other than ``Code/noRoute`` and ``Code/noRoadNearby``.
     public var nearestRoad: Double?
 

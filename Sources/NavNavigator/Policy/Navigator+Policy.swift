@@ -4,13 +4,13 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Decisions that the vehicle's owner may take: asked, waited for without standing still, and gone on from.
+/// Decisions that the vehicle's owner may take. They are requested without blocking, and applied when the answer comes.
 extension Navigator {
-    /// The most questions that are open at a time; the next one has its standard answer at once, so that who does not answer cannot fill the
-    /// memory. 64: more than a drive ever asks at once.
+    /// The most questions that are pending at a time; further ones get their default answer at once, so that an owner who does not answer
+    /// cannot fill the memory. 64: more than a drive ever asks at once.
     private static let mostQuestions = 64
 
-    /// Has a question decided: at once by its standard answer when nobody is to be asked, else when the answer comes.
+    /// Requests a decision: it is the default answer at once if the owner is not asked, else the owner's answer when it comes.
     func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
         guard config.policy.asked.contains(question.kind), questions.all.count < Navigator.mostQuestions else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
@@ -32,18 +32,18 @@ extension Navigator {
         decide(request, answer, event)
     }
 
-    /// Decides what nobody has answered in time.
+    /// Takes the default decision on questions that have not been answered in time.
     func decideOverdue(_ event: NavigatorEvent) {
         for request in questions.takeOverdue(at: event.stamp) {
             perform(.withdrawPolicy(requestID: request.id))
-            // The deadline passes by chance during this event: the cause is what led to the question.
+            // Other events merely notice the deadline: the cause is the message that led to the question.
             var event = event
             event.causeSequence = request.cause
             decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
         }
     }
 
-    /// Takes questions back that make no sense any more.
+    /// Withdraws questions that no longer apply.
     func withdraw(_ kinds: PolicyKind...) {
         for kind in kinds {
             for request in questions.take(for: { $0.question.kind == kind }) {
@@ -68,13 +68,13 @@ extension Navigator {
             requestID: id, kind: question.kind, verdict: answer.verdict ?? standard, answer: answer, latency: latency)
     }
 
-    /// Seconds for which a no holds.
+    /// Returns the seconds for which a refusal stands.
     func hold(_ decision: PolicyDecision) -> Double {
         guard let hold = decision.answer.hold, !hold.isNaN else { return config.policy.hold }
         return min(max(hold, 0), Self.longestHold)
     }
 
-    /// The longest time that a no holds, seconds.
+    /// The longest time for which a refusal stands, seconds.
     static let longestHold = 3_600.0
 
     private func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
@@ -100,7 +100,7 @@ extension Navigator {
         }
     }
 
-    /// Tells an instruction, in other words where the owner has some.
+    /// Publishes an instruction, with the owner's revisions if there are any.
     private func tell(
         _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
         _ event: NavigatorEvent
@@ -109,7 +109,7 @@ extension Navigator {
         guard let trip, !trip.isSilent else { return }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
-        // The owner may have answered to a later one before.
+        // The owner may already have answered to a later instruction.
         guard !revised.isSuppressed, instruction.isRepeat ? trip.repeats(instruction.id) : trip.tells(instruction.id)
         else { return }
         switch revised.applied(to: instruction) {
@@ -120,7 +120,7 @@ extension Navigator {
 }
 
 extension FixRejection.Reason {
-    /// Whether the fix is left out because it is judged to be bad, and not because it tells nothing new or nothing at all.
+    /// Whether the fix is rejected because it is judged to be bad, and not because it adds no information.
     var isJudgement: Bool {
         switch self {
         case .accuracy, .startAccuracy, .speed, .jump, .integrity, .spoofing, .jamming: true

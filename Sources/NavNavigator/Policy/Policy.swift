@@ -16,8 +16,8 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
     case shouldAdvanceLeg = "should_advance_leg"
     case reviseInstruction = "revise_instruction"
 
-    /// Whether its decisions are published even when nobody was asked. Those on single fixes and instructions are not: they are many, and
-    /// other publications say as much.
+    /// Whether its decisions are published even when nobody was asked. Decisions on single fixes and instructions are not: they are
+    /// frequent, and other publications carry the same information.
     var isAlwaysTold: Bool {
         switch self {
         case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute,
@@ -71,7 +71,7 @@ public struct PolicyRequest: Sendable, Equatable {
     /// The deadline for the answer.
     public var deadline: Timestamp
     public var stamp: Timestamp
-    /// Sequence of the message that led to the question, 0 for none: the cause of what follows from the answer or from its absence.
+    /// The sequence of the message that led to the question, 0 for none: the cause of the effects of its answer or timeout.
     public internal(set) var causeSequence: UInt64 = 0
 }
 
@@ -102,7 +102,8 @@ public struct RevisedInstruction: Sendable, Hashable {
     public enum Content: Sendable, Hashable {
         /// Everything that is shown; a nil `primary` keeps the instruction's main line.
         case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
-        /// Text and Speech Synthesis Markup Language; nil keeps the instruction's, except that a new text without SSML has none.
+        /// Text and Speech Synthesis Markup Language; nil keeps the instruction's own, except that a new text without SSML removes the
+        /// SSML.
         case spoken(text: String?, ssml: String?)
     }
 
@@ -194,19 +195,19 @@ public struct PolicyDecision: Sendable, Equatable {
 public struct PolicyConfig: Sendable, Hashable {
     /// The kinds of questions that the owner's node is asked.
     public var asked: Set<PolicyKind> = []
-    /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that a decision is never a fix late.
+    /// The longest wait for an answer, seconds. 0.2: less than the time between two fixes, so that no decision is late by a fix.
     public var deadline = 0.2
-    /// The same for the approval of a faster route, seconds. 10: a person may be behind it.
+    /// The longest wait for the approval of a faster route, seconds. 10: a person may have to answer.
     public var approvalDeadline = 10.0
-    /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the fixes, whose stamps say
-    /// little about how long an answer really took; an asker that watches the clock reports the timeout first.
+    /// Seconds beyond the deadline after which the default answer is taken. The core's time advances with the stamps of fixes, which are a
+    /// poor measure of the real waiting time; an asker with a clock reports the timeout first.
     public var grace = 0.0
-    /// The default time for which a refusal stands, seconds. 10: judgement; about once a block in a town.
+    /// The default time for which a refusal stands, seconds. 10: our own judgement; about once a block in a town.
     public var hold = 10.0
 
     /// Returns the longest wait for the answer to a question of a kind, seconds.
     func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
 
-    /// Returns how long a question of a kind stays open.
+    /// Returns the longest time for which a question of a kind is pending, seconds.
     func longestWait(_ kind: PolicyKind) -> Double { patience(kind) + grace }
 }

@@ -65,8 +65,8 @@ extension Navigator {
     /// Returns the origin of a route from here: on the matched road if there is one, in the vehicle's direction.
     ///
     /// For a slow or stationary vehicle the direction comes from the matcher's belief, or from the course when there is no road. An unknown
-    /// direction leaves the choice to the search. Against a one-way road the route starts in the road's own direction: with the vehicle's
-    /// it would start on a parallel carriageway.
+    /// direction leaves the choice to the search. For a vehicle that moves against a one-way road, the route starts in the road's own
+    /// direction: in the vehicle's, it would start on a parallel carriageway.
     func origin(_ position: VehiclePosition, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
         let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability

@@ -3,14 +3,14 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// A drive along the route without a vehicle, which generates the fixes of one.
+/// A simulated drive along the route, which generates the fixes of a vehicle.
 struct DriveAlong {
     var speedFactor: Double
     /// Metres from the route's start.
     private(set) var offset: Double
     var due: Timestamp
     var last: Timestamp
-    /// Matches the generated fixes.
+    /// The positioning of the generated fixes.
     var positioning: Positioning
     /// The real vehicle's position, which its fixes keep updating; nil when unknown.
     var vehicle: VehiclePosition?
@@ -43,7 +43,7 @@ struct DriveAlong {
             return nil
         }
         let seconds = min(max(stamp.seconds(since: last), 0), 2 * interval)
-        // A new route begins where the vehicle is.
+        // A new route begins at the vehicle's position.
         if offset > trip.plan.route.length || offset < trip.offset - 50 { offset = trip.offset }
         let reached = trip.times.offset(seconds * speedFactor, after: offset)
         let speed = seconds > 0 ? (reached - offset) / seconds : 0
@@ -57,16 +57,16 @@ struct DriveAlong {
     }
 }
 
-/// Manual simulation, with its begin and end events. Meanwhile the real vehicle's position is followed but not published.
+/// Manual simulation, with its begin and end events. During it, the real vehicle's position is tracked but not published.
 extension Navigator {
-    /// The real vehicle's position, also during a simulated drive; nil when unknown.
+    /// The real vehicle's position, even during a simulated drive; nil when unknown.
     var vehiclePosition: VehiclePosition? { simulation.map(\.vehicle) ?? lastPosition }
 
     func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
         simulation = DriveAlong(
             drive, from: trip.offset, at: event.stamp, vehicle: lastPosition, positioning: positioning)
-        // Simulations do not nest: a prediction for want of fixes ends now, and begins again when this simulation ends.
+        // Simulations do not nest: a prediction for lack of fixes ends now, and begins again when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)
             simulation?.untoldPrediction = lastPosition.map { .predictionBegan(reason, $0) }

@@ -40,7 +40,7 @@ extension Navigator {
         switch answer {
         case .failed(let failure):
             reply(.failed(failure), to: calculation.call)
-            // Routes to choose from stay: only a choice, a stop or other routes end them.
+            // Routes shown for a choice stay: only a choice, a stop or other routes end them.
             if calculation.isPreview, !preview.isActive {
                 show(RoutePreview(routes: [], active: 0, failure: failure), calculation, event)
             }
@@ -74,7 +74,7 @@ extension Navigator {
         return routes
     }
 
-    /// Returns the index of the chosen route; when there is none, refuses the call and returns nil.
+    /// Returns the index of the chosen route; without one, refuses the call and returns nil.
     private func place(_ choice: PreviewChoice, _ call: UInt64) -> Int? {
         let routes = preview.shown?.preview.routes ?? []
         switch choice {

@@ -1,7 +1,7 @@
 import NavPositioning
 import NavRouting
 
-/// A request for routes without setting out.
+/// A request for routes that does not start guidance.
 struct Calculation: Equatable {
     var order: RouteOrder
     /// Whether the routes are shown until one is chosen.

@@ -4,31 +4,31 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// The alternatives to the route in force: the present ones, the time of the next search, and whether the vehicle turns onto one.
+/// The alternatives to the route in force: the current ones, the time of the next search, and whether the vehicle turns onto one.
 ///
-/// While one lies ahead, none are searched for: the list changes only when a fork is passed, traffic changes an alternative's duration, or
-/// the route changes. A stationary vehicle passes no fork, so the list does not flap.
+/// While there is one ahead, no search is made: the list changes only when a fork is passed, traffic changes an alternative's duration, or
+/// the route changes. A stationary vehicle passes no fork, so its list is stable.
 struct AlternativesKeeper {
     /// An alternative with its fork from the route in force.
     struct Kept {
         var plan: AlternativePlan
         /// Metres from the start of the route in force to the fork.
         var forkOffset: Double
-        /// The starts of the edges past the fork that are not on the route in force, metres from the alternative's start.
+        /// The offset of each edge past the fork that is not on the route in force, metres from the alternative's start.
         var own: [EdgeKey: Double]
         /// The place where it rejoins the route in force; nil when it rejoins only at the destination.
         var join: Coordinate?
-        /// Consecutive fixes on these edges.
+        /// Consecutive fixes on the edges in `own`.
         var fixes = 0
-        /// The end of the time in which the owner is not asked about it; nil when none is set.
+        /// The end of the period in which the owner is not asked about it; nil when none is set.
         var refusedUntil: Timestamp?
         var isShown = false
     }
 
     /// The distance past its fork within which driving along an alternative switches to it, metres.
     private static let takingReach = 500.0
-    /// The distance past a fork at which the vehicle has certainly continued on its route, metres: roads that part at a small angle are
-    /// told apart late.
+    /// The distance past a fork at which the vehicle has certainly continued on its route, metres: roads that part at a small angle can be
+    /// distinguished only late.
     private static let passingReach = 100.0
     /// The delay from which an alternative counts as slower than the route, seconds; prevents flapping of the display.
     private static let hysteresis = 5.0
@@ -109,7 +109,7 @@ struct AlternativesKeeper {
         return alternative.route.line.coordinate(at: edge.routeOffset)
     }
 
-    /// Records a failed search; present alternatives stay. Returns the update on the first failure only.
+    /// Records a failed search; current alternatives stay. Returns the update on the first failure only.
     mutating func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
         guard !hasFailed else { return nil }
         hasFailed = true
@@ -118,7 +118,7 @@ struct AlternativesKeeper {
 
     // MARK: Keeping
 
-    /// Drops alternatives whose fork is behind, once the vehicle has certainly continued on its route there.
+    /// Drops alternatives whose fork has been passed, once the vehicle has certainly continued on its route there.
     mutating func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
         let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
@@ -262,7 +262,7 @@ struct AlternativesKeeper {
         return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
     }
 
-    /// Records that the owner is not asked about an alternative until a moment.
+    /// Records that the owner is not asked about an alternative until the given moment.
     mutating func refuse(_ id: UInt64, until stamp: Timestamp) {
         for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }

@@ -37,9 +37,9 @@ struct FasterRouteWatch {
 
     /// Returns whether a faster route is to be requested now.
     ///
-    /// A search that is due at an unsuitable moment is counted once and made as soon as possible.
+    /// A search that is due when it is not possible is counted once and made as soon as possible.
     ///
-    /// - Parameter isPossible: Whether the vehicle is known to follow its route, is at no stop, and no other route is being searched for.
+    /// - Parameter isPossible: Whether the vehicle is known to follow its route and is not at a stop, and no other search is in progress.
     mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
         guard config.faster.isEnabled, offer == nil, let next, stamp >= next else { return false }
         guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
@@ -64,7 +64,7 @@ struct FasterRouteWatch {
 
     /// Returns the gain of a found route; nil when it is too small, or when the fork is too near.
     ///
-    /// Two routes of one provider are compared by its times, any others by the times of the on-board router.
+    /// Two routes of the same provider are compared by the provider's times, other pairs by those of the on-board router.
     func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {
         let isAlike = plan.provider == trip.plan.provider
         let times = isAlike ? trip.times : trip.routerTimes
@@ -79,7 +79,7 @@ struct FasterRouteWatch {
             seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard)
     }
 
-    /// Returns the metres from the start of the route in force to the fork.
+    /// Returns the distance from the start of the route in force to the fork, metres.
     static func forkOffset(of route: Route, from trip: Trip) -> Double {
         let onRoute = Set(trip.plan.route.edges.map(\.key))
         let common = route.edges.prefix { onRoute.contains($0.key) }
@@ -99,7 +99,8 @@ struct FasterRouteWatch {
 /// The counts of searches for faster routes and of their outcomes.
 public struct FasterRouteCounts: Sendable, Equatable {
     public internal(set) var requests = 0
-    /// Searches due when the vehicle was not known to follow its route, was near its end or at a stop, or another search was under way.
+    /// Searches due when the vehicle was not known to follow its route or was near its end or at a stop, or when another search was in
+    /// progress.
     public internal(set) var heldBack = 0
     /// Routes whose gain was too small or whose fork was too near.
     public internal(set) var notWorthIt = 0

@@ -7,7 +7,7 @@ extension Navigator {
     func considerAlternatives(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
-            // Do not ask again while the question is open.
+            // Do not ask again while the question is pending.
             alternatives.refuse(
                 offered.id, until: event.stamp.advanced(bySeconds: config.policy.longestWait(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
@@ -37,7 +37,7 @@ extension Navigator {
         }
     }
 
-    /// Publishes an update; nothing for nil.
+    /// Publishes an update; does nothing for nil.
     func tell(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
         if let update { publish(.alternatives(update), event) }
     }
@@ -72,7 +72,7 @@ extension Navigator {
                 AlternativeSwitch(
                     phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition))
         }
-        // One route at a time: the search that began when the vehicle left its route is no longer needed.
+        // Only one route change at a time: the search that began when the vehicle left its route is no longer needed.
         cancelSearch(event)
         publish(step(.willTake), event)
         let plan = offered.plan.plan

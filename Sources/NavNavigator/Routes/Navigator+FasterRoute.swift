@@ -2,7 +2,7 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// Faster routes: searched for periodically until shortly before the end, detected, approved and applied.
+/// Faster routes: searched for periodically until shortly before the destination, detected, approved and applied.
 extension Navigator {
     func considerFasterRoute(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip else { return }
@@ -39,7 +39,7 @@ extension Navigator {
         guard let trip, !trip.isComplete, !trip.isAtStop, search.isIdle, trip.deviation.state == .onRoute,
             case .found(let found) = answer, found.main.defect == nil
         else { return }
-        // Both routes are timed with the same traffic.
+        // Time both routes with the same traffic.
         if found.main.provider != .onBoard, found.main.provider == trip.plan.provider {
             refreshRoute(by: found.main.route, event)
         } else if !refresh.isFresh(at: event.stamp) {
@@ -84,7 +84,7 @@ extension Navigator {
         tell(.applied(oldRouteID: old.routeID), offer, event)
     }
 
-    /// Applies a user's decision, whoever else was asked.
+    /// Applies a user's decision, regardless of who else was asked.
     func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
         guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
         if let route, route != offer.id {

@@ -22,7 +22,7 @@ struct RefreshSchedule {
         return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)
     }
 
-    /// Whether the durations are current, or as new as the minimum interval allows.
+    /// Whether the durations are current, or as recent as the minimum interval allows.
     func isFresh(at stamp: Timestamp) -> Bool {
         guard !isNew, let last else { return false }
         return stamp.seconds(since: last) < config.minimumInterval
@@ -63,7 +63,7 @@ extension Navigator {
 
     /// Refreshes the durations of the route and of its alternatives.
     ///
-    /// - Parameter answer: A route of the same provider as the one in force, which has its newest durations where the two coincide.
+    /// - Parameter answer: A route from the same provider as the one in force; its durations are the newest where the two coincide.
     @discardableResult
     func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
         guard let trip else {

@@ -52,7 +52,7 @@ extension Navigator {
         announce(draft, event)
     }
 
-    /// Handles a user's request for a reroute, or for skipping a waypoint.
+    /// Handles a user's request to reroute or to skip a waypoint.
     func rerouteByHand(
         _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
         _ event: NavigatorEvent
@@ -67,7 +67,7 @@ extension Navigator {
         announce(draft, event)
     }
 
-    /// Answers a call that its command failed.
+    /// Replies to a call that its command failed.
     func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
         reply(.failed(RouteFailure(code: code, message: message)), to: call)
     }
@@ -87,7 +87,7 @@ extension Navigator {
         guard var draft = search.draft, draft.isAnnounced else { return }
         let position = lastPosition ?? draft.origin
         if case .reroute(let preferences, var waypoints) = decision.answer.content {
-            // An owner may name the vehicle before the places to go to; as a stop it would lie behind.
+            // The owner may put the vehicle's position before the places to go to; as a stop it would already be behind.
             if waypoints.count > 1, let first = waypoints.first?.coordinate, first.isValid,
                 first != draft.waypoints.first?.coordinate,
                 [draft.origin, position].contains(where: {
@@ -96,7 +96,7 @@ extension Navigator {
             {
                 waypoints.removeFirst()
             }
-            // An invalid plan would end the search for another route.
+            // Invalid preferences would end the search for another route.
             if let preferences, preferences.options.fault == nil { draft.preferences = preferences }
             if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
         }
@@ -115,14 +115,14 @@ extension Navigator {
         tell(
             .fetching(attempt: request.attempt), draft, event,
             config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)
-        // A second attempt may turn round: perhaps no way leads on.
+        // A second attempt may start with a U-turn, in case no road leads ahead.
         let start = origin(position, keepsCourse: request.attempt == 1)
         self.request(
             query(request.id, .reroute, [start] + draft.waypoints, draft.preferences, at: event.stamp), for: .search,
             cause: draft.cause, event)
     }
 
-    /// The distance from the vehicle within which the first of several waypoints names the vehicle itself, metres.
+    /// The distance from the vehicle within which the first of several waypoints stands for the vehicle itself, metres.
     private static let vehicleWaypointDistance = 50.0
 
     /// Returns the distance within which a new route avoids maneuvers, metres.
@@ -170,7 +170,7 @@ extension Navigator {
         case .reroute(let draft): tell(.failed(failure, nextAttempt: next), draft, event)
         case .start(let order):
             reply(.failed(failure), to: order.call)
-            // The waiting caller has received the failure, and the current route is unchanged. Only without a caller is it published.
+            // The waiting caller has received the failure, and the current route is unchanged. Publish it only if there is no caller.
             guard order.call == 0 else { break }
             publish(
                 .reroute(
@@ -181,7 +181,7 @@ extension Navigator {
         if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
     }
 
-    /// Replaces the trip's route, unless the vehicle has returned to its route or is elsewhere.
+    /// Replaces the trip's route, unless the vehicle has returned to its route or has moved elsewhere.
     private func take(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
@@ -222,7 +222,7 @@ extension Navigator {
         return place.distance > slack + snap ? .stale : nil
     }
 
-    /// Returns the seconds at the present speed to a route's first maneuver; infinite for a stationary vehicle.
+    /// Returns the seconds to a route's first maneuver at the current speed; infinite for a stationary vehicle.
     private func secondsToManeuver(of plan: RoutePlan) -> Double {
         guard let speed = lastPosition?.speed, speed > config.deviationMinimumSpeed,
             let steps = plan.guidance.legs.first, steps.count >= 2

@@ -2,7 +2,7 @@ import NavGeo
 import NavPositioning
 import NavRouting
 
-/// The state of requesting a route, at the start of a trip or for a reroute: never two at once, never in a loop.
+/// The state of the route request at the start of a trip or for a reroute: never two at once, never in a loop.
 ///
 /// A cooldown and a minimum movement separate reroutes; failures back off exponentially up to a longest pause. It decides when to request,
 /// not whether: the deviation is reported to it.
@@ -50,7 +50,7 @@ struct RouteSearch {
         var origin: VehiclePosition?
     }
 
-    /// The missing thing that made a request fail and whose arrival an event reports.
+    /// The missing thing that made a request fail and whose arrival is reported by an event.
     private enum Lack {
         case tiles
         /// A road under the vehicle.
@@ -70,7 +70,7 @@ struct RouteSearch {
         case proposing(Request)
         /// The last request failed; the next may be made at `until`, or once the missing thing arrives.
         case pausing(Purpose, until: Timestamp, lacking: Lack?)
-        /// A request from the vehicle's position is useless: none is made until it is back on its route.
+        /// A request from the vehicle's position cannot succeed: none is made until the vehicle is back on its route.
         case abandoned
     }
 
@@ -80,7 +80,7 @@ struct RouteSearch {
     /// Consecutive routes refused because their first maneuver was too near.
     private(set) var refusals = 0
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
-    /// Reroutes since the vehicle was last seen on a route: far from any road they lead nowhere.
+    /// Reroutes since the vehicle was last seen on a route: far from any road, reroutes are useless.
     private var inVain = 0
 
     init(_ config: NavigatorConfig) { self.config = config }
@@ -124,7 +124,7 @@ struct RouteSearch {
         }
     }
 
-    /// Returns the trip that can be requested now that there is a position.
+    /// Returns the trip that can be requested now that a position is known; nil when there is none.
     func startDue(at stamp: Timestamp, _ position: VehiclePosition, isPrecise: Bool) -> TripOrder? {
         switch state {
         case .awaitingPosition(let order): isPrecise ? order : nil
@@ -152,7 +152,7 @@ struct RouteSearch {
         }
     }
 
-    /// Returns the time or distance between two reroutes, doubled with each one whose route the vehicle was not seen on.
+    /// Returns the time or distance between two reroutes, doubled for each reroute whose route the vehicle was never seen on.
     private func spaced(_ least: Double) -> Double {
         var spacing = least
         for _ in 1..<min(max(inVain, 1), RouteSearch.greatestDoublings) { spacing *= 2 }
@@ -203,14 +203,14 @@ struct RouteSearch {
     /// Records that a found route is being decided.
     mutating func propose(_ request: Request) { state = .proposing(request) }
 
-    /// Records that a route came into force, or that none is needed any longer.
+    /// Records that a route came into force, or that none is needed any more.
     mutating func finish() {
         state = .idle
         failures = 0
         refusals = 0
     }
 
-    /// Records that a found route was refused: the next one is requested after some seconds.
+    /// Records that a found route was rejected: the next one is requested after some seconds.
     mutating func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
         refusals += 1
         state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacking: nil)
@@ -239,7 +239,7 @@ struct RouteSearch {
         var lack: Lack?
         if !failure.missingTiles.isEmpty { lack = .tiles }
         if failure.code == .noRoadNearby, let origin = request.origin, origin.road == nil {
-            // Far from any road, only a road helps, not a later attempt.
+            // Far from any road, only reaching a road helps, not a later attempt.
             lack = .road
             pause = max(pause, config.rerouteBackoffLongest)
         }

@@ -3,7 +3,7 @@ import NavGeo
 import NavMatching
 import NavPositioning
 
-/// Judges at each fix whether the vehicle follows its route.
+/// A monitor that judges at each fix whether the vehicle follows its route.
 ///
 /// The matched edge counts first (connectivity), then distance and course; a single fix never decides. A distance counts in full only when
 /// speed and course confirm it: a reflected signal moves the position for many fixes, but not the velocity, which is measured from the
@@ -22,12 +22,12 @@ struct DeviationMonitor {
     /// Consecutive fixes that do not count against the route.
     private var agreeing = 0
 
-    /// Consecutive fixes that say the same.
+    /// Consecutive fixes with the same evidence.
     private struct Evidence {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double)?
         private var last: Timestamp?
-        /// Whether the vehicle's movement confirmed one of them.
+        /// Whether the vehicle's movement confirmed one of the fixes.
         var isBorneOut = false
 
         mutating func add(_ stamp: Timestamp, offset: Double) {
@@ -36,20 +36,20 @@ struct DeviationMonitor {
             fixes += 1
         }
 
-        /// Returns the seconds since the last of them; nil when there are none.
+        /// Returns the seconds since the last fix; nil when there are none.
         func age(at stamp: Timestamp) -> Double? { last.map { stamp.seconds(since: $0) } }
 
         func seconds(at stamp: Timestamp) -> Double { first.map { stamp.seconds(since: $0.stamp) } ?? 0 }
     }
 
-    /// The lateral movement to the right of the route, by the receiver's speed and course alone.
+    /// The lateral movement to the right of the route, computed from the receiver's speed and course alone.
     private struct Excursion {
         private var sum = 0.0
         private var last: (stamp: Timestamp, rate: Double)?
 
         /// Longest time for which a speed is extrapolated, seconds.
         private static let validity = 2.5
-        /// Time constants of forgetting errors in the bearings of map and receiver, seconds; shorter on the route, where a non-zero sum
+        /// Time constants of the decay of errors in the bearings of map and receiver, seconds; shorter on the route, where a non-zero sum
         /// must be an error.
         private static let memory = (on: 5.0, away: 30.0)
 
@@ -124,7 +124,7 @@ struct DeviationMonitor {
                 agree(position.stamp, isOnEdge: false)
             }
         case .opposite, .nearby:
-            // But it may never have been on it: a route may start elsewhere, farther away than a start is moved to a road.
+            // A stationary vehicle may never have been on the route: a route may start farther away than a start is snapped to a road.
             guard !wasOnRoute else { break }
             let near = config.deviationMaximumDistance + config.snapRadius
             let isFar = placement.distance > near + 2 * (position.sigma ?? config.deviationUnknownSigma)
@@ -136,7 +136,7 @@ struct DeviationMonitor {
             courseDifference: difference, since: since)
     }
 
-    /// Whether a predicted position may equally be off the route: roads parted and nothing showed which one was taken.
+    /// Whether a predicted position may equally be off the route: roads diverged and nothing showed which one was taken.
     private func isDoubtful(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         switch placement.kind {
         case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
@@ -158,8 +158,8 @@ struct DeviationMonitor {
         since = stamp
     }
 
-    /// Whether a position near the route neither adds to the recent evidence against it nor cancels it: it is probably on another road, but
-    /// too near to tell.
+    /// Whether a position near the route neither adds to the recent evidence against it nor cancels that evidence: the vehicle is probably
+    /// on another road, but too near to be sure.
     private func isUndecided(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
         guard placement.strayProbability >= config.deviationEdgeProbability, let age = against.age(at: stamp) else {
             return false
@@ -167,10 +167,10 @@ struct DeviationMonitor {
         return age <= DeviationMonitor.openDuration
     }
 
-    /// The time for which evidence against the route stays open, seconds.
+    /// The time for which evidence against the route is kept, seconds.
     private static let openDuration = 2.5
 
-    /// Whether a position on no edge of the route is more than noise.
+    /// Whether a position on no edge of the route deviates by more than noise.
     private func speaksAgainst(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool
     {
         let turnsAway = turnsAway(placement, position, difference)
@@ -191,7 +191,7 @@ struct DeviationMonitor {
         return placement.distance > tolerance || turnsAway && placement.distance > tolerance / 2
     }
 
-    /// Whether the movement is that of a vehicle that has left the route.
+    /// Whether the movement fits a vehicle that has left the route.
     private func isExplained(_ placement: RoutePlacement, _ position: VehiclePosition, _ difference: Double?) -> Bool {
         guard let metres = excursion.metres else { return true }
         return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
@@ -199,8 +199,8 @@ struct DeviationMonitor {
             || turnsAway(placement, position, difference) || goesElsewhere(placement, position)
     }
 
-    /// Whether the vehicle moves in a direction that the route has nowhere nearby: back, or to the side by more than a lane change. Its
-    /// distance from the route is then ignored: a reflection may place it on the route.
+    /// Whether the vehicle moves in a direction that the route has nowhere nearby: back, or sideways by more than a lane change. Its
+    /// distance from the route is then ignored, because a reflection may place it on the route.
     private func goesElsewhere(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard let separation = placement.leastSeparation, position.fix.course != nil,
             let speed = position.fix.speed, speed.isFinite

@@ -3,9 +3,9 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Trips that outlive the process: keeping and resuming them.
+/// Trips that survive a restart of the process: keeping and resuming them.
 extension Navigator {
-    /// Keeps the trip when its kept parts have changed.
+    /// Keeps the trip if any of its kept parts has changed.
     func keepTripIfChanged() {
         let mark = tripMark
         guard mark != keptMark else { return }
@@ -45,7 +45,7 @@ extension Navigator {
         requestStart(wanted, from: lastPosition, event)
     }
 
-    /// Starts a requested trip: along its previous route if that still fits, else along a new one.
+    /// Starts a requested trip: along its previous route if that is still suitable, else along a new one.
     func begin(_ wanted: RouteSearch.TripOrder, from position: VehiclePosition, _ event: NavigatorEvent) {
         guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.leg),
@@ -73,17 +73,17 @@ extension Trip {
         var beyondStop: Double?
     }
 
-    /// The distance past a stop within which the vehicle is taken to have passed it while the process was down, metres: some seconds.
-    /// Further away it may not have been there.
+    /// The distance past a stop within which the vehicle is assumed to have passed it while the process was down, metres: some seconds of
+    /// driving. A vehicle further away may not have been there.
     private static let longestPassage = 300.0
 
-    /// Returns the place of the vehicle on the rest of its previous route; nil when it is elsewhere.
+    /// Returns the vehicle's place on the rest of its previous route; nil when the vehicle is elsewhere.
     static func place(
         of position: VehiclePosition, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
     ) -> ResumePlace? {
         let leg = route.legs[kept.leg]
         let end = leg.routeOffset + leg.length
-        // At a stop the trip waits for the next leg, wherever the vehicle is.
+        // At a stop, the trip waits for the next leg, wherever the vehicle is.
         if kept.isAtStop { return ResumePlace(offset: end) }
         func offset(within range: ClosedRange<Double>) -> Double? {
             guard let road = position.road else { return nil }

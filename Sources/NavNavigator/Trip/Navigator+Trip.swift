@@ -3,7 +3,7 @@ import NavGuidance
 import NavPositioning
 import NavRouting
 
-/// Trips: how they start, how their route changes, how their legs follow each other, how they end.
+/// Trips: their start, changes of their route, the sequence of their legs, and their end.
 extension Navigator {
     // MARK: Commands
 
@@ -59,7 +59,7 @@ extension Navigator {
         }
     }
 
-    /// Has a trip wait for a position. The call that asked for it has its answer: nobody knows how long the receiver looks for satellites.
+    /// Makes a trip wait for a position. The call that requested it is answered now, because the time to a first fix is unknown.
     private func awaitPosition(for wanted: RouteSearch.TripOrder) {
         reply(.awaitingPosition, to: wanted.call)
         var waiting = wanted
@@ -76,7 +76,7 @@ extension Navigator {
         guard let start else { return awaitPosition(for: wanted) }
         let id = routes.nextID()
         let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
-        // A second attempt may turn round: perhaps no way leads on.
+        // A second attempt may start with a U-turn, in case no road leads ahead.
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
         self.request(
@@ -141,7 +141,7 @@ extension Navigator {
         if let drive = wanted.simulation { simulate(drive, event) }
     }
 
-    /// Goes on along another route of the same trip.
+    /// Continues along another route of the same trip.
     func replaceRoute(
         _ plan: RoutePlan, origin: VehiclePosition?, start: Double = 0, _ change: RouteChange,
         taking alternative: UInt64? = nil, as id: UInt64? = nil,
@@ -151,7 +151,7 @@ extension Navigator {
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
         let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
-        // Announcements and decisions about the next stop hold as long as it is the next one.
+        // Announcements and decisions about the next stop remain valid as long as the stop is the same.
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
         let isApproaching = isSameStop && trip?.isApproaching ?? false
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
@@ -189,7 +189,7 @@ extension Navigator {
         refresh.restart(at: event.stamp)
     }
 
-    /// Takes back what was offered for the route that was in force: a faster one, and questions about alternatives.
+    /// Withdraws offers made for the previous route: a faster route, and questions about alternatives.
     func supersedeOffers(_ event: NavigatorEvent) {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
         cancelRequests { $0.isAlternatives }
@@ -197,7 +197,7 @@ extension Navigator {
         if let offer = faster.take() { tell(.rejected(.superseded), offer, event) }
     }
 
-    /// The destination is reached: nothing changes the route any more.
+    /// Handles the arrival at the destination: nothing changes the route any more.
     func endOfTrip(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
@@ -226,8 +226,8 @@ extension Navigator {
         ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
     }
 
-    /// A stop is reached: routes that were asked for before lead through it, and would lead back to it. Alternatives to the rest are sought
-    /// anew, so that those of the whole are not invalid but of another route.
+    /// Handles the arrival at a stop. Routes requested earlier lead through the stop and would lead back to it. A new search is made for
+    /// alternatives to the rest of the route, since those found before belong to the whole route.
     private func leaveBehind(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         supersedeOffers(event)
@@ -239,7 +239,7 @@ extension Navigator {
         publish(.arrival(arrival), event)
     }
 
-    /// Asks once for each stop whether leaving the route near it leads to another route.
+    /// Asks once for each stop whether a deviation near it leads to a reroute.
     func askWhetherNearStop(_ position: VehiclePosition, _ event: NavigatorEvent) {
         guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses

@@ -11,13 +11,13 @@ struct RoutePlacement {
     enum Kind {
         /// The vehicle is on an edge of the route within reach, in its direction.
         case onEdge
-        /// The same, but behind the predicted place.
+        /// The vehicle is on such an edge, but behind the predicted place.
         case takenBack
         /// The vehicle is on an edge of the route, but further ahead than it can have driven.
         case ahead
         /// The vehicle is on the road of an edge within reach, in the other direction.
         case opposite
-        /// The nearest point within reach; the vehicle's road gives no evidence for the route.
+        /// The nearest point within reach; the vehicle's road is no evidence for the route.
         case nearby
     }
 
@@ -34,18 +34,18 @@ struct RoutePlacement {
     /// edges, and without a course.
     var leastSeparation: Double?
 
-    /// Whether the place results from following the route.
+    /// Whether the place is expected from following the route.
     var isFollowing: Bool { kind == .onEdge || kind == .takenBack }
 }
 
 /// The vehicle's place along its route, which only moves forwards.
 ///
 /// The cursor searches only the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an
-/// overlap further ahead cannot draw it forwards. An edge out of reach but later on the same leg is reported as a jump, which the monitor
+/// overlap further ahead cannot pull it forwards. An edge out of reach but later on the same leg is reported as a jump, which the monitor
 /// may accept. The cursor does not decide whether the vehicle follows the route.
 ///
-/// It moves back only to undo a prediction that ran ahead of the vehicle, and never behind where the vehicle was last seen. A prediction
-/// moves the cursor but passes no waypoint.
+/// It moves back only to undo a prediction that was ahead of the vehicle, and never behind the place where the vehicle was last seen. A
+/// prediction moves the cursor but passes no waypoint.
 struct RouteCursor {
     private var route: Route
     var config: NavigatorConfig
@@ -62,13 +62,13 @@ struct RouteCursor {
     private var driven = 0.0
     /// Whether the cursor followed the last position, so that the next one is expected just ahead.
     private var isFollowing = true
-    /// Whether the vehicle passed the leg's stop since the cursor last moved.
+    /// Whether the vehicle has passed the leg's stop since the cursor last moved.
     private(set) var hasPassedStop = false
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
-    /// The vehicle's last measured place.
+    /// The last measured position.
     private var lastDecisive: (stamp: Timestamp, coordinate: Coordinate)?
-    /// The highest plausible speed, m/s. A faster movement is a jump of the position: it passes no stop, and extends the reach by no more
-    /// than this speed allows.
+    /// The highest plausible speed, m/s. A faster movement is a jump of the position: it does not pass a stop, and extends the reach by no
+    /// more than this speed allows.
     private static let greatestSpeed = 80.0
 
     /// A cursor at the route's start; `origin` is the vehicle's position when the route was requested.
@@ -80,7 +80,7 @@ struct RouteCursor {
         index()
     }
 
-    /// Continues on the same route after its edges got other ids.
+    /// Continues on the same route after the ids of its edges have changed.
     mutating func adopt(_ renamed: Route) {
         route = renamed
         index()
@@ -105,7 +105,7 @@ struct RouteCursor {
         // A fix may undo a prediction.
         let lower = max((position.isSeen ? seen : offset) - config.cursorBackwardReach, 0)
         let slack = slack(of: position)
-        // The search goes past the leg's end only once the stop was passed, so that a stop beside the road is not skipped.
+        // The search extends past the leg's end only once the stop has been passed, so that a stop beside the road is not skipped.
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
         let upper = max(min(offset + driven + config.cursorForwardReach, end), lower)
         var window = lower...upper
@@ -124,7 +124,7 @@ struct RouteCursor {
         let isAgainst = position.road?.isAgainst ?? false
         placement.strayProbability = isAgainst ? 1 : strayProbability(position.match, on: graph, within: window)
         if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
-            // An off-road position is more uncertain than the receiver says.
+            // An off-road position is more uncertain than the receiver reports.
             let reach = position.road == nil ? 2 * slack : slack
             placement.leastSeparation = position.course.map {
                 separation(of: $0, at: position.coordinate, reach: reach, within: window)
@@ -152,12 +152,12 @@ struct RouteCursor {
             !isAt(near, position)
         else { return near }
         let ahead = placement(.ahead, at: hit, position)
-        // On the edge that the leg's end divides, the vehicle may be beyond it.
+        // On the edge that contains the leg's end, the vehicle may be beyond that end.
         return ahead.distance <= road.distance + slack(of: position) ? ahead : near
     }
 
-    /// Whether a position fits the part of the route within reach: where the route crosses itself both parts are near, and only driving on
-    /// shows which one it is.
+    /// Whether a position fits the part of the route within reach: where the route crosses itself, both parts are near, and only further
+    /// driving shows which one it is.
     private func isAt(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         guard placement.distance <= config.deviationEdgeDistance else { return false }
         guard let course = position.course, (position.speed ?? 0) >= config.deviationCourseMinimumSpeed else {
@@ -166,7 +166,7 @@ struct RouteCursor {
         return Angle.separation(course, placement.bearing) <= config.deviationCourse
     }
 
-    /// Returns the matcher's probability of all edges outside a part of the route.
+    /// Returns the matcher's total probability of the edges outside a part of the route.
     private func strayProbability(
         _ match: MatchedPosition, on graph: RoadGraph, within window: ClosedRange<Double>
     ) -> Double {
@@ -180,7 +180,7 @@ struct RouteCursor {
         return min(max(probability, 0), 1)
     }
 
-    /// Whether the vehicle, which is off the roads for now, may have reached a later part of the route.
+    /// Whether a vehicle that is currently off the roads may have reached a later part of the route.
     private func mayBeAhead(_ position: VehiclePosition, on graph: RoadGraph, of upper: Double) -> Bool {
         guard position.road == nil else { return false }
         let later = upper...max(route.length, upper)
@@ -192,7 +192,7 @@ struct RouteCursor {
 
     /// Returns the smallest angle between a course and the route around a place; π when the route is nowhere near.
     ///
-    /// At a corner, at an uncertain place, and where the route soon returns, more than one of its directions fits.
+    /// At a corner, at an uncertain position, and where the route soon returns, more than one direction of the route fits.
     private func separation(
         of course: Double, at place: Coordinate, reach: Double, within window: ClosedRange<Double>
     ) -> Double {
@@ -236,7 +236,7 @@ struct RouteCursor {
         isFollowing = placement.kind != .nearby
     }
 
-    /// Records that the vehicle was not seen on the route; a given offset undoes, once, a prediction beyond it.
+    /// Records that the vehicle was not seen on the route; a given offset reverts a prediction beyond it, once.
     mutating func stay(atMost offset: Double? = nil) {
         isFollowing = false
         guard let offset else { return }
@@ -272,12 +272,12 @@ struct RouteCursor {
         guard let last else { return 0 }
         let slack = slack(of: position)
         let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
-        // The last place may be a prediction that lags far behind; what the vehicle can have driven counts from the last measured one.
+        // The last place may be a prediction that lags far behind; the possible distance counts from the last measured position.
         let from = lastDecisive ?? last
         let farthest = Self.greatestSpeed * max(position.stamp.seconds(since: from.stamp), 0) + slack
         let straight = min(Geodesy.distance(last.coordinate, position.coordinate), farthest)
         let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
-        // During a gap the road may have wound.
+        // During a gap, the road may have been winding.
         let reach =
             seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
         driven = min(driven + reach, route.length)
@@ -312,7 +312,7 @@ struct RouteCursor {
             bearing: route.line.bearing(at: projection.offset) ?? 0)
     }
 
-    /// Returns the best-fitting passage of an edge: one that includes the place rather than one that only ends near it, then the one
+    /// Returns the best-fitting passage of an edge: one that includes the place is preferred to one that only ends near it, then the one
     /// nearest to the expected offset.
     private func passage(
         of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double

@@ -4,7 +4,7 @@ import NavRouting
 extension RoutePlan {
     /// The reason why the plan cannot be used for guidance; nil when it can.
     ///
-    /// The on-board router makes no such plans, but a plan from outside may be of any kind.
+    /// The on-board router never creates such a plan, but a plan from outside may have any defect.
     var defect: String? {
         if route.edges.isEmpty || route.coordinates.isEmpty { return "the route is empty" }
         if !route.length.isFinite || route.length < 0 { return "the route's length is negative or not finite" }

@@ -39,7 +39,7 @@ struct RouteTimes {
         return max(delay - (edge.duration - edge.freeFlowDuration) * driven, 0)
     }
 
-    /// Returns the index of a leg's edge at a distance from the route's start; of edges that meet there, the last.
+    /// Returns the index of a leg's edge at a distance from the route's start; where edges meet, the last one.
     func edge(at offset: Double, in leg: RouteLeg) -> Int { edge(at: offset, in: leg.edges) }
 
     private func edge(at offset: Double, in range: Range<Int>) -> Int {
@@ -81,7 +81,7 @@ struct RouteTimes {
         let edge = edges[low]
         guard edge.duration > 0 else { return max(edge.routeOffset, offset) }
         let share = (target - before[low]) / edge.duration
-        // Use the next edge's exact start: a sum rounded down would stay before a wait again and again.
+        // Use the next edge's exact start: a sum rounded down would remain before a wait again and again.
         if share >= 1, low + 1 < edges.count { return max(edges[low + 1].routeOffset, offset) }
         let reached = edge.routeOffset + edge.length * min(share, 1)
         return min(max(reached, offset), last.routeOffset + last.length)

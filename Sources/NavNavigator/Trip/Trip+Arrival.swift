@@ -21,7 +21,7 @@ extension Trip {
         }
     }
 
-    /// Returns the phases of arrival that a position causes. The navigator decides whether the next leg begins at a stop.
+    /// Returns the arrival phases that a position triggers. The navigator decides whether the next leg begins at a stop.
     func arrivals(_ position: VehiclePosition, isAtStop: Bool) -> [ArrivalEvent] {
         // A predicted position neither approaches nor reaches a waypoint.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
@@ -36,21 +36,21 @@ extension Trip {
         var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
         stage = .driving(leg: leg, isApproaching: true)
         guard isReached else { return events }
-        // Beside the route's end nobody drives along the rest of it, so the shorter distance counts.
+        // Beside the end of the route, the vehicle does not drive along the rest of it, so the shorter distance counts.
         let metres = min(remaining, distanceToStop(position))
         events.append(event(.arrived, metres, remaining > 0 ? duration * metres / remaining : 0))
         stage = leg == route.legs.count - 1 ? .complete : .atStop(leg: leg, isHeld: false)
         return events
     }
 
-    /// Holds at the stop until the next leg is started by a command; returns nil when the vehicle is at no stop.
+    /// Holds the vehicle at the stop until the next leg is started by a command; returns nil when it is not at a stop.
     func hold() -> ArrivalEvent? {
         guard case .atStop(let leg, isHeld: false) = stage else { return nil }
         stage = .atStop(leg: leg, isHeld: true)
         return event(.held, max(legEnd - offset, 0), times.duration(from: offset, toEndOf: currentLeg))
     }
 
-    /// Starts the next leg from a stop; returns nil when the vehicle is at no stop.
+    /// Starts the next leg from a stop; returns nil when the vehicle is not at a stop.
     func advanceLeg() -> ArrivalEvent? {
         guard case .atStop(let leg, _) = stage else { return nil }
         stage = .driving(leg: leg + 1, isApproaching: false)
@@ -61,14 +61,14 @@ extension Trip {
         return legStart
     }
 
-    /// The start of the present leg.
+    /// The start of the current leg.
     var legStart: ArrivalEvent {
         event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
     }
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
     private func isReached(_ position: VehiclePosition, _ remaining: Double, isAtStop: Bool) -> Bool {
-        // A receiver that has lost its place for a few seconds must not end the trip.
+        // A receiver that has lost its position for a few seconds must not end the trip.
         let hasJumped = jumpedAt.map { position.stamp.seconds(since: $0) < Trip.jumpConfirmation } ?? false
         guard !hasJumped, isThere(position, remaining, isAtStop: isAtStop),
             (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
@@ -95,14 +95,14 @@ extension Trip {
         // A vehicle parked beside the destination has arrived, whichever road the destination was matched to.
         let parked = standsSince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
         if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
-        // The stop may be near across a corner that the route still goes round.
+        // The stop may be near in a straight line across a corner that the route still goes round.
         let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
         let reach = max(config.arrivalSuppressReroute, config.arrivalRadius)
         return remaining <= reach && distance <= config.arrivalRadius && (parked || !isOnItsWay)
     }
 
-    /// The distance of the stop ahead of its place on the road, as beyond a dead end, metres; at most half of the arrival radius, so that a
-    /// vehicle at the end of the road has arrived.
+    /// The distance by which the stop lies beyond its place on the road in the direction of travel, as past a dead end, metres; at most
+    /// half of the arrival radius, so that a vehicle at the end of the road has arrived.
     private var beyondRoad: Double {
         guard let way = route.line.bearing(arrivingAt: legEnd) else { return 0 }
         let distance = Geodesy.distance(stop.snapped, stop.waypoint.coordinate)
@@ -117,8 +117,8 @@ extension Trip {
             Geodesy.distance(position.coordinate, stop.snapped))
     }
 
-    /// The time after a jump of the measured position during which no stop is reached, seconds: most reflections end earlier, and a vehicle
-    /// that has arrived stands longer.
+    /// The time after a jump of the measured position during which no stop can be reached, seconds: most reflections end earlier, and a
+    /// vehicle that has arrived stays longer.
     private static let jumpConfirmation = 10.0
 
     /// The time after which a stationary vehicle is parked, seconds, and its distance from the stop, metres: a car's length and the
@@ -128,7 +128,7 @@ extension Trip {
     /// Whether driving past a stop does not count as reaching it.
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
-    /// Whether the vehicle points along the route's end, if that is required.
+    /// Whether the vehicle's course matches the direction of the route's end, if that is required.
     private func pointsTheWay(_ position: VehiclePosition) -> Bool {
         guard let greatest = config.arrivalCourse, let course = position.course,
             let way = route.line.bearing(arrivingAt: legEnd)

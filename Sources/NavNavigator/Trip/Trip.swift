@@ -5,7 +5,7 @@ import NavMatching
 import NavPositioning
 import NavRouting
 
-/// Guidance along one route: progress, instructions given, and whether the vehicle follows.
+/// Guidance along one route: progress, instructions given, and whether the vehicle follows the route.
 ///
 /// It only reports; the navigator decides about reroutes.
 final class Trip {
@@ -41,7 +41,7 @@ final class Trip {
         }
     }
     private(set) var times: RouteTimes
-    /// The route's times by the on-board router, whoever calculated the route: other routes are compared with them.
+    /// The route's times by the on-board router, regardless of its provider, for comparison with other routes.
     private(set) var routerTimes: RouteTimes
     var stage = Stage.driving(leg: 0, isApproaching: false)
     private(set) var cursor: RouteCursor
@@ -56,11 +56,11 @@ final class Trip {
     private var spokenID: InstructionID?
     /// Whether a prediction led to the displayed banner, and the banner before it.
     private var foreseen: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
-    /// The last banner and the last spoken instruction that were published, which the owner's policy may have delayed.
+    /// The last banner and the last spoken instruction that were published, possibly delayed by the owner's policy.
     private var told: (visual: InstructionID?, spoken: InstructionID?)
     /// Whether a deviation this close to the stop leads to no reroute; nil until the vehicle was near.
     var preventsReroutes: Bool?
-    /// The moment since which all conditions of an arrival hold.
+    /// The moment since which all conditions of an arrival have held.
     var reachedSince: Timestamp?
     var standsSince: Timestamp?
     /// The time of the last jump of the measured position.
@@ -73,7 +73,7 @@ final class Trip {
     /// - Parameters:
     ///   - origin: The vehicle's position when the route was requested.
     ///   - start: The vehicle's least distance from the route's start, metres.
-    ///   - isApproaching: Whether the approach to the first stop was already announced, on the previous route.
+    ///   - isApproaching: Whether the approach to the first stop was already announced on the previous route.
     init(
         _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
         origin: VehiclePosition?, start: Double = 0, isApproaching: Bool = false
@@ -94,7 +94,7 @@ final class Trip {
 
     // MARK: Questions
 
-    /// The current leg, or the one at whose end the vehicle is; from 0.
+    /// The current leg, or the completed one while the vehicle is at its stop; from 0.
     var leg: Int {
         switch stage {
         case .driving(let leg, _), .atStop(let leg, _): leg
@@ -134,7 +134,7 @@ final class Trip {
     /// The number of ``remainingWaypoints`` that are stops.
     var remainingStopCount: Int { route.legs.count { isAhead($0.destination) } }
 
-    /// Metres from the route's start, and those that fixes or odometry confirm.
+    /// Metres from the route's start, and the part of them that fixes or odometry confirm.
     var offset: Double { cursor.offset }
     var confirmedOffset: Double { cursor.confirmed }
 
@@ -170,7 +170,7 @@ final class Trip {
 
     // MARK: Changes
 
-    /// Adopts another set of tiles; returns whether the route's edges have other ids now, as in another map version.
+    /// Adopts another set of tiles; returns whether the ids of the route's edges have changed, as in another map version.
     func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
         defer { prior = Trip.prior(route, in: new) }
         guard old.mapVersion != new.mapVersion else { return false }
@@ -184,7 +184,7 @@ final class Trip {
             if let known, let middle, let now = translation.edge(known, at: middle) {
                 renamed.edges[index].key = new.key(of: now)
             } else {
-                // A key that no edge has: the old one may be another edge's.
+                // A key that no edge has, because the old one may now belong to another edge.
                 renamed.edges[index].key = EdgeKey(rawValue: .max)
                 let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
                 if known != nil, isLoaded { gone.append(edge.routeOffset) }
@@ -200,7 +200,7 @@ final class Trip {
         blocked = gone + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
     }
 
-    /// Whether a part of the route ahead cannot be driven; the vehicle's present edge does not count.
+    /// Whether a part of the route ahead cannot be driven; the vehicle's current edge does not count.
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
     /// Discards the evidence against the route.
@@ -230,7 +230,7 @@ final class Trip {
         let arrivals = arrivals(position, isAtStop: isAtStop)
         var last: [Instruction] = []
         if let arrival = arrivals.last, arrival.phase == .arrived {
-            // A driver who arrives by another road than the route's last has not heard these instructions.
+            // A driver who arrives by a road other than the route's last one has not heard these instructions.
             last = trigger.arrive(leg: arrival.leg)
             note(last)
             (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
@@ -260,7 +260,7 @@ final class Trip {
         routerTimes = plan.provider == .onBoard ? times : pricing.priced(route).map { RouteTimes($0) } ?? times
     }
 
-    /// Records that an instruction is published; returns false when a later one was already.
+    /// Records that an instruction is published; returns false when a later one already was.
     func tells(_ id: InstructionID) -> Bool {
         let last = id.kind == .visual ? told.visual : told.spoken
         if let last, id.isBefore(last) { return false }
@@ -273,14 +273,15 @@ final class Trip {
         !isComplete && !(told.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)
     }
 
-    /// Returns the next maneuver's spoken instruction again, with the seconds to it; nil when no maneuver follows on the leg.
+    /// Returns the next maneuver's spoken instruction for a repeat, with the seconds to the maneuver; nil when no maneuver follows on the
+    /// leg.
     func repeatedInstruction(speed: Double?) -> (SpokenInstruction, duration: Double)? {
         trigger.repeated(offset: cursor.offset, speed: speed, leg: leg).map {
             ($0, times.duration(from: cursor.offset, to: cursor.offset + $0.distance, in: currentLeg))
         }
     }
 
-    /// Moves the cursor to where the vehicle is seen again after a while.
+    /// Moves the cursor to the place where the vehicle is seen again after an interruption.
     func resumeCursor(at place: ResumePlace) {
         cursor.skip(to: place.offset)
         if let beyond = place.beyondStop { cursor.passStop(by: beyond) }
@@ -293,12 +294,12 @@ final class Trip {
         RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
     }
 
-    /// Whether the cursor may move to the place on the route: it is the vehicle's own, not only the nearest.
+    /// Whether the cursor may move to the place on the route: it is the vehicle's own place, not merely the nearest one.
     private func advances(_ placement: RoutePlacement, _ position: VehiclePosition) -> Bool {
         switch (placement.kind, deviation.state) {
         case (.ahead, .offStep), (.takenBack, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
-            // At a standstill only the noise moves; a creeping vehicle gets ahead eventually.
+            // At a standstill only noise moves the position; a creeping vehicle still advances eventually.
             (position.speed ?? .infinity) > config.deviationMinimumSpeed
                 || placement.offset > cursor.offset + cursor.slack(of: position)
                 || cursor.isTakenBack(by: placement, position)
@@ -325,7 +326,7 @@ final class Trip {
         return due
     }
 
-    /// Returns the banner of a leg started by a decision, without waiting until the vehicle is surely on its way.
+    /// Returns the banner of a leg started by a decision, without waiting until the vehicle is certainly on its way.
     private func legBanner() -> [Instruction] {
         guard deviation.state == .uncertain, let banner, banner.id.leg < leg,
             let next = trigger.banner(offset: cursor.offset, leg: leg)
@@ -334,7 +335,7 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Records what is displayed and spoken from now on.
+    /// Records the displayed and spoken instructions.
     private func note(_ due: [Instruction]) {
         for instruction in due {
             switch instruction {
@@ -344,7 +345,7 @@ final class Trip {
         }
     }
 
-    /// Returns the new banner at a predicted position, if it changed. Spoken instructions are given once and wait for a fix.
+    /// Returns the new banner at a predicted position, if it changed. Spoken instructions are given only once, so they wait for a fix.
     private func foresee() -> [Instruction] {
         guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
             banner.map({ !next.id.isBefore($0.id) }) ?? true
@@ -354,7 +355,7 @@ final class Trip {
         return [.visual(next)]
     }
 
-    /// Returns the instructions that are due once the position is measured.
+    /// Returns the instructions that are due at a measured position.
     ///
     /// A banner already displayed, by a prediction or since its leg began, is not repeated. A banner that a prediction displayed wrongly is
     /// replaced.
@@ -380,7 +381,7 @@ final class Trip {
         progress = progress(last.position, placement, offRoute: last.attributes)
     }
 
-    /// Whether the vehicle's place is on the route.
+    /// Whether the vehicle is displayed on the route.
     private var isSnapped: Bool { deviation.state == .onRoute || deviation.state == .offStep }
 
     /// Returns the progress at a position.
@@ -390,7 +391,7 @@ final class Trip {
         _ position: VehiclePosition, _ placement: RoutePlacement, offRoute road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
-        // Off-route the remaining distance is counted from the route's nearest point.
+        // Off-route, the remaining distance is counted from the nearest point of the route.
         let detour = isOff ? placement.distance : 0
         let nearest = isOff ? min(placement.offset, legEnd) : offset
         let pace =

@@ -1,9 +1,10 @@
 public import NavMap
 import NavRouting
 
-/// The parts of a trip that are kept so that it outlives the process.
+/// The parts of a trip that are kept so that it survives a restart of the process.
 ///
-/// It holds decisions: the destination, the completed legs, the route. The next fix gives the vehicle's position.
+/// It holds decisions only: the destination, the completed legs, the route. The vehicle's position comes from the next
+/// fix.
 public struct TripSnapshot: Sendable, Equatable {
     /// The id of the trip; 0 while it waits for its first position.
     public var sessionID: UInt64
@@ -12,7 +13,7 @@ public struct TripSnapshot: Sendable, Equatable {
     public var chosenRouteID: UInt64
     /// See ``chosenRouteID``.
     public var chosenRoute: [EdgeKey]
-    /// The current leg, or the one at whose end the vehicle is; from 0.
+    /// The current leg, or the completed one while the vehicle is at its stop; from 0.
     public var leg: Int
     /// Whether the vehicle is at the leg's end; `isHeld` when a command has to start the next leg.
     public var isAtStop: Bool
