@@ -39,7 +39,7 @@ struct Place {
     /// The number of later fixes that were treated as outliers.
     var holds: Int32 = 0
 
-    /// Creates a place from a lookup, in the direction of the hit or in the opposite one.
+    /// Creates a place from a lookup, in the hit's direction or in the opposite one.
     init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
         self.origin = origin
         edge = isOpposite ? hit.opposite : hit.edge

@@ -10,7 +10,7 @@ struct Conclusion {
 
     /// Standard deviation across the road, metres: half a carriageway of two lanes.
     private static let lateralSigma = 2.5
-    /// The distance from the road that a fix's error explains, in standard deviations.
+    /// The distance from the road that the fix's error explains, in standard deviations.
     private static let explained = 3.0
 
     func position(speed: Double?, isTeleport: Bool) -> MatchedPosition {

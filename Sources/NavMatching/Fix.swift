@@ -2,7 +2,7 @@ public import NavGeo
 
 /// The kind of a receiver's position solution.
 public enum FixType: UInt8, Sendable, CaseIterable {
-    /// The receiver does not say.
+    /// The receiver does not report it.
     case unknown
     case noFix
     /// A position without a height.
@@ -39,7 +39,7 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// A receiver's alarm of jamming, spoofing or doubtful integrity.
+/// A receiver's alarm about jamming, spoofing or doubtful integrity.
 public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
     /// No alarm: the receiver does not check, or found nothing.
     case none
@@ -72,9 +72,9 @@ public struct Fix: Sendable, Hashable {
     public var type: FixType
     /// The source's sequence number of the fix.
     public var sequence: UInt64?
-    /// Arrival time by the host's clock.
+    /// Arrival time on the host's clock.
     public var received: Timestamp?
-    /// Seconds by which the fix is ahead of all earlier fixes, by its arrival at the host; nil when unknown.
+    /// Seconds by which the fix is ahead of all earlier fixes, measured by its arrival at the host; nil when unknown.
     public var lead: Double?
     /// The index of the receiver; 0 when there is only one.
     public var receiver: UInt8 = 0

@@ -8,10 +8,10 @@ struct Emission {
     private let course: Double?
     private let courseSigma: Double
 
-    /// The deviation, in standard deviations, from which the distribution has a heavier tail, because of reflections in
-    /// streets.
+    /// The deviation, in standard deviations, beyond which the distribution has a heavier tail, to allow for
+    /// reflections in streets.
     private static let tail = 4.0
-    /// The lower bound of a course's log likelihood, because receivers at times report the reverse.
+    /// The lower bound of a course's log likelihood, because receivers sometimes report the opposite direction.
     private static let courseFloor = -7.0
 
     /// - Parameter weight: The share of the position's evidence that is new, 0 ... 1.
@@ -42,7 +42,7 @@ struct Emission {
 struct Movement {
     /// Metres between the fixes.
     let straight: Double
-    /// Metres that a place may appear to move backwards by noise.
+    /// Metres by which noise may make a place appear to move backwards.
     let backwardTolerance: Double
     /// Metres that a U-turn counts as when paths are compared.
     let uTurnCost: Float

@@ -8,7 +8,7 @@ public struct MatchedPosition: Sendable, Hashable {
         /// The fix is unusable: it has no position, a number out of range, or a stamp before its predecessor's.
         case unusable
         case onRoad
-        /// Most likely on no mapped road, though one is near.
+        /// Most likely on no mapped road, although one is near.
         case offRoad
         /// No road is near.
         case noCandidates

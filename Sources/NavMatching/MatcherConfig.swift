@@ -4,8 +4,8 @@ import Glibc
 public struct MatcherConfig: Sendable, Hashable {
     /// The standard deviation per axis of a receiver that reports no accuracy, metres.
     ///
-    /// Newson and Krumm (2009) measured 4.07 m for a logger in the open; twice that leaves room for built-up streets
-    /// and for the distance between a lane and the road's centreline.
+    /// Newson and Krumm (2009) measured 4.07 m for a logger in the open; twice that allows for built-up streets and for the distance
+    /// between a lane and the road's centreline.
     public var defaultSigma = 8.0
     /// Metres per unit of HDOP for a receiver that reports no accuracy (the user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0
@@ -26,7 +26,7 @@ public struct MatcherConfig: Sendable, Hashable {
     /// The usual difference between driven and straight-line distance of two fixes, metres: the scale of the
     /// exponential distribution of Newson and Krumm (2009).
     public var detourScale = 4.0
-    /// Growth of that scale per metre between the fixes, because sparse fixes cut bends.
+    /// Growth of that scale per metre between the fixes, because sparse fixes cut corners.
     public var detourGrowth = 0.1
     /// Log probability of a U-turn between two fixes where the road continues.
     public var uTurnLog = -12.0
@@ -55,7 +55,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var minimumStep = 5.0
     /// The distance after which a receiver's error is independent of the earlier one, metres.
     ///
-    /// A fix that comes sooner repeats part of the last error, so its position has that share of the full weight.
+    /// A fix within that distance repeats part of the last error, so its position gets a proportional share of the full weight.
     public var decorrelationDistance = 40.0
     /// Speed below which a vehicle counts as stationary, m/s (receivers report up to 0.3 m/s at rest).
     public var standingSpeed = 0.5

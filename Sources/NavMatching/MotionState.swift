@@ -144,7 +144,7 @@ struct MotionState {
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
         if let stands { return stands ? .standing : .drifted }
-        // Without a speed: at the pace of the last step the vehicle would have exceeded the noise by now.
+        // Without a speed: at the speed of the last step, the vehicle would have moved further than the noise by now.
         guard let speed, speed * elapsed < 2 * config.minimumStep else { return .standing }
         return .drifted
     }

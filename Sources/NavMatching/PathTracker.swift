@@ -18,7 +18,7 @@ public struct PathTracker: Sendable {
     /// The maximum number of steps to wait while histories differ.
     public let lag: Int
 
-    /// The default ``lag``: telling the branches of a fork apart takes about three steps after it.
+    /// The default ``lag``: distinguishing the branches of a fork takes about three steps after it.
     public static let usualLag = 3
 
     /// A place of the path, in the order of the steps.

@@ -1,11 +1,11 @@
 import Glibc
 public import NavMap
 
-/// The active route as a prior where the fixes leave a choice.
+/// The active route as a prior where the fixes are ambiguous.
 ///
 /// It affects decisions, never places. Leaving the route costs a constant once, following it earns nothing, and a
-/// vehicle that has left is judged like any other. It thus settles a fork until the fixes do, and delays their verdict
-/// by no more than that constant.
+/// vehicle that has left it is treated like any other. The prior thus decides at a fork until the fixes do, and delays
+/// their decision by no more than that constant.
 public struct RoutePrior: Sendable {
     /// Log probability of leaving the route where it continues.
     public let leavingLog: Double

@@ -13,8 +13,8 @@ struct Reach {
 
 /// A bounded Dijkstra search by distance over the turn graph, from one place to all candidates at once.
 ///
-/// A label holds the cost from the source to the start of its state's edge. Labels lie in a small hash table that grows
-/// with the search, not with the map. Nearby states have nearby numbers, so their low bits serve as the hash.
+/// A label holds the cost from the source to the start of its state's edge. Labels are stored in a small hash table that grows with the
+/// search, not with the map. Nearby states have nearby numbers, so their low bits serve as the hash.
 ///
 /// Each label carries the number of its search and is valid in that search only, so starting a search needs no clearing.
 struct RouteSearch {

@@ -39,7 +39,7 @@ struct SegmentWriter {
             return true
         }
 
-        /// Metres driven of the current segment.
+        /// Metres driven on the current segment.
         var driven: Double { min(reached, end) - max(from, start) }
 
         var drivenSegment: DrivenSegment {
@@ -50,8 +50,8 @@ struct SegmentWriter {
     private let includesPartialEnds: Bool
     private var current: Traversal?
 
-    /// Metres that the first or last segment of a path may lack and still count as whole: about the uncertainty of a
-    /// place on a road under open sky.
+    /// Metres by which the first or last segment of a path may be incomplete and still count as whole: about the
+    /// uncertainty of a place on a road under open sky.
     private static let wholeTolerance = 3.0
     /// Metres that must be driven of a first or last segment for it to count as partly driven; less may be noise.
     private static let touchedTolerance = 5.0

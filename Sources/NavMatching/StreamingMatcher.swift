@@ -123,8 +123,8 @@ public struct StreamingMatcher: Sendable {
 
     /// Whether the other graph has a road around the last fix that the old one lacks.
     ///
-    /// That the vehicle was on none of the old graph's roads then says nothing about the new one's. Standing fixes are hardly any new
-    /// evidence, so that a belief to be off the roads would last until the vehicle moves.
+    /// A vehicle that was on none of the old graph's roads may then be on one of the new graph's. Fixes at a standstill add hardly any
+    /// evidence, so an off-road belief would last until the vehicle moves.
     private func haveRoadsAppeared(from old: RoadGraph, to new: RoadGraph) -> Bool {
         guard let fix = motion.lastFix else { return false }
         let back = EdgeTranslation(from: new, to: old)
@@ -133,15 +133,15 @@ public struct StreamingMatcher: Sendable {
         }
     }
 
-    /// Whether fixes have contradicted the vehicle's place for so long that they are no outliers.
+    /// Whether fixes have contradicted the vehicle's place for so long that they cannot be outliers.
     ///
-    /// At a standstill each fix repeats the one that was taken for an outlier, and none would be a step.
+    /// At a standstill, each fix repeats the supposed outlier, and none would count as a step.
     private func outlierHasPersisted(until fix: Fix) -> Bool {
         guard output?.isHeld == true, let agreedAt else { return false }
         return fix.stamp.seconds(since: agreedAt) > config.maximumStandingHoldTime
     }
 
-    /// Forgets where the vehicle was, and matches a fix like the first one.
+    /// Forgets the vehicle's place and matches the fix like the first one.
     private mutating func placeAnew(
         _ fix: Fix, _ frame: LocalFrame, _ sigma: Double, _ routePrior: RoutePrior?
     ) -> MatchedPosition {

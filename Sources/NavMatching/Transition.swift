@@ -16,7 +16,7 @@ struct Transition {
     private var goals: ContiguousArray<Goal> = []
     private var movements: ContiguousArray<Movement> = []
     private var bounds: ContiguousArray<Float> = []
-    /// For each candidate, a bitmap of the sources that reach it along their own edge so well that no detour needs a search.
+    /// For each candidate, a bitmap of the sources that reach it along their own edge so well that no search for a detour is needed.
     private var settledBy: ContiguousArray<UInt64> = []
     /// Log probability of the most probable history computed so far; paths far below it are not searched.
     private var greatest = -Double.infinity
@@ -140,21 +140,21 @@ struct Transition {
         }
     }
 
-    /// Whether the end of another candidate stands for the start of this one.
+    /// Whether the end of another candidate's edge represents the start of this one.
     ///
-    /// At a junction the end of an incoming edge is the same place as the starts of all outgoing edges, and does not
-    /// guess which one follows.
+    /// At a junction, the end of an incoming edge is the same place as the starts of all outgoing edges, and does not presume which one
+    /// follows.
     private func isReachedBefore(_ place: Place, _ graph: RoadGraph) -> Bool {
         graph.incoming(graph.edgeTails[place.edge.index]).contains {
             $0 != place.opposite && search.candidate(on: $0) != nil
         }
     }
 
-    /// Adds leaving the roads, staying off them, returning, and jumping where no road leads.
+    /// Adds the off-road transitions: leaving the roads, staying off them, returning, and jumping where no road connects.
     private mutating func addOffRoad(_ sight: FixSight) {
         let share = 1 / Double(max(next.places.count, 1))
         let shareLog = log(share)
-        // Roads are left and rejoined per distance driven, not per fix.
+        // Leaving and rejoining roads depends on the distance driven, not on the number of fixes.
         let leaving = config.leavingProbability * sight.weight
         let entering = config.enteringProbability * sight.weight
         let (leavingLog, enteringLog) = (log(leaving), log(entering))
@@ -355,6 +355,6 @@ struct FixSight {
     let frame: LocalFrame
     /// The fix as a reference to measure movement from.
     let waymark: Waymark
-    /// Seconds since the last usable fix, neither frozen nor suspect.
+    /// Seconds since the last usable fix that was neither frozen nor suspect.
     let silence: Double
 }

@@ -5,9 +5,9 @@ import NavRouting
 
 /// A tracker of a vehicle that drives against a one-way road.
 ///
-/// The belief has no state for it: it would leave the roads or pick another carriageway. This tracker therefore follows
-/// the road from where the vehicle was last certain to be on it, or at its end, while the course opposes the road and
-/// no road of the belief fits.
+/// The belief has no state for such a vehicle: it would place it off the roads or on another carriageway. This tracker therefore follows
+/// the road from the place where the vehicle was last known to be on it, or at its end, while the course opposes the road and no road of
+/// the belief fits.
 ///
 /// It changes the published position, never the belief.
 struct WrongWayTracker {
