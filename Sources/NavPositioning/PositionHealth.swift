@@ -46,7 +46,7 @@ public struct PositionHealth: Sendable, Hashable {
     public var since: Timestamp
 }
 
-/// A judge of positioning health; each reason lasts for some seconds, so that the level does not flap.
+/// A judge of positioning health; each reason lasts some seconds, so that the level does not flap.
 public struct HealthJudge: Sendable {
     /// Standard deviation per axis from which accuracy is reduced, metres. 15: beyond it parallel roads are confused.
     public static let reducedSigma = 15.0
@@ -54,7 +54,7 @@ public struct HealthJudge: Sendable {
     public static let lostSigma = 100.0
     /// The time without an accepted fix after which the position is lost, seconds, unless it is predicted.
     public static let lostAfter = 10.0
-    /// The time for which positions are doubted after an impossible jump, seconds.
+    /// The time for which positions are distrusted after an impossible jump, seconds.
     public static let jumpMemory = 10.0
     /// The time that a reason lasts after it was last observed, seconds.
     public static let hold = 3.0
@@ -140,7 +140,7 @@ public struct HealthJudge: Sendable {
         var reasons: PositionHealth.Reasons = []
         for index in 0..<HealthJudge.count {
             guard let last = seen[index] else { continue }
-            // The absolute value keeps a clock that was set back from prolonging a reason for ever.
+            // The absolute value prevents a clock that was set back from prolonging a reason indefinitely.
             guard abs(stamp.seconds(since: last)) <= HealthJudge.hold else {
                 seen[index] = nil
                 continue

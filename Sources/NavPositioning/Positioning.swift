@@ -18,16 +18,16 @@ public enum PredictionEnd: Sendable, Hashable, CaseIterable {
     case fixes
     /// The position became too uncertain to predict.
     case gaveUp
-    /// The position was reset: the clock was set, or the vehicle was carried away.
+    /// The position was reset: the clock was set, or the vehicle was transported.
     case startedOver
 }
 
 /// The positioning pipeline: turns fixes, odometry and timer events into positions.
 ///
-/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts where fixes fail. The
-/// navigation node, replays and the offline tools run this same pipeline, so their results are bit-identical.
+/// It qualifies fixes, chooses among receivers, filters, matches to the roads, and predicts while fixes are missing. The navigation node,
+/// replays and the offline tools run this same pipeline, so their results are bit-identical.
 ///
-/// It knows nothing of trips: callers pass the route as a prior.
+/// It has no notion of trips: callers pass the route as a prior.
 public struct Positioning: Sendable {
     public enum Event: Sendable {
         /// A position measured by a receiver.
@@ -69,26 +69,26 @@ public struct Positioning: Sendable {
     private var followed: UInt64 = 0
     /// The time of the last published position.
     private var told: Timestamp?
-    /// The time since which the filter has been returning from a prediction and its positions still differ from the
-    /// fixes; nil otherwise.
+    /// The time since which the filter has been converging after a prediction while its positions still differ from the fixes; nil
+    /// otherwise.
     private var returnStart: Timestamp?
     /// The stamp of the last accepted fix; nil before the first.
     public private(set) var lastFix: Timestamp?
     /// The receiver in use; nil before the first accepted fix.
     private var receiver: UInt8?
 
-    /// The greatest lag of fixes behind the prediction they end for which they may catch up, as after a stall, seconds.
+    /// The greatest lag of fixes behind the prediction that they end from which they are expected to catch up, as after a stall, seconds.
     ///
-    /// With a greater lag the fixes are permanently late, and time continues with theirs.
+    /// With a greater lag, the fixes are permanently late, and positioning continues on their time.
     private static let longestCatchUp = 10.0
 
     /// The greatest difference between a rejected fix's stamp and its arrival for the fix to count as current, seconds.
     private static let longestLead = 10.0
 
-    /// The longest return of the filter from a prediction, seconds.
+    /// The longest time in which the filter converges after a prediction, seconds.
     ///
-    /// The filter forgets a prediction within a few fixes. A gap that remains between the fixes and the matched place
-    /// comes from the road or the map, as where a confident receiver stays beside the road.
+    /// The filter forgets a prediction within a few fixes. A remaining gap between the fixes and the matched place is caused by the road or
+    /// the map, as when an accurate receiver stays beside the road.
     private static let longestReturn = 10.0
 
     /// Creates a pipeline without history.
@@ -136,8 +136,8 @@ public struct Positioning: Sendable {
 
     /// Returns the moment up to which time has passed when a fix arrives, by the usual delay of fixes.
     ///
-    /// Nil when the fix says nothing about it: receivers' clocks differ, so a receiver that is not in use tells the
-    /// time only once the one in use is missing.
+    /// Nil when the fix gives no such information: receivers' clocks differ, so a receiver that is not in use determines the time only when
+    /// the one in use is missing.
     public func time(toldBy fix: Fix) -> Timestamp? {
         if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
         guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
@@ -155,7 +155,7 @@ public struct Positioning: Sendable {
     /// Whether odometry is consistent with the clock of the fixes; other odometry must not be handled.
     public mutating func admits(_ odometry: Odometry) -> Bool { odometryGate.admits(odometry.stamp) }
 
-    /// Handles an input of a recorded drive, after the timers due before it; recorded stamps are the only clock.
+    /// Handles an input of a recorded drive after the timers due before it; recorded stamps are the only clock.
     public mutating func replay(_ event: Event, prior: RoutePrior? = nil) -> [Effect] {
         let stamp: Timestamp
         var end: Timestamp?
@@ -173,7 +173,7 @@ public struct Positioning: Sendable {
 
     // MARK: Inputs
 
-    /// Handles an event that came at `now`.
+    /// Handles an event that arrived at `now`.
     public mutating func handle(_ event: Event, at now: Timestamp, prior: RoutePrior? = nil) -> [Effect] {
         var effects: [Effect] = []
         switch event {
@@ -291,7 +291,7 @@ public struct Positioning: Sendable {
 
     // MARK: Parts
 
-    /// Matches the filtered fix, and lets the road correct the place along it.
+    /// Matches the filtered fix, and corrects the place along the road with the road's help.
     private mutating func match(
         _ fix: Fix, _ estimate: MotionEstimate?, isJump: Bool, _ prior: RoutePrior?, _ effects: inout [Effect]
     ) -> MatchedPosition {
@@ -323,7 +323,7 @@ public struct Positioning: Sendable {
     ) {
         guard rejection.reason.isOfThePresent else { return }
         reckoning.noteBad()
-        // The fix's time was not checked. A fix from another time is not current and must not drive predictions and health.
+        // The fix's time was not checked. A fix from another time must not drive predictions and health.
         if let lead = fix.lead, abs(lead) > Positioning.longestLead { return }
         assess(fix, isAccepted: false, at: now)
         predict(at: now, prior, &effects)

@@ -3,16 +3,13 @@ import NavGeo
 public import NavMap
 public import NavMatching
 
-/// A feedback of the matched road to the position filter where the road is certain, which in turn corrects the place
-/// along the road.
+/// Feedback from the matched road to the position filter where the road is certain, which in turn corrects the place along the road.
 ///
-/// A road shows how far the vehicle is from its centreline, and thus the receiver's lasting error in that direction;
-/// after a bend that is an error along the road. It contributes only once per some distance, because a lane stays the
-/// same lane.
+/// A road shows how far the vehicle is from its centreline, and thus the receiver's lasting error in that direction; after a bend, that is
+/// an error along the road. It contributes only once per certain distance, because a vehicle tends to keep its lane.
 ///
-/// Nothing of it reaches the matcher, so a wrong road can neither confirm itself nor hold the vehicle. An uncertain
-/// road contributes nothing. When the matched line moves differently from the vehicle, or the doubt lasts, all
-/// contributions are discarded.
+/// The feedback never reaches the matcher, so a wrong road can neither confirm itself nor hold the vehicle. An uncertain road contributes
+/// nothing. If the place on the matched line moves differently from the vehicle, or the uncertainty lasts, all contributions are discarded.
 public struct RoadAid: Sendable {
     /// The last place at which the road was certain.
     private struct Trail: Sendable {
@@ -30,11 +27,11 @@ public struct RoadAid: Sendable {
 
     /// Probability of being on the road's line from which the road is certain.
     private static let sureness = 0.95
-    /// Metres to drive on a certain road before it contributes; by then parallel roads and ramps are told apart.
+    /// Metres to drive on a certain road before it contributes; by then, parallel roads and ramps can be distinguished.
     private static let settling = 60.0
-    /// Metres by which the place on the line may move differently from the vehicle without being on another line.
+    /// Metres by which the movement of the place on the line may differ from the vehicle's without being on another line.
     private static let sideways = 6.0
-    /// The same at a corner, per radian: the filter goes straight on for a moment.
+    /// The same limit at a corner, per radian: the filter continues straight on for a moment.
     private static let cornering = 6.0
     /// Metres that may be driven while the road is uncertain.
     private static let longestDoubt = 100.0
@@ -56,7 +53,7 @@ public struct RoadAid: Sendable {
         }
         let frame = LocalFrame(origin: road.coordinate)
         guard !match.isHeld, match.lineProbability(graph) >= RoadAid.sureness else {
-            // At a corner both roads are likely for a moment: nothing is learned and nothing discarded yet.
+            // At a corner, both roads are likely for a moment: neither learn nor discard anything yet.
             guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadAid.longestDoubt else {
                 return forget(&tracker)
             }
@@ -72,7 +69,7 @@ public struct RoadAid: Sendable {
             trail
             ?? Trail(
                 coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, untold: 0)
-        // The place on the line and the vehicle move alike unless the match switched to another line.
+        // The place on the line and the vehicle move alike unless the match has switched to another line.
         let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length

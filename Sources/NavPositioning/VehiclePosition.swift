@@ -17,15 +17,15 @@ public struct VehiclePosition: Sendable, Hashable {
     public var prediction: PredictionMethod?
     /// Seconds since the last accepted fix.
     public var age = 0.0
-    /// The evidence of the position; a merely expected one makes no lasting decision.
+    /// The evidence for the position; a merely expected position makes no lasting decision.
     public var evidence = PositionEvidence.measured
 
-    /// Whether this position may mark waypoints as reached or passed: it rests on an accepted fix or on odometry.
+    /// Whether this position may mark waypoints as reached or passed: it is based on an accepted fix or on odometry.
     package var isDecisive: Bool { evidence == .measured }
     /// Whether a fix places the vehicle here.
     package var isSeen: Bool { prediction == nil && evidence == .measured }
-    /// Whether a fix places the vehicle here and it can continue from here; a vehicle on a one-way road against traffic
-    /// is on no route.
+    /// Whether a fix places the vehicle here and the vehicle can continue from here; a vehicle driving against traffic
+    /// on a one-way road is on no route.
     package var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
 
     /// The place on a road; nil off the roads.

@@ -15,10 +15,10 @@ struct DriverPace: Sendable {
     /// Sums of squares and products around the means, weighted by seconds.
     private var squares = 0.0
     private var products = 0.0
-    /// Mean square of the residuals, and the seconds that it covers.
+    /// Mean square of the residuals, and the seconds of driving that it covers.
     private var residual = (square: DriverPace.usualDeviation * DriverPace.usualDeviation, seconds: 20.0)
 
-    /// The time over which a driver's habits are taken to be constant, seconds.
+    /// The time over which a driver's habits are assumed to be constant, seconds.
     private static let memory = 300.0
     /// A driver's usual speed as a share of the road's, and the seconds of driving that this prior is worth.
     private static let (usualShare, assumption) = (0.97, 20.0)
@@ -48,7 +48,7 @@ struct DriverPace: Sendable {
             meanSpeed = here + log(DriverPace.usualShare)
         }
         let miss = now - line(at: here)
-        // Many unseen things slow a driver down, and none makes one faster.
+        // Many unseen things slow a driver down; nothing makes a driver faster.
         let counted = seconds * (miss > 0 ? DriverPace.freeWeight : 1)
         let decay = exp(-seconds / DriverPace.memory)
         residual.seconds = residual.seconds * decay + seconds

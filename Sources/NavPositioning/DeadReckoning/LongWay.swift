@@ -30,8 +30,8 @@ struct LongWay: Sendable {
     /// The largest share of the total length that one leg may have.
     private static let greatestShare = 0.5
 
-    /// Adds a straight leg that is not contradicted by itself: an error that a reflection causes in one leg says
-    /// nothing about the speed.
+    /// Adds a straight leg that does not contradict the speed on its own: the error of a reflection in a single leg is
+    /// no evidence about the speed.
     ///
     /// - Parameters:
     ///   - distance: The distance between its ends, metres.

@@ -8,11 +8,11 @@ public import NavRouting
 public struct ReckoningConfig: Sendable, Hashable {
     /// The longest time without an accepted fix before positions are predicted, seconds. 2.5: Mapbox.
     public var startAfter = 2.5
-    /// The same in a tunnel of the map, seconds. 1: Mapbox.
+    /// The same time in a mapped tunnel, seconds. 1: Mapbox.
     public var tunnelStartAfter = 1.0
     /// The number of accepted fixes in a row that end a prediction. 3: MapLibre.
     public var exitGoodFixes = 3
-    /// The longest interval between predictions, seconds; otherwise they come as often as the fixes did.
+    /// The longest interval between predictions, seconds; otherwise they are as frequent as the fixes were.
     public var interval = 1.0
     /// The longest prediction, seconds; after it the position is lost.
     ///
@@ -28,12 +28,12 @@ public struct ReckoningConfig: Sendable, Hashable {
 public enum ReckoningReason: UInt8, Sendable, CaseIterable {
     /// No fix has been accepted for too long.
     case poorGNSS
-    /// The same inside a mapped tunnel.
+    /// No fix has been accepted for too long, inside a mapped tunnel.
     case tunnel
 }
 
-/// Dead reckoning where fixes fail: it decides when to predict, moves the position along the roads, and blends it back
-/// to the fixes without a jump.
+/// Dead reckoning while fixes are missing: it decides when to predict, moves the position along the roads, and blends it back to the fixes
+/// without a jump.
 ///
 /// It holds the phase and the place, reads the ``PositionTracker`` and moves it along the road. It neither publishes
 /// positions nor sets timers.
@@ -80,7 +80,7 @@ public struct Reckoning: Sendable {
     private static let learningProbability = 0.7
     /// Probability of a road from which a prediction follows it.
     private static let roadProbability = 0.4
-    /// The largest distance between the predicted and the measured place that is blended, metres; beyond is another road.
+    /// The largest distance between the predicted and the measured place that is blended, metres; a larger one means another road.
     static let blendReach = 400.0
     /// The error, metres, up to which a place still counts as measured: the usual arrival radius.
     public static let evidenceReach = 20.0
@@ -95,7 +95,7 @@ public struct Reckoning: Sendable {
         return nil
     }
 
-    /// Whether a mapped tunnel explains the present silence. If the interval before was long too, fixes are simply rare.
+    /// Whether a mapped tunnel explains the current outage. If the interval before was long too, fixes are simply rare.
     var isInTunnelOutage: Bool { reason == .tunnel && lastWait <= Reckoning.sparsePeriod }
 
     /// When to call ``predict(at:_:_:_:)`` next if no other input comes first; nil when there is nothing to predict.
@@ -131,7 +131,7 @@ public struct Reckoning: Sendable {
         lag = origin == nil ? late : lag + (late - lag) * 0.2
         if let origin, fix.stamp > origin.stamp {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
-            // The shorter of two intervals: one interval is long where fixes fail, both are long where fixes are rare.
+            // Use the shorter of two intervals: a single long one means missing fixes, two in a row mean infrequent fixes.
             period += (min(seconds, lastWait) - period) * 0.2
             lastWait = seconds
             if reason == nil {
@@ -218,7 +218,7 @@ public struct Reckoning: Sendable {
 
     /// Records a rejected fix, which restarts the count of accepted fixes in a row.
     public mutating func noteBad() {
-        // The receiver is still heard, so this is not a long interval.
+        // The receiver still delivers fixes, so this is not a long interval.
         lastWait = min(lastWait, 1)
         if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
     }
@@ -238,7 +238,7 @@ public struct Reckoning: Sendable {
         walker = nil
     }
 
-    /// Moves the model vehicle alongside the real one.
+    /// Advances the model vehicle alongside the real one.
     private mutating func follow(
         _ match: MatchedPosition, speed: Double?, seconds: Double, memory: Double, _ ahead: RoadAhead
     ) {
@@ -248,7 +248,7 @@ public struct Reckoning: Sendable {
             isCertain: match.confidence > Reckoning.learningProbability, memory: memory, ahead)
     }
 
-    /// Whether a likely road is in a tunnel here, or before a fix could be missed.
+    /// Whether a likely road is in a tunnel here, or enters one before a missing fix would be noticed.
     private func isTunnelNear(_ origin: Origin, speed: Double, _ metric: Metric) -> Bool {
         guard let road = origin.road else { return false }
         let ahead = RoadAhead(metric: metric, prior: nil)
@@ -280,8 +280,8 @@ public struct Reckoning: Sendable {
         for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
         add(
             RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
-        // A candidate that the matcher holds unlikely may be the only road with such speeds, so the speed is weighed
-        // before any is left out.
+        // A candidate with a low matching probability may be the only road with such speeds, so the speed is weighed before any is left
+        // out.
         for candidate in origin.candidates
         where candidate.probability > Reckoning.leastProbability
             && !ways.contains(where: { $0.place.edge == candidate.edge })
@@ -305,7 +305,7 @@ public struct Reckoning: Sendable {
 
     /// The maximum number of places that a prediction starts from.
     private static let maximumWays = 4
-    /// Probability from which a road other than the matched one is followed, and from which its speed is weighed.
+    /// The probability from which a road other than the matched one is followed, and the one from which its speed is weighed.
     private static let (otherProbability, leastProbability) = (0.05, 0.01)
     /// The speed, as a multiple of a road's speed, that vehicles rarely exceed, and the standard deviation of the excess.
     private static let (usualExcess, excessSigma) = (1.5, 0.4)
@@ -407,7 +407,7 @@ public struct Reckoning: Sendable {
             probability: walker.probability, age: age, candidates: walker.candidates(graph))
     }
 
-    /// Returns the evidence of a prediction; odometry that returns too late cannot make up for the stretch before it.
+    /// Returns the evidence of a prediction. Odometry that resumes too late cannot make up for the unmeasured stretch before it.
     private func evidence(_ hasOdometry: Bool) -> PositionEvidence {
         hasOdometry && expected <= Reckoning.evidenceReach ? .measured : .expected
     }

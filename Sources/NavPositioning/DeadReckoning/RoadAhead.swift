@@ -33,7 +33,7 @@ struct RoadExit {
     var isRoute: Bool
 }
 
-/// The roads ahead of a driver: where they lead and how fast they are driven.
+/// The roads ahead of a driver, with their connections and driving speeds.
 struct RoadAhead {
     let metric: Metric
     let prior: RoutePrior?
@@ -53,7 +53,7 @@ struct RoadAhead {
     private static let lateralAcceleration = 2.2
     /// Slowest speed in a bend, m/s.
     private static let cornerSpeed = 2.5
-    /// The bend at a point below which it is an artefact of the drawing, radians.
+    /// The bend at a point below which it is an artefact of the mapping, radians.
     private static let straightness = 0.05
     /// Half the length over which a bend at one point is driven, metres: a drawn corner is rounded on the road.
     private static let cornerReach = 5.0...30.0

@@ -44,7 +44,7 @@ extension RoadReckoner {
             bend += RoadReckoner.nodeWeight * beside * beside
         }
         cross += bend
-        // The other branches lie elsewhere, each weighted by its probability.
+        // The other branches are elsewhere; each is weighted by its probability.
         for branch in branches.dropFirst() {
             let point = frame.point(graph.position(at: branch.place.offset, of: branch.place.edge).coordinate)
             let (far, beside) = (point.east * sine + point.north * cosine, point.east * cosine - point.north * sine)

@@ -43,7 +43,7 @@ struct RoadReckoner: Sendable {
     /// Outside of tunnels the last hindrance is assumed to continue; in a tunnel only the driver counts.
     private let deviationSeen: (last: Double, comparable: Double)
     private var deviation: Double
-    /// The deviation including the momentary excess, which fades sooner.
+    /// The deviation including the momentary excess, which fades faster.
     private var excess: Double
     /// The share of the initial uncertainty about the deviation that the speed's variance does not yet include.
     private var unsettled: Double
@@ -341,7 +341,7 @@ struct RoadReckoner: Sendable {
         seesTurns = true
         guard metres > 0.1 else { return }
         guard branches.count > 1 else {
-            // Bends and their mapped shapes differ for some metres; a difference that lasts longer is an offset.
+            // Bends and their mapped shapes differ over some metres; a difference that lasts longer is an offset.
             let share = min(metres / RoadReckoner.alignmentDistance, 1)
             let miss = difference(branches[0], at: branches[0].place.offset, to: course, graph)
             let limited = min(max(miss, -RoadReckoner.bendSigma), RoadReckoner.bendSigma)

@@ -47,9 +47,10 @@ struct SpeedModel: Sendable {
     /// The change between two roads' speeds, in logarithms, over which a deviation fades by a factor of e: half of it
     /// is left on a road twice as fast.
     private static let roadMemory = 1.0
-    /// Seconds that an acceleration may continue: the current speed may fall short of the final one by that much acceleration.
+    /// The time for which an acceleration may continue, seconds: the current speed may fall short of the final one by that much
+    /// acceleration.
     private static let gatheringTime = 5.0
-    /// The same for braking; it is shorter, because braking has a visible reason and an unknown end.
+    /// The same time for braking; it is shorter, because braking has a visible reason and an unknown end.
     private static let brakingTime = 1.0
     /// Acceleration that is explained by the noise of measured speeds, m/s².
     private static let accelerationNoise = 0.2
@@ -75,7 +76,7 @@ struct SpeedModel: Sendable {
         let road = ahead.freeSpeed(of: place.edge)
         noteDeviation(of: real, onRoad: road, ceiling: ceiling, seconds: seconds, memory: memory)
         guard real >= SpeedModel.creeping else { return speed = max(real, 0) }
-        // Braking for a bend and accelerating after it say nothing about the pace.
+        // Braking for a bend and accelerating after it are no evidence of the pace.
         guard isCertain, real > SpeedModel.learningSpeed, let lastSpeed,
             abs(real - lastSpeed) <= SpeedModel.steadiness * seconds, real < SpeedModel.freeOfBends * inBends
         else { return }

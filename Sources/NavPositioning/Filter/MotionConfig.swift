@@ -13,33 +13,33 @@ public struct MotionConfig: Sendable, Hashable {
     public var minimumSigma = 1.5
     /// Largest standard deviation of the lasting error, metres.
     ///
-    /// A larger stated error comes from reflections, which come and go with the houses. Treated as lasting, a single
-    /// one would stay in the estimate for minutes.
+    /// A larger stated error comes from reflections, which change from house to house. Treated as lasting, a single one would stay in the
+    /// estimate for minutes.
     public var maximumLastingSigma = 4.0
-    /// The same for a receiver that reports no accuracy, metres: under open sky (orbits, ionosphere).
+    /// The same limit for a receiver that reports no accuracy, metres: under open sky (orbits, ionosphere).
     public var unstatedLastingSigma = 1.5
     /// The factor on the accuracy that receivers state, which is optimistic between buildings.
     public var statedSigmaFactor = 1.2
 
     /// The correlation time of a position error, seconds.
     ///
-    /// Autocorrelations of receivers at rest bend at about a minute (D. Wilson, 2000; "Comparison of Enhanced Noise
-    /// Model Performance Based on Analysis of Civilian GPS Data", Sensors 20 (2020) 6050). The model is an
-    /// Ornstein-Uhlenbeck process, a first-order Gauss-Markov state of the filter. Without it the filter would take a
-    /// hundred fixes of one reflection for a hundred measurements.
+    /// Autocorrelations of receivers at rest bend at about a minute (D. Wilson, 2000; "Comparison of Enhanced Noise Model Performance Based
+    /// on Analysis of Civilian GPS Data", Sensors 20 (2020) 6050). The model is an Ornstein-Uhlenbeck process, a first-order Gauss-Markov
+    /// state of the filter. Without it, the filter would treat a hundred fixes with the same reflection as a hundred independent
+    /// measurements.
     public var correlationTime = 60.0
     /// Share of a position's variance that is correlated in time; the rest is white noise.
     public var correlatedShare = 0.85
 
     /// Standard deviation of a receiver's Doppler speed, m/s: 0.05 to 0.1 under open sky, more between buildings.
     public var speedSigma = 0.2
-    /// The same of its course at speed, radians; at lower speed the cross-track error of the speed dominates.
+    /// Standard deviation of its course at speed, radians; at lower speed the cross-track error of the speed dominates.
     public var courseSigma = 0.02
     /// Speed from which a receiver's course is trusted, m/s.
     public var courseSpeed = 1.0
     /// Standard deviation of a wheel speed that comes without one, m/s (one count of a wheel sensor at 10 Hz).
     public var odometrySigma = 0.1
-    /// The same of a turn rate, rad/s (automotive gyroscope, 0.3 °/s).
+    /// Standard deviation of a turn rate that comes without one, rad/s (automotive gyroscope, 0.3 °/s).
     public var turnRateSigma = 0.005
     /// Initial standard deviation of the odometer's scale: tyre pressure, wear and load account for up to 3 %.
     public var scaleSigma = 0.02
@@ -54,10 +54,10 @@ public struct MotionConfig: Sendable, Hashable {
     public var accelerationDensity = 2.0
     /// Unknown lateral acceleration, m/s²: what drivers accept in a bend.
     ///
-    /// Divided by the speed it is the spectral density of the unknown turn rate, radians per square root of second:
-    /// slow vehicles can turn on the spot, fast ones cannot.
+    /// Divided by the speed, it is the spectral density of the unknown turn rate, radians per square root of second: slow vehicles can turn
+    /// on the spot, fast ones cannot.
     public var turnAcceleration = 4.0
-    /// The largest such density, radians per square root of second.
+    /// The largest density of the unknown turn rate, radians per square root of second.
     public var maximumTurnDensity = 1.0
     /// The part of that density that remains where the turn rate is measured, radians per square root of second.
     public var turnDensityMeasured = 0.003
@@ -70,7 +70,7 @@ public struct MotionConfig: Sendable, Hashable {
     /// The filter then acts as Huber's estimator: an outlier's influence is bounded but never zero, so that a wrong
     /// filter recovers.
     public var positionGate = 5.99
-    /// The same for speed and course: 3 standard deviations.
+    /// The same gate for speed and course: 3 standard deviations.
     public var scalarGate = 9.0
     /// The averaging time of the innovations that show whether a receiver is too optimistic, seconds.
     public var consistencyTime = 20.0

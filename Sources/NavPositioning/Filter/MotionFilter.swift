@@ -5,7 +5,7 @@ import NavMatching
 /// An extended Kalman filter over position, speed, course, the sensors' errors and the receiver's lasting error.
 ///
 /// Speed and course move the position; a measured turn rate moves the course. A fix measures the sum of the position
-/// and the receiver's lasting error, so that many fixes of one reflection do not add up to certainty.
+/// and the receiver's lasting error, so that many fixes with the same reflection do not add up to certainty.
 ///
 /// Innovations too large for a normal distribution are downweighted, and so is a receiver whose innovations exceed its
 /// stated accuracy.

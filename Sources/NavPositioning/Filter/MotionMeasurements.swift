@@ -86,8 +86,8 @@ extension MotionFilter {
 
     /// Derives speed and course from two positions, for a receiver that reports neither.
     ///
-    /// It applies at the start, and when the believed course contradicts the positions: these cannot correct a course
-    /// that is uncertain by a radian (see ``predict(to:)``).
+    /// It applies at the start, and when the estimated course contradicts the positions: positions cannot correct a course that is
+    /// uncertain by a radian (see ``predict(to:)``).
     private mutating func orient(by fix: Fix) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)

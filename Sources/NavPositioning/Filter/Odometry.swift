@@ -2,7 +2,7 @@ public import NavGeo
 
 /// A report of the vehicle's own motion; values that it does not contain are nil.
 public struct Odometry: Sendable, Hashable {
-    /// Time of the measurement, by the clock of the fixes.
+    /// Time of the measurement, on the clock of the fixes.
     public var stamp: Timestamp
     /// Speed along the vehicle's longitudinal axis, m/s; negative backwards.
     public var speed: Double?

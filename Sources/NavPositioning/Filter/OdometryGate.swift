@@ -1,13 +1,14 @@
 import NavGeo
 
-/// A gate that admits odometry by the clock of the fixes and rejects odometry of another clock, using only the stamps.
+/// A gate that admits odometry on the clock of the fixes and rejects odometry on another clock, based on the stamps
+/// alone.
 ///
 /// A report from the future would predict the vehicle far ahead. Consecutive reports may run ahead of the fixes for any
-/// time, because a tunnel has no fixes.
+/// length of time, because there are no fixes in a tunnel.
 struct OdometryGate: Sendable {
     /// The largest gap between a report and the newest input, seconds.
     private static let longestLeap = 10.0
-    /// The time that consecutive reports must continue ahead, without a fix between them, to be trusted, seconds.
+    /// The time for which consecutive reports must stay ahead, without a fix between them, to be trusted, seconds.
     private static let confirmation = 2.0
 
     /// The time of the last accepted fix, or of the odometry admitted since.

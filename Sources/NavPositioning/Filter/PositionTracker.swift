@@ -32,7 +32,7 @@ public struct MotionEstimate: Sendable, Hashable {
     /// Returns a fix at the estimated position for the matcher, no more accurate than the receiver states: the
     /// receiver's lasting error remains in the estimate.
     ///
-    /// A fix without a speed is returned unchanged: between two sparse positions the roads tell more than the filter.
+    /// A fix without a speed is returned unchanged: between two sparse positions, the roads are more informative than the filter.
     public func refined(_ fix: Fix) -> Fix {
         guard fix.usableSpeed != nil else { return fix }
         var fix = fix
@@ -61,9 +61,9 @@ public struct PositionTracker: Sendable {
     private var selector = ReceiverSelector()
     /// The filter at the time of the last fix, of odometry that left the buffer, or of the last dead-reckoned place.
     private var base: MotionFilter?
-    /// The same without dead reckoning, for fixes that are older than the dead-reckoned place.
+    /// The same filter without dead reckoning, for fixes that are older than the dead-reckoned place.
     private var measured: MotionFilter?
-    /// The filter advanced from `base` by the odometry since.
+    /// The filter advanced from `base` with the odometry received since.
     private var present: MotionFilter?
     /// A filter alongside `base` that also includes the road; nil while no road is certain.
     private var onRoad: MotionFilter?
@@ -72,7 +72,7 @@ public struct PositionTracker: Sendable {
     private var monitor = SignalMonitor()
     /// The time of the last accepted fix; nil before the first.
     private var counted: Timestamp?
-    /// Whether wheel speed or a rejected fix has arrived since.
+    /// Whether wheel speed or a rejected fix has arrived since the last accepted fix.
     private var isHeard = false
     /// Whether the last accepted fix ended a silence: for ``silence`` seconds no distance was measured and no bad fix arrived.
     ///
@@ -104,7 +104,7 @@ public struct PositionTracker: Sendable {
     public var inflation: Double { base?.inflation ?? 1 }
     /// The relative error of the odometer and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
-    /// Returns the lead of the newest odometry over a moment, seconds; nil when it is not ahead.
+    /// Returns the seconds by which the newest odometry is ahead of a moment; nil when it is not ahead.
     func odometryLead(of stamp: Timestamp) -> Double? {
         reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
     }
@@ -180,7 +180,7 @@ public struct PositionTracker: Sendable {
                 break
             }
             if isNewReceiver { filter.noteReceiver() }
-            // Such a wrong prediction carries no information, and blending with it would delay recovery by several fixes.
+            // A prediction that is wrong by this much carries no information, and blending with it would delay recovery by several fixes.
             if isReckoned, isAfterSilence || filter.expectedError(of: fix).distance > Reckoning.blendReach {
                 filter = MotionFilter(fix, config: config)
             }
@@ -247,12 +247,13 @@ public struct PositionTracker: Sendable {
         if onRoad?.isFinite == false { onRoad = nil }
     }
 
-    /// Discards what roads contributed, when the road is no longer certain.
+    /// Discards the contributions of roads, when the road is no longer certain.
     public mutating func release() { onRoad = nil }
 
     /// Sets the vehicle to a dead-reckoned place on a road, at the time of the newest input.
     ///
-    /// Later fixes are expected from there. Earlier fixes, which occur where fixes arrive late, are expected from the last fix.
+    /// Later fixes are compared with the prediction from there. Fixes with earlier stamps, which occur when fixes arrive late, are compared
+    /// with the prediction from the last fix.
     mutating func settle(
         _ coordinate: Coordinate, bearing: Double, alongSigma: Double, crossSigma: Double, speed: Double?,
         speedSigma: Double, at stamp: Timestamp
@@ -323,7 +324,7 @@ struct OdometryBuffer: Sendable {
     /// Appends a report and returns the one it displaces; ignores a report that is not newer than the last.
     mutating func append(_ odometry: Odometry) -> Odometry? {
         if let last, odometry.stamp <= last.stamp {
-            // The clock was set back: starts over.
+            // The clock was set back: start over.
             guard last.stamp.seconds(since: odometry.stamp) > 10 else { return nil }
             removeAll()
         }

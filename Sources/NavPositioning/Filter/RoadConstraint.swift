@@ -8,7 +8,7 @@ public struct RoadConstraint: Sendable, Hashable {
     public var bearing: Double
     /// Standard deviation of the distance between the vehicle and the road's centreline, metres.
     public var crossSigma: Double
-    /// Standard deviation between the vehicle's direction and the road's, radians.
+    /// Standard deviation of the angle between the vehicle's direction and the road's, radians.
     public var bearingSigma: Double
 
     public init(coordinate: Coordinate, bearing: Double, crossSigma: Double, bearingSigma: Double) {

@@ -82,20 +82,19 @@ struct SignalMonitor: Sendable {
     private static let (receiverGap, odometryGap) = (2.5, 0.5)
     /// Share of a leg's time that a signal must cover.
     private static let coverage = 0.8
-    /// The shares by which lengths must differ to contradict, and may differ to agree; bends, scale and timing errors
-    /// are smaller.
+    /// The shares by which lengths must differ to contradict each other, and may differ to agree; errors from bends, scale and timing are
+    /// smaller.
     private static let (contradiction, agreement) = (0.25, 0.15)
-    /// The same for directions, radians: 60° and 30°; below for turns: 45° and 20°.
+    /// The same limits for directions, radians: 60° and 30°; below for turns: 45° and 20°.
     private static let (astray, towards) = (Double.pi / 3, Double.pi / 6)
     private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
-    /// The number of legs that contradict a signal: when another signal sides with the positions, for a direction, and
-    /// for a speed alone.
+    /// The number of legs that contradict a signal: when another signal agrees with the positions, for a direction, and for a speed alone.
     private static let (sided, direction, alone) = (3, 6, 10)
 
     /// Processes a position, accepted or not, with the odometry up to it.
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
         guard newest.map({ fix.stamp > $0 }) ?? true else {
-            // A clock that was set back starts over; a position that is a little late is skipped.
+            // A clock that was set back starts over; a position that is slightly late is skipped.
             if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
                 (receiver, wheels, turn) = (Sum(), Sum(), Sum())
                 begin(fix, sigma)
@@ -158,7 +157,7 @@ struct SignalMonitor: Sendable {
         }
         let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
         let (ofReceiver, ofWheels) = (verdict(receiverWay), verdict(wheelsWay))
-        // Two signals that are wrong in the same way are right.
+        // Two signals that deviate in the same way are both right.
         if ofReceiver == 0 || ofReceiver != ofWheels {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
@@ -166,7 +165,7 @@ struct SignalMonitor: Sendable {
         if isStraight, ofReceiver ?? 0 == 0 {
             longWay.add(distance, spread: spread, ofReceiver: receiverWay, ofWheels: wheelsWay)
         }
-        // Positions that moved further than the trusted speeds allow are the ones that are wrong.
+        // If positions moved further than the trusted speeds allow, the positions are wrong.
         let isDoubtful =
             ofReceiver == -1 && !distrusted.contains(.receiverSpeed) || ofWheels == -1 && !distrusted.contains(.wheels)
         guard !isDoubtful else { return leg = nil }
@@ -180,8 +179,8 @@ struct SignalMonitor: Sendable {
             let miss = abs(bend - rate)
             let found =
                 min(miss, abs(2 * .pi - miss)) > SignalMonitor.mistaken ? 1 : miss < SignalMonitor.followed ? 0 : nil
-            // Positions can appear to turn by error, turn rates cannot. A rate that reports no turn is judged only
-            // where the receiver's course, an independent measurement, turned with the positions.
+            // Position errors can look like a turn, turn rates cannot. A rate that reports no turn is judged only where the receiver's
+            // course, an independent measurement, turned with the positions.
             var isSeen = abs(rate) > SignalMonitor.towards
             if !isSeen, abs(bend) > SignalMonitor.mistaken, let from = before?.course, let heading {
                 isSeen =
@@ -203,7 +202,7 @@ struct SignalMonitor: Sendable {
 
 /// The evidence against a signal: how often in a row it was wrong, and in which direction.
 ///
-/// The verdict lasts until it was right as often.
+/// The verdict holds until the signal has been right as often.
 struct SignalEvidence: Sendable {
     private(set) var isWrong = false
     private var count = 0

@@ -4,7 +4,8 @@ import NavGeo
 ///
 /// Receivers measure at equal intervals. Stamps that are regular to a few milliseconds are measurement times. Stamps
 /// that jitter are arrival times: nothing arrives before it was sent, so the earliest arrivals show the phase of the
-/// measurements, and the others are late by their distance from it. A delay common to all fixes cannot be detected.
+/// measurements, and the other arrivals are late by their difference from it. A delay common to all fixes cannot be
+/// detected.
 struct StampRegulator: Sendable {
     private var phase: Timestamp?
     private var last: Timestamp?
@@ -13,7 +14,7 @@ struct StampRegulator: Sendable {
     private var jitter = 0.0
     private var count = 0
 
-    /// Lateness below which stamps count as measurement times, seconds; receivers' own clocks are this regular.
+    /// Lateness below which stamps count as measurement times, seconds: the regularity of receivers' own clocks.
     private static let regular = 0.003
     /// The number of fixes before the phase is trusted.
     private static let settling = 20

@@ -2,7 +2,7 @@ import Glibc
 
 /// A model of a vehicle that was stationary when its fixes ended.
 ///
-/// It starts at a random moment, accelerates, and keeps its speed.
+/// The vehicle starts at a random moment, accelerates, and keeps its speed.
 enum Standstill {
     /// The mean remaining time of a stop, seconds: half of a red light or of a queue of half a minute, because fixes
     /// can end anywhere in it.
@@ -12,8 +12,8 @@ enum Standstill {
     /// The maximum number of starting moments in the sum.
     private static let maximumMoments = 60
 
-    /// Returns the mean squares of the distance, m², and of the speed, m²/s², of a vehicle that stood `age` seconds ago
-    /// and accelerates to a speed, m/s.
+    /// Returns the mean squares of the distance, m², and of the speed, m²/s², of a vehicle that was stationary `age`
+    /// seconds ago and accelerates to a speed, m/s.
     ///
     /// They are averaged over the starting moments, which follow an exponential distribution.
     static func started(_ age: Double, to speed: Double) -> (place: Double, speed: Double) {

@@ -7,18 +7,18 @@ public struct FixLimits: Sendable, Hashable {
     public var maximumAccuracy = 100.0
     /// Worst horizontal accuracy of the first fix, metres. 20: Mapbox's limit for starting a route.
     public var startMaximumAccuracy = 20.0
-    /// The least type of a fix; ``FixType/unknown`` accepts any.
+    /// The lowest accepted type of a fix; ``FixType/unknown`` accepts any.
     ///
     /// Lane-level planning needs carrier phase.
     public var minimumType = FixType.unknown
-    /// The number of fixes in a row with contradicting stamps after which the clock counts as set.
+    /// The number of consecutive fixes with contradicting stamps after which the clock is assumed to have been set.
     public var clockSetFixes = 3
     /// The longest delay of a fix's arrival beyond the usual one, seconds. 2: receivers deliver within 0.3 s, so older
     /// fixes come from a queue.
     public var maximumAge = 2.0
-    /// The greatest lead of a fix's stamp over the usual, seconds: a leap second is one whole second.
+    /// The greatest lead of a fix's stamp over the usual one, seconds: a leap second is one whole second.
     public var maximumFuture = 0.7
-    /// The same for a fix without an arrival time, seconds; it may only appear early because earlier fixes were delayed.
+    /// The same limit for a fix without an arrival time, seconds; it may only appear early because earlier fixes were delayed.
     public var maximumLead = 5.0
     /// The speed of the fastest road vehicle, m/s.
     public var maximumSpeed = 70.0
@@ -29,19 +29,19 @@ public struct FixLimits: Sendable, Hashable {
     public var frozenSpeed = 1.0
     /// Distance from the expected position that counts as a jump, in standard deviations of the expectation and the fix.
     public var jumpDeviations = 8.0
-    /// The least distance that counts as a jump, metres: reflections between buildings stay below.
+    /// The least distance that counts as a jump, metres: errors from reflections between buildings are smaller.
     public var jumpDistance = 40.0
     /// Change of velocity that is allowed when fixes are more than a second apart, m/s²: what drivers reach in bends
     /// and when braking.
     public var gapAcceleration = 4.0
-    /// The time that fixes must stay at an unreachable place to be accepted, seconds; single wrong fixes return sooner.
+    /// The time for which fixes must stay at an unreachable place to be accepted, seconds; single wrong fixes return sooner.
     public var jumpConfirmation = 0.9
-    /// The same while another receiver has positions, seconds, so that the jumping one is replaced first.
+    /// The same time while another receiver has positions, seconds, so that the jumping receiver is replaced first.
     public var comparedConfirmation = 2.5
-    /// The same while the wheels turn, so that nothing can carry the vehicle there, seconds. 15: reflections have ended
-    /// by then, and a wrong earlier place is kept no longer.
+    /// The same time while the wheels turn, so that nothing can carry the vehicle there, seconds. 15: reflections have ended by then, and a
+    /// wrong earlier place is kept no longer.
     public var drivenConfirmation = 15.0
-    /// The same for a reachable place, seconds: reflections last for some seconds.
+    /// The same time for a reachable place, seconds: reflections last some seconds.
     public var slideConfirmation = 6.0
 
     /// Receivers with ids below this number are preferred to all others, in ascending order.

@@ -3,8 +3,8 @@ import NavMatching
 
 /// A qualifier that accepts or rejects fixes one by one, using only earlier fixes.
 ///
-/// It knows no roads and does no smoothing; each rejection has a reason. A rejected fix changes nothing but the
-/// evidence that the clock was set or that the vehicle was carried away.
+/// It uses no roads and does no smoothing; each rejection has a reason. A rejected fix changes nothing but the evidence that the clock was
+/// set or that the vehicle was transported.
 struct FixQualifier: Sendable {
     var limits: FixLimits
 
@@ -43,7 +43,7 @@ struct FixQualifier: Sendable {
     ///   - filter: The filter predicted to the fix's time; nil at the start.
     ///   - wheelSpeed: Wheel speed at that time, m/s; nil when unknown.
     ///   - isCompared: Whether another receiver also has positions.
-    ///   - isApproved: Whether the fix is accepted unless it contains no information; other defects were judged elsewhere.
+    ///   - isApproved: Whether the fix is accepted unless it contains no information; its other defects have been judged elsewhere.
     mutating func judge(
         _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
         isApproved: Bool = false
@@ -132,7 +132,7 @@ struct FixQualifier: Sendable {
         guard let last else { return .success(false) }
         if fix.stamp == last.stamp { return .failure(FixRejection(reason: .duplicate)) }
         if fix.stamp < last.stamp {
-            // A delayed fix comes alone; a receiver whose clock was set back continues from there.
+            // A delayed fix is an isolated case; a receiver whose clock was set back continues from the new time.
             if confirm(&late, fix.stamp) { return .success(true) }
             return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
         }
@@ -140,7 +140,7 @@ struct FixQualifier: Sendable {
             if confirm(&early, fix.stamp) { return .success(true) }
             return .failure(FixRejection(reason: .future, value: lead, limit: limits.maximumLead))
         }
-        // The fix is on time by the host's monotonic clock, so its arrival stamp is from a clock that was set.
+        // The fix is on time on the host's monotonic clock, so its arrival stamp comes from a clock that was set.
         if let lead = fix.lead, (-1...limits.maximumFuture).contains(lead) { return .success(false) }
         guard let received = fix.received, let latency else { return .success(false) }
         let delay = received.seconds(since: fix.stamp) - latency
@@ -163,7 +163,7 @@ struct FixQualifier: Sendable {
 
     // MARK: Place
 
-    /// Returns the metres that the vehicle must have driven since its position last changed; 0 when it has just changed.
+    /// Returns the metres that the vehicle must have driven since its position last changed; 0 if it has just changed.
     private func stuckDistance(at fix: Fix, wheelSpeed: Double?) -> Double {
         guard let last, fix.coordinate == last.coordinate else { return 0 }
         let speed = wheelSpeed.map(abs) ?? fix.usableSpeed ?? 0
@@ -191,8 +191,8 @@ struct FixQualifier: Sendable {
         let errors = 8 * sigma + 10
         let reach = limits.maximumSpeed * seconds + errors
         let expected = filter.expectedError(of: fix)
-        // Between fixes that are seconds apart a vehicle starts, brakes and turns, while the filter assumes constant
-        // speed and course. With wheel speed it does not.
+        // Between fixes that are seconds apart, a vehicle starts, brakes and turns, while the filter assumes constant speed and course
+        // unless it has wheel speed.
         let gap = driven == nil ? max(0, seconds - 1) : 0
         let slack =
             max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())

@@ -28,7 +28,8 @@ public struct FixRejection: Error, Sendable, Hashable {
         case spoofing
         case jamming
 
-        /// Whether a fix rejected for this reason is current: the receiver is alive, but its position is not accepted.
+        /// Whether a fix rejected for this reason is current: the receiver is working, but its position is not
+        /// accepted.
         var isOfThePresent: Bool {
             switch self {
             case .duplicate, .outOfOrder, .stale, .future: false
@@ -46,7 +47,7 @@ public struct FixRejection: Error, Sendable, Hashable {
 
 public enum FixVerdict: Sendable, Hashable {
     case accepted
-    /// Accepted, with a clock that restarts at another moment: it was set, or a recording starts over.
+    /// Accepted, with the clock continuing from another moment: it was set, or a recording starts over.
     case acceptedAfterClockSet
     /// Accepted, with the vehicle at another place: the fixes have stayed there long enough.
     case acceptedAfterJump

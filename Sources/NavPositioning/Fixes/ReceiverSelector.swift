@@ -3,8 +3,8 @@ import NavMatching
 
 /// A selector among several receivers; the best one stays in use until another is clearly better or it falls silent.
 ///
-/// A preferred receiver outranks those after it while it has usable positions. The receiver in use keeps its place only
-/// by accepted fixes, not by its stated accuracy. For the others only that accuracy is known.
+/// A preferred receiver outranks those after it while it has usable positions. The receiver in use stays in use only by accepted fixes, not
+/// by its stated accuracy. For the others, only the stated accuracy is known.
 struct ReceiverSelector: Sendable {
     private struct Receiver: Sendable {
         var id: UInt8
@@ -16,14 +16,14 @@ struct ReceiverSelector: Sendable {
         var betterSince: Timestamp?
         /// Its first usable fix since the last accepted one of the receiver in use.
         ///
-        /// It measures that receiver's silence by this receiver's clock too, because receivers' clocks differ.
+        /// It measures that receiver's silence on this receiver's clock too, because receivers' clocks differ.
         var aloneSince: Timestamp?
         /// The number of times in a row that it fell silent while in use.
         var failures = 0
-        /// The time for which it is not trusted, seconds, once it is heard again; `doubtedUntil` is the end of that time.
+        /// The time for which it is not trusted after it resumes, seconds; `doubtedUntil` is the end of that time.
         var doubt = 0.0
         var doubtedUntil: Timestamp?
-        /// The running number of its last fix among all fixes.
+        /// The sequence number of its last fix among all fixes.
         var heard: UInt64 = 0
 
         init(_ fix: Fix, sigma: Double) {
@@ -57,7 +57,7 @@ struct ReceiverSelector: Sendable {
 
     /// The longest time that the receiver in use may have no accepted fix, seconds; after it another takes over at once.
     private static let silence = 1.5
-    /// The time for which the other receiver must have been heard alone by its own clock, seconds: two fixes at 1 Hz.
+    /// The time for which the other receiver must have been the only active one, on its own clock, seconds: two fixes at 1 Hz.
     private static let alone = 0.9
     /// The ratio of standard deviations below which another receiver is better: a third less.
     private static let advantage = 0.67
@@ -65,17 +65,17 @@ struct ReceiverSelector: Sendable {
     private static let patience = 5.0
     /// Shortest time between two such switches, seconds.
     ///
-    /// A failed receiver is distrusted as long, and twice as long after each further failure.
+    /// A failed receiver is distrusted for the same time, doubled with each further failure.
     private static let dwell = 10.0
     private static let longestDoubt = 640.0
     /// The time without failure after which a receiver's earlier failures are forgotten, seconds.
     private static let recovery = 60.0
-    /// The multiple of ``silence`` after which a distrusted receiver takes over if no other is heard.
+    /// The multiple of ``silence`` after which a distrusted receiver takes over if no other delivers fixes.
     private static let despair = 4.0
     /// The weight of a new value in the moving average of standard deviations.
     private static let memory = 0.2
 
-    /// Whether a fix is from the receiver in use, which this fix may change.
+    /// Returns whether a fix is from the receiver in use; the fix may change which one that is.
     mutating func choose(_ fix: Fix, sigma: Double, _ limits: FixLimits) -> Bool {
         change = nil
         let isGood =
@@ -144,7 +144,8 @@ struct ReceiverSelector: Sendable {
 
     private func position(of id: UInt8) -> Int? { receivers.indices.first { receivers[$0]?.id == id } }
 
-    /// Records a fix and returns its receiver's slot; a new receiver may replace the one not in use that was silent longest.
+    /// Records a fix and returns the slot of its receiver; a new receiver may replace the one that has been silent longest and is not in
+    /// use.
     private mutating func note(_ fix: Fix, sigma: Double) -> Int {
         count += 1
         let index =
