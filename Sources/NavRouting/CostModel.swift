@@ -2,14 +2,15 @@ import Glibc
 import NavGeo
 public import NavMap
 
-/// The costs of edges and turns for a vehicle: durations for the clock, and penalties for the choice only.
+/// The costs of edges and turns for a vehicle: durations, which count as travel time, and penalties, which affect only
+/// the choice of route.
 public struct CostModel: Sendable, Hashable {
     public var profile: VehicleProfile
 
     /// The penalty for entering private or destination-only ground by a road or a gate, seconds.
     ///
-    /// It affects the choice, not the clock. It keeps through traffic out, and is finite so that addresses there can be
-    /// reached.
+    /// It affects the choice of route, not the travel time. It keeps through traffic out, and is finite so that
+    /// addresses there can be reached.
     public static let restrictedEntryPenalty = 450.0
     /// The cost factor of an avoided road.
     public static let avoidanceFactor = 8.0
@@ -42,7 +43,7 @@ public struct CostModel: Sendable, Hashable {
     /// Returns the seconds that turning by an angle takes at a junction.
     ///
     /// A sigmoid of the angle, near 0 s for gentle turns and near 7.5 s for sharp ones, with turns across oncoming
-    /// traffic slightly dearer. Shape and numbers are those of OSRM's car profile, which were fitted to drives.
+    /// traffic slightly slower. Shape and numbers are those of OSRM's car profile, which were fitted to drives.
     ///
     /// - Parameter angle: Radians, clockwise positive.
     public static func turnDuration(angle: Double, leftHandTraffic: Bool) -> Double {

@@ -13,7 +13,7 @@ public final class Metric: Sendable {
     public let model: CostModel
     /// The departure in local time; nil when unknown.
     public let departure: LocalTime?
-    /// The conditions that hold then: all that the costs depend on the time for.
+    /// The conditions that hold then; the costs depend on the time through these alone.
     public let conditions: ConditionSet
 
     let edgeCosts: ContiguousArray<UInt32>
@@ -22,7 +22,7 @@ public final class Metric: Sendable {
     private let restrictedArcs: ContiguousArray<UInt32>
     /// Roads whose traits differ at the time of departure, by ascending edge.
     private let timedRoads: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>
-    /// For each edge, whether it is entered only to reach a place there.
+    /// For each edge, whether it may be entered only to reach a place on it.
     private let closedGround: ContiguousArray<Bool>
     /// Seconds to drive each edge in traffic, ``LiveEdges/unknown`` where nothing is known; empty without traffic.
     private let liveSeconds: ContiguousArray<Float>
@@ -31,8 +31,8 @@ public final class Metric: Sendable {
 
     /// Computes the cost of every edge and turn, in time proportional to the number of turns.
     ///
-    /// - Parameter departure: The local time; nil leaves out time-dependent rules. It applies to the whole route:
-    ///   changes on the way are not foreseen.
+    /// - Parameter departure: The local time; nil leaves out time-dependent rules. It applies to the whole route: changes during the drive
+    ///   are not considered.
     public init(_ turns: TurnGraph, model: CostModel, at departure: LocalTime? = nil) {
         let conditions = turns.conditions(for: model.profile, at: departure)
         let timed = turns.timedRules.changes(turns.graph, model.profile.access, conditions)

@@ -29,8 +29,8 @@ public struct RoutePricing: Sendable {
         return other == nil ? !metric.allows(edge) : isClosedByTraffic(edge)
     }
 
-    /// Whether a loaded edge may not be driven for a reason other than its time-dependent conditions, which were judged
-    /// when the route was found.
+    /// Whether a loaded edge may not be driven for a reason other than its time-dependent conditions, which were
+    /// evaluated when the route was found.
     public func isClosedNow(_ key: EdgeKey) -> Bool {
         guard let edge = graph.edge(key), !metric.allows(edge) else { return false }
         return isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
@@ -49,7 +49,8 @@ public struct RoutePricing: Sendable {
     /// - Returns: The route and the number of segments with another time; nil when one of its edges is not loaded.
     public func repriced(_ route: Route) -> (route: Route, changedSegments: Int)? {
         var repriced = route
-        // A provider's traffic is as old as its answer; the router's stamp counts from its first change on.
+        // A provider's traffic keeps the stamp of its answer until a time changes; a route timed by the router has the
+        // router's stamp.
         if route.isTimedByRouter { repriced.trafficStamp = metric.trafficStamp }
         var changed = 0
         for index in route.edges.indices {

@@ -257,8 +257,8 @@ public struct Route: Sendable, Equatable {
         return rest
     }
 
-    /// Takes the times of a newer route of the same provider where both use the same edges; returns the number of
-    /// segments whose time changed.
+    /// Takes the times of a newer route from the same provider where both use the same edges; returns the number of segments whose time
+    /// changed.
     public mutating func takeTimes(of other: Route) -> Int {
         var places: [EdgeKey: Int] = [:]
         for (index, edge) in other.edges.enumerated() where edge.length > 0 { places[edge.key] = index }
@@ -267,7 +267,7 @@ public struct Route: Sendable, Equatable {
             guard let place = places[edges[index].key] else { continue }
             let fresh = other.edges[place]
             let share = edges[index].length / fresh.length
-            // A piece that was cut at the vehicle has a known time for its whole rest only.
+            // For a piece that was cut at the vehicle, only the time of its whole remainder is known.
             guard share.isFinite, fresh.endOffset >= edges[index].endOffset else { continue }
             let duration = fresh.duration * share
             if (duration - edges[index].duration).magnitude > 0.001 { changed += edges[index].segmentCount }
@@ -310,8 +310,8 @@ public struct RouteRequest: Sendable, Hashable {
     public var waypoints: [Waypoint]
     /// The greatest snapping distance of a waypoint without a ``Waypoint/radius``, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
-    /// The same for a first waypoint that is the vehicle's position, whose direction is then a hint instead of a
-    /// requirement; nil for an ordinary waypoint.
+    /// The same limit for a first waypoint that is the vehicle's position, whose direction is then a hint instead of a requirement; nil for
+    /// an ordinary waypoint.
     public var positionSnapRadius: Double?
     public var options: RouteOptions
 

@@ -23,7 +23,7 @@ public struct Router: Sendable {
         self.hierarchy = hierarchy
     }
 
-    /// Creates a router that searches the turn graph directly: nothing to prepare, some milliseconds per route in a city.
+    /// Creates a router that searches the turn graph directly: it needs no preparation and takes some milliseconds per route in a city.
     public init(_ metric: Metric) { self.init(metric, freeFlow: metric, nil, nil) }
 
     /// Creates a router over a contraction hierarchy: the same routes, a hundred times faster.

@@ -21,7 +21,7 @@ struct Snapper {
 
     let metric: Metric
 
-    /// The distance from the nearest road's nearest point within which other roads meet it there, metres.
+    /// The distance from the nearest point of the nearest road within which other roads count as meeting it there, metres.
     static let meetingDistance = 0.1
 
     /// Returns the nearest road's permitted directions; at a junction, those of all roads that meet there.

@@ -1,6 +1,6 @@
 public import NavMap
 
-/// The kinds of roads that a driver prefers to avoid; they are used only where nothing else leads there.
+/// The kinds of roads that a driver prefers to avoid; they are used only where there is no other way.
 public struct Avoidance: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -70,7 +70,7 @@ public struct VehicleProfile: Sendable, Hashable {
             && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
     }
 
-    /// The flags of ground that this vehicle enters or leaves only for a place there.
+    /// The flags of areas that this vehicle may enter or leave only to reach a place there.
     var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
 
     /// Whether an edge is a track for farms and forests that no tag opens to the public.
@@ -81,7 +81,7 @@ public struct VehicleProfile: Sendable, Hashable {
     /// The flags of nodes that the vehicle cannot pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
-    /// The flags of nodes that the vehicle passes only for a place behind them.
+    /// The flags of nodes that the vehicle may pass only to reach a place behind them.
     var privateGates: NodeFlags { kind == .truck ? .truckPrivateGate : .privateGate }
 
     /// Whether the driver prefers to avoid an edge.

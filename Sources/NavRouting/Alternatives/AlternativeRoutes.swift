@@ -18,8 +18,8 @@ public struct RouteFork: Sendable, Equatable {
 public struct AlternativeRoute: Sendable, Equatable {
     /// A hash of the OSM ways and nodes that the alternative does not share with the main route, leg by leg.
     ///
-    /// The same detour keeps its id after every recomputation, even when the vehicle is closer or stops were reached.
-    /// The same roads on another leg have another id.
+    /// The same detour keeps its id across recomputations, even when the vehicle is closer or has reached stops. The
+    /// same roads on another leg have another id.
     public var id: UInt64
     /// The whole route, from the start of the main route.
     public var route: Route

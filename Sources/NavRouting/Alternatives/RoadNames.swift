@@ -1,6 +1,6 @@
-/// A chooser of road names that tell routes shown together apart.
+/// A selector of road names that distinguish routes shown together.
 enum RoadNames {
-    /// Returns for each route, in travel order, the two roads that cover most of what only this route drives.
+    /// Returns for each route, in travel order, the two roads that cover most of the part that no other route shares.
     ///
     /// If another route has the same two, the next longest replace them. A route without a named road of its own is
     /// named by roads it shares with others.

@@ -36,7 +36,7 @@ struct PathIndex {
     private let mask: Int
     private static let free = UInt32.max
 
-    /// Of an edge that is driven twice, the first position counts.
+    /// Creates an index; an edge that is driven twice has its first position.
     init(_ edges: some Sequence<EdgeIndex>, count: Int) {
         var capacity = 64
         while capacity < count * 2 { capacity *= 2 }
@@ -75,7 +75,7 @@ struct PathComparison {
     var shared: UInt32 = 0
     /// The number of stretches of the first path that are not on the second.
     var forks = 0
-    /// The length of the longest of them, metres.
+    /// The length of the longest such stretch, metres.
     var longestPiece = 0.0
     /// The greatest factor by which such a stretch costs more than the second path between the same two points;
     /// infinite when the second path does not connect them in that order.

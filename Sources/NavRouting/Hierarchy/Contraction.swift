@@ -6,8 +6,8 @@ struct Contraction {
     let offsets: FlatArray<UInt32>
     /// The upper ends of the arcs, ascending within a vertex.
     let heads: FlatArray<UInt32>
-    /// For each arc of the turn graph the arc here, doubled, plus 1 when it leads down; ``ContractionHierarchy/noArc``
-    /// for a loop.
+    /// For each arc of the turn graph, the index of its arc here times 2, plus 1 when it leads down; ``ContractionHierarchy/noArc`` for a
+    /// loop.
     let slots: FlatArray<UInt32>
 
     /// Nil when there would be more than `limit` arcs.

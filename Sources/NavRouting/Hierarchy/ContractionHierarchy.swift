@@ -26,7 +26,7 @@ public final class ContractionHierarchy: Sendable {
     let downOffsets: FlatArray<UInt32>
     let downTails: FlatArray<UInt32>
     let downArcs: FlatArray<UInt32>
-    /// For each arc of the turn graph the arc here, doubled, plus 1 when it leads down; ``noArc`` for a loop.
+    /// For each arc of the turn graph, the index of its arc here times 2, plus 1 when it leads down; ``noArc`` for a loop.
     let slots: FlatArray<UInt32>
     /// The division of the vertices among threads.
     let parts: HierarchyParts

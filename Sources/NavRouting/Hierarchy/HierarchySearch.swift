@@ -94,7 +94,7 @@ struct HierarchySearch: LegSearch {
         boundedSum(first, second, third, limit: HierarchyMetric.unreachable)
     }
 
-    /// Whether a path that leaves and re-enters the loaded tiles may be as cheap as the best one inside.
+    /// Whether a path that leaves and re-enters the loaded tiles may be as cheap as the best path within them.
     private func mayLackTiles(_ ends: HierarchyEnds, _ destinations: [EdgePosition], best: UInt32?) -> Bool {
         guard let openEnds = costs.openEnds else { return false }
         let turns = costs.metric.turns

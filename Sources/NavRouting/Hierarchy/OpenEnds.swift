@@ -6,16 +6,17 @@ import NavMap
 /// give a lower bound of its cost with one lookup per query. They are computed by two sweeps over the hierarchy for
 /// each direction (Delling, Goldberg, Nowatzyk and Werneck, "PHAST", 2011).
 struct OpenEndCosts: Sendable {
-    /// From the end of the state's edge to a node where outgoing edges may be missing.
+    /// Costs from the end of the state's edge to a node where outgoing edges may be missing.
     private let leavingCosts: FlatArray<UInt32>
-    /// From a node where incoming edges may be missing to the end of the state's edge.
+    /// Costs from a node where incoming edges may be missing to the end of the state's edge.
     private let returningCosts: FlatArray<UInt32>
 
-    /// By rank, ms, or ``HierarchyMetric/unreachable``.
+    /// Returns the leaving cost of a vertex, given by its rank, ms; ``HierarchyMetric/unreachable`` when there is none.
     @inline(__always)
     func leaving(_ vertex: UInt32) -> UInt32 { leavingCosts[Int(vertex)] }
 
-    /// By rank, ms, or ``HierarchyMetric/unreachable``.
+    /// Returns the returning cost of a vertex, given by its rank, ms; ``HierarchyMetric/unreachable`` when there is
+    /// none.
     @inline(__always)
     func returning(_ vertex: UInt32) -> UInt32 { returningCosts[Int(vertex)] }
 

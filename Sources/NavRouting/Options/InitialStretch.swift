@@ -1,9 +1,9 @@
 import NavGeo
 import NavMap
 
-/// The search out of the surroundings of the start, where maneuvers cost more.
+/// A search that leaves the surroundings of the start, where maneuvers cost more.
 ///
-/// It uses no hierarchy, because its costs hold for this start only. Its ends are the origins of the subsequent search.
+/// It uses no hierarchy, because its costs apply to this start only. Its ends are the origins of the subsequent search.
 ///
 /// Once the vehicle has left the surroundings, maneuvers have their usual cost, even where it returns.
 struct InitialStretch {

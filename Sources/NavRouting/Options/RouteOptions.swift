@@ -71,9 +71,9 @@ public struct RouteOptions: Sendable, Hashable {
     /// The waypoints at which the vehicle may make a U-turn.
     public var waypointTurns = WaypointTurns.atStops
 
-    /// The penalty of a maneuver near the start, seconds; it affects the choice, not the clock.
+    /// The penalty of a maneuver near the start, seconds; it affects the choice of route, not the travel time.
     ///
-    /// It is worth a detour of two minutes.
+    /// Avoiding a maneuver is thus worth a detour of two minutes.
     public static let initialManeuverPenalty = 120.0
     /// The least turn that counts as a maneuver, radians: 30°.
     public static let leastManeuver = Double.pi / 6

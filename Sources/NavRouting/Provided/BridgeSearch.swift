@@ -20,7 +20,7 @@ struct BridgeSearch {
 
     let metric: Metric
 
-    /// The maximum number of settled states; bounds the work for a route that the map hardly knows.
+    /// The maximum number of settled states, which bounds the work for a route that is largely missing from the map.
     static let maximumSettled = 20_000
     /// The number of the route's next edges to try.
     static let targets = 12

@@ -3,8 +3,8 @@ package import NavMap
 
 /// The conversion of a provided route's roads into a route of this map: connected, legal for the vehicle, with its waypoints.
 ///
-/// Where the given roads are not connected, or the turn between them is forbidden here, the shortest legal path to one
-/// of the next given edges replaces them. ``RouteAgreement`` tells whether the result still is the provided route.
+/// Where the given roads are not connected, or the turn between them is forbidden here, the shortest legal path to one of the next given
+/// edges replaces them. ``RouteAgreement`` determines whether the result is still the provided route.
 package struct RouteFollower {
     /// A reason why a route cannot be followed.
     package struct Fault: Error {
@@ -24,7 +24,8 @@ package struct RouteFollower {
     /// The greatest distance between the line's end and its road, metres: half the width of a broad street, and the
     /// difference between two maps.
     static let endTolerance = 25.0
-    /// The distance within which the line's end counts as on the road, metres: the precision of six decimals and a plane.
+    /// The distance within which the line's end counts as on the road, metres: the precision of six decimals and of the planar
+    /// approximation.
     static let onTheRoad = 1.0
 
     /// Creates a follower for a router's vehicle, time and traffic, and a request's options.

@@ -85,7 +85,7 @@ enum TrafficOrder {
                         insert(speed, first, &result)
                         continue
                     }
-                    // Sorted once all are there.
+                    // Sorted once all speeds of the node are present.
                     result.append(speed)
                 } else {
                     sortLast(from: first, &result)
@@ -98,7 +98,7 @@ enum TrafficOrder {
         }
     }
 
-    /// Inserts a speed among the last ones, which are sorted.
+    /// Inserts a speed into the speeds of the last node, which are sorted.
     @inline(__always)
     private static func insert(_ speed: TrafficSpeed, _ first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
         var place = result.count
@@ -112,7 +112,7 @@ enum TrafficOrder {
         }
     }
 
-    /// Sorts the last ones, if there are so many that this was deferred.
+    /// Sorts the speeds of the last node if sorting was deferred because there are many.
     @inline(__always)
     private static func sortLast(from first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
         guard result.count - first > smallGroup else { return }

@@ -39,7 +39,7 @@ public struct TrafficSpeed: Sendable, Hashable {
         (0...TrafficOverlay.greatestSpeed).contains(speed) && fromNodeID != toNodeID
     }
 
-    /// Whether it holds at a moment; always true without one.
+    /// Whether it is valid at a moment; always true for nil.
     @inline(__always)
     func holds(at now: Timestamp?) -> Bool {
         guard let now, end != Self.endless else { return true }
