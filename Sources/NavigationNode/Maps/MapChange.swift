@@ -31,9 +31,9 @@ package struct MapChange: Sendable {
 
 /// The reason why a map came into force, as written to the journal.
 package struct MapCause: Sendable {
-    /// The provider that stands for expired speeds.
+    /// The provider name that stands for the expiry of speeds.
     package static let expiry = "expiry"
-    /// The provider that stands for a reset to the node's initial speeds.
+    /// The provider name that stands for a reset to the node's initial speeds.
     package static let start = "start"
 
     package var number: UInt64
@@ -41,7 +41,7 @@ package struct MapCause: Sendable {
     /// The traffic messages that led to it, without their speeds, each with its sequence; the providers ``expiry`` and ``start`` mark
     /// changes without a message.
     package var traffic: [(header: TrafficSpeeds, sequence: UInt64)]
-    /// The tiles that came or went; nil when the roads are the same.
+    /// The tiles that were added or removed; nil when the roads are the same.
     package var tiles: TileSupply.Change?
     /// The moment at which expired speeds were dropped.
     package var stamp: NavGeo.Timestamp

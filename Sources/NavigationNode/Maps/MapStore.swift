@@ -6,7 +6,7 @@ import NavRouting
 package import NavWire
 import Synchronization
 
-/// The map in force, shared with searches: a search keeps its map while the next one is made.
+/// The map in force, shared with searches: a search keeps its map while the next map is made.
 ///
 /// The caller's thread of ``update(_:roads:at:)`` customises new traffic and new tiles, then swaps the map. No search waits: the lock is
 /// held only to copy a few references.
@@ -49,8 +49,8 @@ package final class MapStore: Sendable {
     ///
     /// - Parameters:
     ///   - updates: The traffic updates, in order; one customisation serves them all.
-    ///   - roads: Other roads, for the same vehicle and with the known traffic; nil to keep the present ones.
-    ///   - now: The present moment on the clock of the speeds.
+    ///   - roads: Other roads, for the same vehicle and with the known traffic; nil to keep the current roads.
+    ///   - now: The current time on the clock of the speeds.
     package func update(_ updates: [TrafficUpdate], roads: RoadGraph? = nil, at now: NavGeo.Timestamp) -> Result {
         // Sorting in halves is faster only when both run in parallel.
         let sorter: HierarchyMetric.ForEach? = isShared ? .some(forEach) : .none

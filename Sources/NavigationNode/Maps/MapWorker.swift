@@ -10,11 +10,12 @@ import NavRouting
 import NavWire
 import Synchronization
 
-/// Makes the next map on its own thread at lower priority, so that neither progress nor a route search waits for new traffic or tiles.
+/// A worker that makes the next map on its own thread at lower priority, so that neither progress nor a route search waits for new traffic
+/// or tiles.
 ///
 /// Updates that arrive meanwhile are batched into one map afterwards. None is lost unless the backlog exceeds ``greatestBacklog``.
 final class MapWorker: Sendable {
-    /// The most bytes of waiting traffic; a single message is taken whatever its size.
+    /// The most bytes of queued traffic; a single message is accepted whatever its size.
     static let greatestBacklog = 64 << 20
 
     private struct Waiting: Sendable {
@@ -33,7 +34,7 @@ final class MapWorker: Sendable {
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
-        /// The present fault of the tile files.
+        /// The current fault of the tile files.
         var problem: String?
         var reports: [Report] = []
     }
@@ -58,7 +59,7 @@ final class MapWorker: Sendable {
     /// A worker for a store.
     ///
     /// - Parameters:
-    ///   - initial: The known traffic at the start of a drive; it replaces all other.
+    ///   - initial: The known traffic at the start of a drive; it replaces all other traffic.
     ///   - interval: The time between two refreshes of the tiles.
     ///   - waker: Wakes the node when a map or a report is available.
     init(
@@ -110,7 +111,7 @@ final class MapWorker: Sendable {
     func startOver(at now: NavGeo.Timestamp) {
         state.withLock { state in
             (state.traffic, state.backlog) = ([], 0)
-            // The tiles stay those that are on disk.
+            // Tile changes are kept: they reflect the files on disk.
             state.changes.removeAll { $0.cause.tiles == nil }
             state.needsReset = true
             state.now = now
@@ -139,7 +140,7 @@ final class MapWorker: Sendable {
         }
     }
 
-    /// The present fault of the tiles on disk; nil when there is none.
+    /// The current fault of the tiles on disk; nil when there is none.
     var problem: String? { state.withLock { $0.problem } }
 
     func takeReports() -> [Report] {
@@ -176,7 +177,7 @@ final class MapWorker: Sendable {
             if isDue || job.needsRefresh { refreshTiles(&tiles) }
             if let now = job.now { take(job.traffic, afterStart: job.needsReset, at: now) }
             state.withLock { $0.isWorking = false }
-            // Let a caller that asked meanwhile whether the worker is busy ask again.
+            // A caller that asked in the meantime whether the worker is busy may ask again.
             waker.wake()
         }
         finished.signal()
@@ -231,7 +232,7 @@ final class MapWorker: Sendable {
                 "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles added, "
                     + "\(change.removed.count) removed, \(tiles.missingCount) missing, \(map.graph.edgeCount) edges"))
         deliver(MapChange(map: map, tiles: change, at: now))
-        // Only now, with the map in force: traffic needs this preparation, but not before it comes.
+        // Prepare only now that the map is in force: the preparation is needed only when traffic arrives.
         map.turns.prepareForTraffic()
     }
 

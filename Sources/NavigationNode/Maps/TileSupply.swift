@@ -45,7 +45,7 @@ package struct TileSupply {
         var files: [FileState?]
     }
 
-    /// Loads and checks the tiles that are present, possibly none, as more may come. A damaged one is an error.
+    /// Loads and checks the tiles that are present; there may be none, as tiles may still arrive. A damaged tile is an error.
     package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)
@@ -58,7 +58,7 @@ package struct TileSupply {
         }
     }
 
-    /// The present fault of the files.
+    /// The current fault of the files.
     package var problem: String? {
         if isIncomplete {
             return

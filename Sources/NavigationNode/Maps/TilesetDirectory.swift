@@ -42,7 +42,7 @@ package struct TilesetDirectory: Sendable {
 
     package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
-    /// The tiles whose files exist: all, but in the folder of a tile cache, which is filled as the vehicle needs it.
+    /// The tiles whose files exist: all of them, except in the folder of a tile cache, which is filled on demand.
     package var presentTiles: [Tileset.Entry] { tileset.tiles.filter(isPresent) }
 
     /// Loads and checks tiles in parallel; returns them in order.
@@ -62,14 +62,14 @@ package struct TilesetDirectory: Sendable {
         !states(of: entry).contains(nil)
     }
 
-    /// Returns the present states of a tile's file and its ranks file.
+    /// Returns the current states of a tile's file and its ranks file.
     func states(of entry: Tileset.Entry) -> [FileState?] {
         [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
     }
 
     package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
 
-    /// Joins some of its tiles to a graph that knows about the others.
+    /// Joins some of its tiles into a graph that knows which other tiles exist.
     package func graph(of tiles: some Sequence<RoadTile>) -> RoadGraph {
         RoadGraph(
             tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)

@@ -1,6 +1,6 @@
 package import NavMessages
 
-/// Readable lines for following a drive; there is none for messages that come with every fix.
+/// Human-readable lines for following a drive; messages published with every fix have none.
 package enum EventLine {
     /// Returns the line of a message; nil for a message without one.
     ///

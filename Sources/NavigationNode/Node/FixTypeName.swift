@@ -6,11 +6,11 @@ enum FixTypeName {
         (.rtkFixed, "rtk_fixed"),
     ]
 
-    /// The names of all types, the least first.
+    /// The names of all types, the lowest first.
     static var all: [String] { names.map(\.name) }
 
     static func type(_ name: String) -> FixType? { names.first { $0.name == name }?.type }
 
-    /// Returns the name of a type, or the least type's name if it has none.
+    /// Returns the name of a type, or the lowest type's name if it has none.
     static func name(_ type: FixType) -> String { names.first { $0.type == type }?.name ?? all[0] }
 }

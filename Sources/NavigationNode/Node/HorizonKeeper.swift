@@ -7,9 +7,9 @@ import NavPositioning
 import NavRouting
 import NavWire
 
-/// Keeps the published horizon until the vehicle enters another edge, or the route, the map or the configuration changes.
+/// The published horizon, kept until the vehicle enters another edge, or the route, the map or the configuration changes.
 struct HorizonKeeper {
-    /// The input of a horizon, but for the vehicle's place on the edge.
+    /// The input of a horizon, except the vehicle's place on the edge.
     private struct Basis: Equatable {
         var edge: EdgeKey?
         var planChanges: Int
@@ -30,7 +30,7 @@ struct HorizonKeeper {
             map: encoder.map.number, keys: keys)
     }
 
-    /// The vehicle's place on a road that it may go on along.
+    /// Returns the vehicle's place on a road that it may continue along.
     private static func road(_ encoder: PublicationEncoder) -> NavMatching.MatchedPosition.RoadPosition? {
         encoder.vehiclePosition?.road.flatMap { $0.isAgainst ? nil : $0 }
     }
@@ -42,7 +42,7 @@ struct HorizonKeeper {
         }
     }
 
-    /// Returns the horizon to publish now; nil while the published one holds. Only what is published asks for its context.
+    /// Returns the horizon to publish now; nil while the published one is valid. The context is requested only for a publication.
     mutating func update(
         _ encoder: PublicationEncoder, _ keys: HorizonKeys, context: () -> EventContext
     ) -> OutgoingMessage? {
@@ -52,7 +52,7 @@ struct HorizonKeeper {
         let place = Self.road(encoder)?.offset
         if now != basis {
             guard basis != nil || now.edge != nil else { return nil }
-            // It reaches as far ahead at the end of the edge as at its beginning.
+            // It extends as far ahead at the end of the edge as at its beginning.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
             horizon = makeHorizon(encoder, extent)
@@ -66,13 +66,13 @@ struct HorizonKeeper {
         return OutgoingMessage(Topics.horizon, origin.stamp, message)
     }
 
-    /// Metres to the end of the edge.
+    /// Returns the metres to the end of the edge.
     private static func rest(_ encoder: PublicationEncoder) -> Double {
         guard let road = road(encoder), let edge = encoder.map.graph.edge(road.edgeKey) else { return 0 }
         return max(Double(encoder.map.graph.edgeLengths[edge.index]) - road.offset, 0)
     }
 
-    /// Returns the horizon at the last position; nil where the vehicle is on no road, or on one that is not on board any more.
+    /// Returns the horizon at the last position; nil where the vehicle is on no road, or on one that is no longer loaded.
     mutating func makeHorizon(_ encoder: PublicationEncoder, _ extent: HorizonExtent) -> NavGuidance.Horizon? {
         let map = encoder.map
         guard let road = Self.road(encoder), let edge = map.graph.edge(road.edgeKey),

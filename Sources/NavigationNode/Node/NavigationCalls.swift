@@ -8,15 +8,16 @@ import NavRouting
 
 /// Calls of the Navigation service that wait for the core's answer.
 ///
-/// Each gets a number, under which the core answers; who goes away is forgotten, and so the core can be told.
+/// Each call gets a number, under which the core answers. A call that is cancelled is removed, and `onEnd` notifies the
+/// core.
 final class NavigationCalls {
     private var waiting: [UInt64: (CommandReply) -> Void] = [:]
     private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
     private var lastID: UInt64 = 0
 
-    /// Notes a unary call.
+    /// Registers a unary call.
     ///
-    /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.
+    /// - Parameter onEnd: called when the call is cancelled before it is answered.
     func add<Response: Message>(
         _ call: UnaryCall<Response>, onEnd: @escaping (UInt64) -> Void, _ answer: @escaping (CommandReply) -> Response
     ) -> UInt64 {
@@ -29,9 +30,9 @@ final class NavigationCalls {
         return id
     }
 
-    /// Notes the streaming call for routes: their progress, then the routes.
+    /// Registers a streaming call for routes: progress first, then the routes.
     ///
-    /// - Parameter alternatives: how many are asked for.
+    /// - Parameter alternatives: the number requested.
     func add(
         _ call: StreamCall<CalculateRouteResponse>, alternatives: Int, onEnd: @escaping (UInt64) -> Void
     ) -> UInt64 {
@@ -50,9 +51,9 @@ final class NavigationCalls {
         return lastID
     }
 
-    /// Notes a call for coverage under its survey's number.
+    /// Registers a call for coverage under its survey's number.
     ///
-    /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.
+    /// - Parameter onEnd: called when the call is cancelled before it is answered.
     func add(_ call: UnaryCall<RouteCoverageResponse>, survey id: UInt64, onEnd: @escaping () -> Void) {
         surveys[id] = call
         call.onCancel = { [weak self] in
@@ -68,13 +69,13 @@ final class NavigationCalls {
 }
 
 extension CommandReply {
-    /// Why it was not done; nil when it was.
+    /// The reason why the command failed; nil when it succeeded.
     var error: ErrorInfo? {
         if case .failed(let failure) = self { return ErrorInfo(failure) }
         return nil
     }
 
-    /// The route that guidance goes on along.
+    /// The session and the route along which guidance continues.
     var following: (session: UInt64?, route: UInt64?) {
         if case .following(let session, let route) = self { return (session, route) }
         return (nil, nil)
@@ -87,7 +88,7 @@ extension CommandReply {
 }
 
 extension CalculateRouteResponse {
-    /// - Parameter alternatives: how many were asked for.
+    /// - Parameter alternatives: the number requested.
     init(_ reply: CommandReply, alternatives: Int) {
         self.init(progress: 1, error: reply.error)
         guard case .routes(let found, let stamp) = reply else { return }

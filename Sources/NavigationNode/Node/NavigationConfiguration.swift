@@ -19,7 +19,7 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var via: [Coordinate] = []
     /// The vehicle's type, and its differences from the usual vehicle of that type.
     package var vehicle = VehicleKeys()
-    /// The local clocks' offset from UTC, minutes; nil when unknown, and then conditions that depend on the time are ignored.
+    /// The local clocks' offset from UTC, minutes; nil when unknown, in which case time-dependent conditions are ignored.
     package var minutesAheadOfUTC: Int?
     /// Names of receivers in the order of preference; others rank behind them, by their accuracy.
     package var receivers: [String] = [] { didSet { navigator.positioning.fixes.preferredReceivers = receivers.count } }

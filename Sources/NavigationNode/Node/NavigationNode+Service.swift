@@ -64,7 +64,7 @@ extension NavigationNode: NavigationServiceProvider {
     /// Returns the last published state, position, progress and, on request, route.
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let told = session.spoken
-        // Nothing is published before the first fix, for want of a stamp.
+        // Nothing is published before the first fix, for lack of a stamp.
         let state = told.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
         call.finish(
             GetStateResponse(
@@ -135,14 +135,14 @@ extension NavigationNode: NavigationServiceProvider {
             var response = RepeatInstructionResponse(error: reply.error)
             if case .repeated(let spoken, let distance, let duration, let context) = reply {
                 response.instruction = self?.session.spoken.message(spoken, distance, duration, context)
-                // The event is the publication, which may have to wait for the owner.
+                // The event number belongs to the publication, which may have to wait for the owner's decision.
                 response.instruction?.eventSequence = nil
             }
             return response
         }
     }
 
-    /// Returns the tiles that the route, or a way between places, needs and those that are missing.
+    /// Returns the tiles that the route, or a path between places, needs, and those of them that are missing.
     package func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
         do throws(RouteFailure) {
             let survey = try session.coverage(request, id: calls.nextID(), corridor: tileKeys.corridor)

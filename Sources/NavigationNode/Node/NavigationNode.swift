@@ -38,7 +38,8 @@ package final class NavigationNode: Node {
         Topics.policyRequest, Topics.policyDecision, Topics.horizon, Topics.journal,
     ]
 
-    /// Waits for the tileset in a tile cache's store, `STORE/tilesets/NAME/current`: it appears once the cache has heard from its source.
+    /// Returns the tileset to wait for in a tile cache's store, `STORE/tilesets/NAME/current`, which appears once the cache has reached its
+    /// source; nil when it exists or is of no tile cache.
     package static func missingInput(_ configuration: NavigationConfiguration) -> String? {
         let parts = configuration.tiles.split(separator: "/")
         guard parts.count >= 3, parts[parts.count - 1] == "current", parts[parts.count - 3] == "tilesets",
@@ -123,7 +124,7 @@ package final class NavigationNode: Node {
     /// The arrival of the current message, ns of the monotonic clock; nil in a playback, where only the stamps give the time.
     private var arrival: Int64? { context.clock.isSimulated ? nil : context.clock.epochNanoseconds }
 
-    /// The present time of the fixes; the host's time before it is known.
+    /// The current time of the fixes; the host's time before it is known.
     var present: NavGeo.Timestamp {
         let now = context.clock.epochNanoseconds
         fixClock.begin(context.stamp, at: now)

@@ -48,7 +48,7 @@ package final class NavigationSession {
         package var trip: SavedTrip?? { savedTrips.last }
         /// An array, in memory of its own, keeps an outcome small: there rarely is a trip.
         fileprivate var savedTrips: [SavedTrip?] = []
-        /// Replies to calls; of the commands without a call, which have the number 0, the failures only.
+        /// Replies to calls; for commands without a call, whose number is 0, failures only.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
@@ -59,7 +59,7 @@ package final class NavigationSession {
     /// The version of the road tiles in use.
     var mapVersion: String { map.graph.mapVersion }
     private var journalSequence: UInt64 = 0
-    /// The core's present: the last position's stamp, or that of a later event by the node's clock.
+    /// The core's current time: the last position's stamp, or that of a later event on the node's clock.
     private var present: NavGeo.Timestamp?
     private var outcome = Outcome()
     private var receivers: ReceiverRegister
@@ -75,7 +75,7 @@ package final class NavigationSession {
     private(set) var configuration: NavigationConfiguration
     /// The trip to resume, until the journal has begun.
     private var savedTrip: SavedTrip?
-    /// The configured places that led to the trip; nil when a call did.
+    /// The configured places that led to the trip; nil when a call started it.
     private var configuredTrip: String?
 
     /// A session on a map.
@@ -124,11 +124,11 @@ package final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
 
-    /// The lead of the node's clock over the last position from which the clock gives the present instead, seconds; positions normally come
-    /// more often.
+    /// The lead of the node's clock over the last position from which the clock gives the current time instead, seconds; positions are
+    /// normally more frequent.
     private static let longestPause = 5.0
 
-    /// Handles a command, stamped with the last position, or with `now` without a recent one.
+    /// Handles a command, stamped with the time of the last position, or with `now` if there is no recent one.
     ///
     /// - Parameters:
     ///   - call: The call that waits for the reply; 0 for none.
@@ -150,7 +150,7 @@ package final class NavigationSession {
     ) {
         journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
         switch request {
-        // It was answered on request, and changes nothing.
+        // The request has already been answered, and changes nothing.
         case .getHorizon: return
         case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
         case .resumeTrip(let trip): configuredTrip = trip.configured
@@ -168,7 +168,7 @@ package final class NavigationSession {
         }
     }
 
-    /// The core's present; nil before its first event.
+    /// The core's current time; nil before its first event.
     package var time: NavGeo.Timestamp? { present }
 
     /// Records that a call no longer waits for its reply.
@@ -180,7 +180,7 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Handles the answer to a policy question, stamped with the present.
+    /// Handles the answer to a policy question, stamped with the current time.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
         let stamp = max(present ?? request.stamp, request.stamp)
@@ -239,7 +239,7 @@ package final class NavigationSession {
         return outcome
     }
 
-    /// Seconds by which odometry is ahead of the fixes, for which it is not used; nil while it is used.
+    /// Seconds by which odometry is ahead of the fixes while it is unused for that reason; nil while it is used.
     var odometryLead: Double? { navigator.odometryLead }
 
     /// Receivers that are silent while others are heard, and the number of switches between receivers.
@@ -248,7 +248,7 @@ package final class NavigationSession {
     /// The counts of searches for faster routes since the drive began.
     var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
 
-    /// The core's next deadline, by the clock of the fixes; nil for none.
+    /// The core's next deadline, on the clock of the fixes; nil for none.
     package var due: NavGeo.Timestamp? { navigator.due }
 
     /// The longest delay at which a timer still fires for its own due time, seconds.
@@ -379,7 +379,7 @@ package final class NavigationSession {
                 outcome.messages.append(OutgoingMessage(Topics.policyRequest, context.stamp, message))
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(var query):
-                // A trip under way is timed from now, whenever it was to begin.
+                // A trip in progress is timed from now, whatever its planned departure.
                 if query.request.options.departure == nil || ![.calculate, .start].contains(query.purpose) {
                     query.request.options.departure = configuration.departure(at: event.stamp)
                 }

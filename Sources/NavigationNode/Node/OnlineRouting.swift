@@ -1,7 +1,8 @@
 package import NavConfig
 package import NavDirections
 
-/// The configuration of the online route provider. Without an address there is none, and all routes are found on board.
+/// The configuration of the online route provider. Without an address, there is no provider, and all routes are found
+/// on board.
 package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
     package var directions = DirectionsConfiguration()
     /// The file that holds the access token; empty for the variable `NAVBUS_DIRECTIONS_TOKEN`, if set.

@@ -6,9 +6,9 @@ import NavMessages
 import NavNavigator
 import NavRouting
 
-/// Asks the owner's policy node and passes on its answers.
+/// A client that asks the owner's policy node and passes on its answers.
 ///
-/// Slowness, absence and invalid answers also become answers.
+/// A timeout, an absent node and an invalid answer are passed on as answers, too.
 ///
 /// A method's first failure is logged, and so is its first answer after that.
 final class PolicyClient {

@@ -9,7 +9,7 @@ import NavPositioning
 import NavRouting
 import NavWire
 
-/// Encodes the core's publications as messages, and keeps those that replies and policy questions repeat.
+/// An encoder of the core's publications as messages, which keeps those that replies and policy questions repeat.
 struct PublicationEncoder {
     var map: MapSnapshot
     /// The local clocks' offset from UTC, minutes; nil when unknown.
@@ -49,7 +49,7 @@ struct PublicationEncoder {
         minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) }
     }
 
-    /// Returns the speed limit at the vehicle: off-route that of the vehicle's road.
+    /// Returns the speed limit at the vehicle; off-route, that of the vehicle's road.
     private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
         limit(progress.edge, at: stamp)
             ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
@@ -177,7 +177,7 @@ struct PublicationEncoder {
 }
 
 extension ReceiverSelection {
-    /// Sets the moment and the drive of the message.
+    /// Sets the message's time, session and route.
     mutating func place(in context: EventContext) {
         stampNs = context.stamp.nanoseconds
         (sessionId, routeId) = (context.session, context.route)

@@ -82,7 +82,8 @@ package struct ReceiverRegister {
         var seconds: Double?
     }
 
-    /// The silence from which one of several receivers is missing, and the time for which one that is not preferred is reported, seconds.
+    /// The silence after which one of several receivers counts as missing, and the time for which one that is not preferred is reported,
+    /// seconds.
     private static let (silence, memory) = (2.5, 60.0)
 
     /// Receivers that are silent while others are heard.

@@ -6,32 +6,32 @@ import NavNavigator
 import NavRouting
 import NavTileCache
 
-/// A request for the tiles that a way needs and those of them that are missing.
+/// A request for the tiles that a path needs and those of them that are missing.
 struct CoverageSurvey: Sendable {
     /// The id that the answer repeats.
     var id: UInt64
-    /// The waypoints of a way that is to be found; for a known way only the vehicle's position.
+    /// The waypoints of a path that is to be found; for a known path, only the vehicle's position.
     var request: RouteRequest
-    /// The way, if known; nil when it is to be found.
+    /// The path, if known; nil when it is to be found.
     var line: NavGeo.Polyline?
     /// The length of the part already driven, metres.
     var cursor = 0.0
-    /// The distance around the way within which tiles are needed.
+    /// The distance around the path within which tiles are needed.
     var reach: CacheReach
 }
 
-/// The tiles that a way needs, and those of them that are not loaded.
+/// The tiles that a path needs, and those of them that are not loaded.
 struct RouteCoverage: Sendable, Equatable {
-    /// The number of the tileset's tiles that the way needs.
+    /// The number of the tileset's tiles that the path needs.
     var wantedCount = 0
     /// The needed tiles that are not loaded, the soonest needed first.
     var missing: [RoadTileID] = []
-    /// The reason why there is no way; nil when there is one, or when missing tiles leave that open.
+    /// The reason why there is no path; nil when there is one, or when missing tiles leave that open.
     var failure: RouteFailure?
 
-    /// Finds the way if it is not known, and checks the tiles around it.
+    /// Finds the path if it is not known, and checks the tiles around it.
     ///
-    /// When missing tiles prevent finding the way, the tiles along straight lines count instead, since the way will be near.
+    /// When missing tiles prevent finding the path, the tiles along straight lines are used instead, since the path will be near them.
     init(_ survey: CoverageSurvey, on map: MapSnapshot, _ planner: RoutePlanner) {
         let places = survey.request.waypoints.map(\.coordinate)
         var needed: [RoadTileID] = []
@@ -53,7 +53,7 @@ struct RouteCoverage: Sendable, Equatable {
             wantedCount += 1
             if !isLoaded, isMissing.insert(id).inserted { missing.append(id) }
         }
-        // Tiles that a search ran into may be off the straight line.
+        // Missing tiles that a search has reported may be off the straight line.
         for id in needed where isMissing.insert(id).inserted {
             wantedCount += 1
             missing.append(id)
@@ -64,7 +64,7 @@ struct RouteCoverage: Sendable, Equatable {
 extension NavigationSession {
     /// Returns the survey for a request.
     ///
-    /// A single waypoint is the destination of a way from the last position; of several, the first one is the origin.
+    /// A single waypoint is the destination of a path from the last position; of several, the first one is the origin.
     func coverage(_ request: RouteCoverageRequest, id: UInt64, corridor: Double) throws(RouteFailure) -> CoverageSurvey
     {
         let corridor = request.corridorM ?? corridor

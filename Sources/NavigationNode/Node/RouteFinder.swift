@@ -21,9 +21,9 @@ package struct FoundAnswer: Sendable {
     }
 }
 
-/// Finds routes: by the online provider if there is one and it answers in time, else on board.
+/// A finder of routes: from the online provider if there is one and it answers in time, else on board.
 ///
-/// One thread asks at a time; another thread may cancel the provider's call, and then the route is found on board.
+/// One thread asks at a time; another thread may cancel the provider's call, in which case the route is found on board.
 package final class RouteFinder: Sendable {
     /// A change of the provider's state, for the log.
     package struct Report: Sendable {
@@ -67,7 +67,7 @@ package final class RouteFinder: Sendable {
                 guard let answer = planner.answer(query, online, on: map) else { return nil }
                 return FoundAnswer(answer: answer, map: map.number, body: online.body)
             case .failure(let error):
-                // An answer without a way is not a failure: the on-board search confirms it, or finds one.
+                // An answer without a route is not a failure: the on-board search confirms it, or finds one.
                 if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
                     state.isFailing = true
                     state.reports.append(

@@ -6,7 +6,8 @@ import NavMatching
 package import NavNavigator
 package import NavRouting
 
-/// Answers the core's route queries by finding the route and preparing its guidance. Equal queries on equal maps get equal answers.
+/// A planner that answers the core's route queries: it finds the route and prepares its guidance. Equal queries on equal maps get equal
+/// answers.
 ///
 /// The first query under other time-dependent conditions costs a customisation; later queries under the same conditions do not.
 package final class RoutePlanner {

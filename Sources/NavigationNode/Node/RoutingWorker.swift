@@ -3,7 +3,7 @@ import NavBus
 import NavNavigator
 import Synchronization
 
-/// Finds routes on its own thread, so that progress never waits for a route.
+/// A worker that finds routes on its own thread, so that progress never waits for a route.
 final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
@@ -54,7 +54,7 @@ final class RoutingWorker: Sendable {
         pending.signal()
     }
 
-    /// Queues a survey of a way's missing tiles; it waits until no route is being searched for.
+    /// Queues a survey of a path's missing tiles; it waits until no route is being searched for.
     func submit(_ survey: CoverageSurvey) {
         state.withLock { $0.surveys.append(survey) }
         pending.signal()
@@ -151,7 +151,7 @@ final class RoutingWorker: Sendable {
 }
 
 extension RoutePurpose {
-    /// The priority: a greater one comes sooner.
+    /// The priority; queries with a higher one are handled first.
     fileprivate var urgency: Int {
         switch self {
         case .start, .reroute: 2

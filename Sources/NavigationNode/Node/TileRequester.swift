@@ -4,7 +4,7 @@ import NavKit
 import NavMap
 import NavMessages
 
-/// Asks the tile cache for road tiles that a route needs; the tiles arrive in the node's directory.
+/// A requester of road tiles that a route needs from the tile cache; the tiles arrive in the node's directory.
 ///
 /// Nothing waits for the tiles: a route that lacks them fails, and is searched for again once they have arrived.
 final class TileRequester {

@@ -6,10 +6,10 @@ package import NavMessages
 import NavStorage
 import Synchronization
 
-/// The file in which a trip outlives its node.
+/// The file that keeps a trip beyond the lifetime of its node.
 ///
 /// It holds the line `navbus-trip FORM SHA256 LENGTH`, followed by the message ``SavedTrip``. A separate thread replaces it atomically, so
-/// that a slow disk blocks nothing. A file that is incomplete or of another form is ignored.
+/// that a slow disk blocks nothing. A file that is incomplete or of another format version is ignored.
 package final class TripFile: Sendable {
     private struct State: Sendable {
         /// The next state to write, nil for no trip, with its number.
@@ -21,7 +21,7 @@ package final class TripFile: Sendable {
         var isStopped = false
     }
 
-    /// The version of the file's form.
+    /// The version of the file's format.
     private static let form = "1"
     /// The largest message, bytes; a larger one is written without its route.
     private static let largest = 32 << 20
@@ -49,7 +49,7 @@ package final class TripFile: Sendable {
     ///
     /// - Parameters:
     ///   - maximumAge: The age above which a trip is not resumed, seconds; 0 for no limit.
-    ///   - now: Nanoseconds since 1970. A clock behind the file's time, as before it was set, makes no trip too old.
+    ///   - now: Nanoseconds since 1970. If the clock is behind the file's time, as before it is set, no trip is too old.
     /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
     package func load(maximumAge: Double, now: Int64) throws(NodeError) -> SavedTrip? {
         guard let status = Files.status(path) else { return nil }

@@ -1,19 +1,20 @@
 package import NavConfig
 package import NavRouting
 
-/// The configuration of the vehicle. Sizes that are not given are those usual for its kind, in any order of the keys.
+/// The configuration of the vehicle. Sizes that are not given have the usual values for its kind, regardless of the
+/// order of the keys.
 package struct VehicleKeys: NodeConfiguration, Equatable {
     package var kind = VehicleProfile.Kind.car
     package var avoid: Avoidance = []
-    /// Metres; nil as usual for the kind.
+    /// Metres; nil for the usual value of the kind.
     package var height: Float?
-    /// Metres; nil as usual for the kind.
+    /// Metres; nil for the usual value of the kind.
     package var width: Float?
-    /// Metres; nil as usual for the kind.
+    /// Metres; nil for the usual value of the kind.
     package var length: Float?
-    /// Tonnes; nil as usual for the kind.
+    /// Tonnes; nil for the usual value of the kind.
     package var weight: Float?
-    /// Tonnes on the axle with the greatest load; nil as usual for the kind.
+    /// Tonnes on the axle with the greatest load; nil for the usual value of the kind.
     package var axleLoad: Float?
     package var carriesDangerousGoods = false
 
@@ -48,7 +49,7 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
         ]
     }
 
-    /// Returns the meaning of an empty value.
+    /// Returns a description of the value that stands for an empty one.
     private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
         let (truck, car) = (VehicleProfile(kind: .truck)[keyPath: size], VehicleProfile()[keyPath: size])
         let forCar = car.map { "\(plain($0)) for a car" } ?? "no limit for a car"
