@@ -24,7 +24,7 @@ extension ParsableCommand {
         }
     }
 
-    /// Makes the kernel kill this process when its parent ends: a worker is of no use without it, and its work may take long.
+    /// Makes the kernel kill this process when its parent ends: a worker is of no use without its parent, and its work may take long.
     package static func endWithParent() { cprocess_die_with_parent() }
 
     private static func end(_ error: any Error) -> Never {

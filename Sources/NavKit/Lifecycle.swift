@@ -1,10 +1,10 @@
 import NavMessages
 
-/// The state machine of a node's life: a state and the transitions allowed from it.
+/// The state machine of a node's lifecycle: a state and the transitions allowed from it.
 ///
 /// It has no side effects.
 public struct Lifecycle: Sendable, Equatable {
-    /// A state of a node's life.
+    /// A state of a node's lifecycle.
     public enum State: Sendable, Hashable {
         /// Configuration and data have not been read yet.
         case unconfigured
@@ -30,10 +30,10 @@ public struct Lifecycle: Sendable, Equatable {
     /// The state.
     public private(set) var state = State.unconfigured
 
-    /// Creates an unconfigured life.
+    /// Creates an unconfigured lifecycle.
     public init() {}
 
-    /// Returns the state after a transition; nil when the transition is not allowed from the present state.
+    /// Returns the state after a transition; nil when the transition is not allowed from the current state.
     public func target(of transition: Transition) -> State? {
         switch (state, transition) {
         case (.unconfigured, .configure), (.active, .deactivate): .inactive
@@ -45,7 +45,7 @@ public struct Lifecycle: Sendable, Equatable {
 
     /// Makes a transition.
     ///
-    /// - Returns: false, without any change, when the transition is not allowed from the present state.
+    /// - Returns: false, without any change, when the transition is not allowed from the current state.
     public mutating func take(_ transition: Transition) -> Bool {
         guard let next = target(of: transition) else { return false }
         state = next

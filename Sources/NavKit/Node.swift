@@ -1,6 +1,6 @@
 public import NavConfig
 
-/// A node's own work; a ``NodeRunner`` supplies the loop, stopping, the Node service, parameters, health and logs.
+/// A node's own behaviour; a ``NodeRunner`` supplies the loop, stopping, the Node service, parameters, health and logs.
 ///
 /// Everything is called on the node's thread. The initializer configures the node: it reads and checks what it needs, and
 /// tells the context what the node publishes, subscribes to and serves. The node is then inactive until ``activate()``.
@@ -13,7 +13,7 @@ public protocol Node: AnyObject {
     /// The purpose of the node, one sentence for its program's help.
     static var summary: String { get }
 
-    /// Returns what another node has yet to provide before this one can be configured, in words; nil when nothing is missing.
+    /// Returns a description of what another node has yet to provide before this one can be configured; nil when nothing is missing.
     ///
     /// The node's program waits for it.
     static func missingInput(_ configuration: Configuration) -> String?
@@ -29,24 +29,23 @@ public protocol Node: AnyObject {
     /// Stops work until the next activation or the end.
     func deactivate()
 
-    /// Runs one turn of an active node's loop, after handling a message if one came.
+    /// Runs one iteration of an active node's loop, after handling a message if one has arrived.
     ///
-    /// It handles what is due and what other threads have left (they wake the loop with ``NodeContext/makeWaker()``).
+    /// It handles what is due and the results of other threads (which wake the loop with ``NodeContext/makeWaker()``).
     ///
     /// - Parameter now: the monotonic time, in nanoseconds.
-    /// - Returns: the latest time of the next turn, on the same clock; `.max` when only messages matter.
+    /// - Returns: the latest time of the next iteration, on the same clock; `.max` when only messages matter.
     func turn(_ now: Int64) -> Int64
 
     /// Handles a jump of `/clock`: a loop, a seek or another player.
     ///
-    /// Earlier state is invalid, and lasting publications must be withdrawn. Timers of the context's clock have been
-    /// carried over.
+    /// Earlier state is invalid, and lasting publications must be withdrawn. Timers of the context's clock have already been adjusted.
     func clockJumped(from: ClockMoment, to: ClockMoment)
 
     /// Applies changed live parameters, between two messages.
     func reconfigure(_ configuration: Configuration)
 
-    /// Returns why the node is unhealthy, apart from silent topics and losses, which the kit detects; called once a second.
+    /// Returns the reasons why the node is unhealthy, apart from silent topics and losses, which the kit detects; called once a second.
     func findings(_ now: Int64) -> [HealthFinding]
 
     /// The amount of work on other threads that may still lead to publications.
@@ -65,7 +64,7 @@ extension Node {
     public func activate() throws(NodeError) {}
     /// Does nothing.
     public func deactivate() {}
-    /// Returns that nothing is due.
+    /// Returns `.max`: nothing is due.
     public func turn(_ now: Int64) -> Int64 { .max }
     /// Does nothing, as for a node without state between messages.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {}

@@ -59,7 +59,7 @@ public final class NodeContext {
     /// version are decoded by protobuf's rules, and logged once.
     ///
     /// - Parameters:
-    ///   - isRequired: whether the node is of no use without the topic: its silence then means LOST instead of DEGRADED.
+    ///   - isRequired: whether the node cannot work without the topic: its silence then means LOST instead of DEGRADED.
     ///   - handler: called with each message; it must not retain this context or the node.
     public func subscribe<Content>(
         to topic: Topic<Content>, isRequired: Bool = false, handler: @escaping (Content, Delivery) -> Void
@@ -144,7 +144,7 @@ public final class NodeContext {
         return made
     }
 
-    /// Returns the counter of a name in the health, lower case with underscores.
+    /// Returns the counter with a name in the health, lower case with underscores.
     public func counter(_ name: String) -> NodeCounter {
         if let known = counters.first(where: { $0.name == name }) { return known }
         let made = NodeCounter(name)

@@ -123,7 +123,7 @@ extension NodeRunner: NodeServiceProvider {
         leave()
     }
 
-    /// Moves the node between inactive and active, or ends its life.
+    /// Moves the node between inactive and active, or shuts it down.
     public func changeState(_ request: ChangeStateRequest, _ call: UnaryCall<ChangeStateResponse>) throws {
         var response = ChangeStateResponse()
         defer {

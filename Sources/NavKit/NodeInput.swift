@@ -19,7 +19,7 @@ package final class NodeInput {
 
     let entry: TopicEntry
     let name: String
-    /// Whether the node is of no use without the topic.
+    /// Whether the node cannot work without the topic.
     let isRequired: Bool
     private let take: (Delivery) throws(MessageError) -> Void
     var subscription: SubscriptionID?
@@ -98,8 +98,8 @@ package final class NodeInput {
         return sources.count - 1
     }
 
-    /// The longest silence that is no finding, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
-    /// nominal periods; nil where messages come on events only.
+    /// The longest silence that is not reported, in nanoseconds: the longer of 2.5 s (as for a GNSS outage) and three
+    /// nominal periods; nil for topics published on events only.
     var toleratedSilence: Int64? {
         entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
     }

@@ -25,7 +25,7 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
-    /// The time when a node that was told to shut down leaves, in monotonic nanoseconds.
+    /// The time at which a node that was asked to shut down leaves, in monotonic nanoseconds.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
     private var signs = SupervisorNotifier()
@@ -51,8 +51,8 @@ public final class NodeRunner<Runnable: Node> {
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
         try link.advertise([Topics.health(of: bus.name), Topics.log])
-        // A queue, although only the latest time counts: a time that replaced an earlier one would come after the messages that
-        // were published between the two, and the first ones of a new epoch would be taken for late ones of the old.
+        // A queue, although only the latest time counts: with only the latest kept, a time could arrive after messages published since the
+        // one it replaced, and the first messages of a new epoch would count as late ones of the old epoch.
         clock = configuration.kit.simTime ? try link.subscribe(to: Topics.clock, qos: .keepLast(1_024)) : nil
         handling = context.latency("handle")
         turning = context.latency("loop")
@@ -108,14 +108,14 @@ public final class NodeRunner<Runnable: Node> {
         lifecycle.state == .finalized || context.isFinished || Clocks.monotonic() >= leavesAt
     }
 
-    /// Ends the loop after 100 ms: a caller that sees the node leave before its answer arrives would take it for dead.
+    /// Ends the loop after 100 ms: a caller that sees the node leave before receiving its answer would consider it dead.
     func leave() { leavesAt = min(leavesAt, Clocks.monotonic() + 100_000_000) }
 
-    /// Runs one turn of the loop, waiting at most `timeout` for a message.
+    /// Runs one iteration of the loop, waiting at most `timeout` for a message.
     package func step(waiting timeout: Duration) throws(NodeError) {
         let delivery: Delivery?
         do throws(BusError) {
-            // In lockstep no message may ever come, so the loop checks now and then whether the player lives.
+            // In lockstep, messages may stop for ever, so the loop regularly checks whether the player is alive.
             let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
             delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
             context.isInboxEmpty = delivery == nil
@@ -166,7 +166,7 @@ public final class NodeRunner<Runnable: Node> {
         healthTimer = context.clock.every(.seconds(1)) { [unowned self] in publishHealth() }
     }
 
-    /// Ends the node's life; the bus stays open for its owner to close.
+    /// Ends the node's lifecycle; the bus stays open for its owner to close.
     package func finish() {
         if lifecycle.state == .active { deactivate() }
         _ = lifecycle.take(.shutdown)

@@ -16,7 +16,7 @@ public final class StopSignal: Sendable {
 
     /// Starts listening; the signals no longer end the process.
     ///
-    /// A signal that comes while a node starts is not lost.
+    /// A signal that arrives while a node starts is not lost.
     public init(_ signals: [Int32] = [SIGINT, SIGTERM], waking waker: Waker? = nil) {
         let counter = signals.isEmpty ? -1 : cprocess_watch_signals(signals, Int32(signals.count))
         guard counter >= 0 else {

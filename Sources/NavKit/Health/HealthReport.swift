@@ -26,7 +26,7 @@ public struct HealthFinding: Sendable, Hashable {
     }
 }
 
-/// A memory of how long each finding has lasted and of recent losses.
+/// A record of how long each finding has lasted and of recent losses.
 ///
 /// It reads no clock.
 package struct HealthMemory {
@@ -37,7 +37,7 @@ package struct HealthMemory {
 
     private struct Loss {
         var seen: UInt64 = 0
-        /// The growth of about a second each, oldest first.
+        /// The growth over intervals of about a second, oldest first.
         var recent: [(at: Int64, count: UInt64)] = []
     }
 
@@ -50,7 +50,7 @@ package struct HealthMemory {
     private var losses: [String: Loss] = [:]
     private var counts: [String: Count] = [:]
 
-    /// Returns the time since when each finding has lasted without a break, given the present stamp.
+    /// Returns the time since when each finding has lasted without interruption, given the current stamp.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
         let keys = findings.map { $0.code + " " + $0.subject }
         since = since.filter { keys.contains($0.key) }
@@ -61,7 +61,7 @@ package struct HealthMemory {
         }
     }
 
-    /// Forgets the history; what was lost before does not count as lost again.
+    /// Forgets the history; earlier losses are not counted again.
     package mutating func startOver() {
         since = [:]
         counts = [:]

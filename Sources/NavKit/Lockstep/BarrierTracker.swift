@@ -45,7 +45,7 @@ package struct BarrierTracker<Content> {
         /// Advance the node's time to this, running timers.
         case setTime(SimulatedTime, epoch: UInt32)
         case handle(Content)
-        /// Answer the open request, all of which is done.
+        /// Answer the open request, which has been completed.
         case answer
         /// Wait for messages, for the node's work, or for a request.
         case wait
@@ -100,7 +100,7 @@ package struct BarrierTracker<Content> {
     package mutating func take(_ content: Content, topic: String, bootID: UInt64, sequence: UInt64) -> Content? {
         let key = Key(bootID: bootID, topic: topic)
         guard session != nil, members[bootID] != nil else {
-            // Publishers restart and leave old entries; a barrier concerns only the present ones.
+            // Publishers restart and leave old entries; a barrier concerns only the current publishers.
             if received.count >= Self.capacity, session == nil { received = [:] }
             if received.count < Self.capacity { received[key] = max(received[key] ?? 0, sequence) }
             return content
@@ -144,7 +144,7 @@ package struct BarrierTracker<Content> {
         isReleased = false
     }
 
-    /// Cancels the open barrier, whose answer nobody waits for.
+    /// Cancels the open barrier, whose answer is no longer awaited.
     ///
     /// The messages it released are still handled.
     package mutating func cancel() { request = nil }

@@ -1,12 +1,12 @@
 package import NavGeo
 
-/// The player's side of lockstep playback: whom to call with what, and when a step is done.
+/// The player's side of lockstep playback: which participant to call with which request, and when a step is done.
 ///
 /// It has no socket and no clock.
 ///
 /// A step is a moment of simulated time and what the player published for it. Its first wave goes to every participant.
-/// The messages that participants publish in response form the next wave, which goes to their subscribers, until nobody
-/// has published anything that a participant waits for.
+/// The messages that participants publish in response form the next wave, which goes to their subscribers. The step
+/// ends when no participant subscribes to anything published in the last wave.
 package struct LockstepCoordinator {
     /// A node that takes part.
     package struct Participant: Sendable, Hashable {

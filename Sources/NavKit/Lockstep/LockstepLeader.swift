@@ -2,8 +2,8 @@ package import NavBus
 package import NavGeo
 import NavMessages
 
-/// The player's part in lockstep playback: it finds the participants, makes sure that they hear each other, and leads
-/// them from step to step.
+/// The player's part in lockstep playback: it finds the participants, makes sure that they are connected to each other,
+/// and leads them from step to step.
 package final class LockstepLeader {
     package struct Options {
         /// The names of the participants; empty means every node of the bus that uses `/clock`.
@@ -38,7 +38,7 @@ package final class LockstepLeader {
 
     // MARK: Begin
 
-    /// Finds the participants and joins them; returns when they all hear each other, or when stopped.
+    /// Finds the participants and joins them; returns when they are all connected to each other, or when stopped.
     ///
     /// - Parameter publications: the player's own publications.
     package func begin(_ publications: [Publication]) throws(NodeError) {
@@ -121,7 +121,8 @@ package final class LockstepLeader {
         return heard
     }
 
-    /// Returns which connection is missing, or who has published since it was asked; nil when the playback can begin.
+    /// Returns a description of a missing connection, or of a participant that has published since it was asked; nil
+    /// when the playback can begin.
     private func deafness(
         _ heard: [String: BarrierResponse], _ publications: [Publication], told: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {
@@ -242,7 +243,7 @@ package final class LockstepLeader {
 
     // MARK: End
 
-    /// Ends the playback for all participants; one that does not answer notices by itself that the player is gone.
+    /// Ends the playback for all participants; one that does not answer detects by itself that the player is gone.
     package func end() {
         for name in participants {
             var options = CallOptions(timeout: .seconds(2))

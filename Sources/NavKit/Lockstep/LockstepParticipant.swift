@@ -4,9 +4,8 @@ package import NavMessages
 
 /// A node's part in lockstep playback: it filters the loop's messages and answers `navbus.v1.Node/Barrier`.
 ///
-/// It belongs to the node's thread. Use ``turn(waiting:isIdle:handle:event:)`` as the loop. A loop that polls by itself
-/// passes every delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to
-/// deliver.
+/// It belongs to the node's thread. Use ``turn(waiting:isIdle:handle:event:)`` as the loop. A loop that polls the bus itself passes every
+/// delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to deliver.
 package final class LockstepParticipant {
     private let bus: any Bus
     private let clock: NodeClock
@@ -66,7 +65,7 @@ package final class LockstepParticipant {
             self?.tracker.cancel()
             self?.call = nil
         }
-        // The call came while the node polled; the wake makes its loop handle what the barrier releases.
+        // The call came while the node polled; the wake-up makes its loop handle what the barrier releases.
         waker.wake()
     }
 
@@ -79,7 +78,7 @@ package final class LockstepParticipant {
         }
     }
 
-    /// Runs one turn of a node's loop: waits for messages, takes all that are there, and does what may be done.
+    /// Runs one iteration of a node's loop: waits for messages, takes all that have arrived, and does what is possible.
     ///
     /// - Parameter handle: handles one message; the second argument tells whether the message belongs to a wave.
     package func turn(
@@ -96,7 +95,7 @@ package final class LockstepParticipant {
         run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
     }
 
-    /// The most messages that one turn takes, so that a flood does not keep the node from its other work.
+    /// The most messages that one iteration takes, so that a flood does not keep the node from its other work.
     private static let batch = 1_024
 
     /// Does what is possible now: timers and messages that a barrier releases, and the barrier's answer.
@@ -150,7 +149,7 @@ package final class LockstepParticipant {
         call.finish(response)
     }
 
-    /// Checks once a second whether the player lives, so that nobody waits for a dead one.
+    /// Checks once a second whether the player is alive, so that the node does not wait for a dead one.
     private func lookForPlayer() {
         let now = MonotonicClock.now()
         guard now >= nextLook, let session = tracker.session else { return }

@@ -43,11 +43,11 @@ package struct LogLine: Sendable, Equatable {
 
 /// A rate limiter for log lines: repeated lines are collapsed into a count, and a storm is cut off.
 ///
-/// A line that was logged less than a second ago is held and counted; the count goes out a second later. All lines
-/// together may come in a burst of 200 and then 50 a second; critical ones always go out. It reads no clock: the caller
-/// passes times in monotonic nanoseconds.
+/// A line that was logged less than a second ago is held and counted; the count is logged a second later. All lines together are limited to
+/// a burst of 200 and then 50 a second; critical lines are always logged. It reads no clock: the caller passes times in monotonic
+/// nanoseconds.
 package struct LogGate {
-    /// A line that goes out, and how many times it was logged since it last went out.
+    /// A line to log, and how many times it occurred since it was last logged.
     package struct Passed: Equatable {
         package var line: LogLine
         package var count: UInt64
@@ -82,7 +82,7 @@ package struct LogGate {
 
     package init() {}
 
-    /// Handles a line and returns the lines that go out now; the line itself is last, if it goes out.
+    /// Handles a line and returns the lines to log now; the line itself is last, if it is among them.
     package mutating func take(_ line: LogLine, at now: Int64) -> [Passed] {
         var passed = flush(at: now)
         if let index = recent.firstIndex(where: { $0.line == line }) {

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A thread-safe sink of a node's log lines: they go to standard error at once, and to `/log` when the node's loop takes them.
 final class LogSink: Sendable {
-    /// The most lines that wait for the loop; beyond it the oldest are dropped.
+    /// The most lines that wait for the loop; beyond that number, the oldest are dropped.
     static let maximumWaiting = 256
 
     private struct State {
@@ -105,7 +105,7 @@ final class LogSink: Sendable {
 
     /// Writes one line in a single write, so that lines of several threads and processes do not mix.
     private func write(_ text: String, to output: Int32, _ state: inout State) -> Bool {
-        // A stalled reader is waited for once, and then not again until it reads.
+        // Wait for a stalled reader once, and then not again until it reads.
         let isFailing = state.unwritten.told < state.unwritten.count
         let outcome = StandardError.write(
             Array((state.isTorn ? "\n" : "").utf8) + Array(text.utf8), to: output, patience: isFailing ? 0 : 50)
@@ -134,7 +134,7 @@ final class LogSink: Sendable {
 }
 
 extension Logger.Level {
-    /// Its rank by severity, the least severe first.
+    /// The rank by severity, the least severe first.
     var rank: Int { Logger.Level.allCases.firstIndex(of: self) ?? 0 }
 }
 

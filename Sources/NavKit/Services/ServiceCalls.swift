@@ -4,8 +4,8 @@ import Synchronization
 
 /// A unary call that awaits one answer; it belongs to the node's thread.
 ///
-/// A call cannot be forgotten: one that is released without an answer, and without a ``makeResponder()``, ends as
-/// ``StatusCode/internal`` at once instead of at its deadline.
+/// A call that is released without an answer, and without a ``makeResponder()``, ends as ``StatusCode/internal`` at once instead of at its
+/// deadline.
 public final class UnaryCall<Response: Message> {
     private let call: ServerCall
     private var isTakenCareOf = false
@@ -20,7 +20,7 @@ public final class UnaryCall<Response: Message> {
     public var metadata: [MetadataEntry] { call.metadata }
     /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// Whether the call is over, so that nobody waits for the answer.
+    /// Whether the call is over, so that the answer is no longer awaited.
     public var isCancelled: Bool { call.isCancelled }
     /// Called once when the call ends other than by the handler: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)? {
@@ -81,7 +81,7 @@ public final class UnaryResponder<Response: Message>: Sendable {
 
 /// A call that is answered with a stream; it belongs to the node's thread.
 ///
-/// Like ``UnaryCall`` it cannot be forgotten: released without an end, the stream ends as ``StatusCode/internal``.
+/// As with ``UnaryCall``, a stream that is released without an end ends as ``StatusCode/internal``.
 public final class StreamCall<Response: Message> {
     private let call: ServerCall
     private var isTakenCareOf = false
@@ -96,7 +96,7 @@ public final class StreamCall<Response: Message> {
     public var metadata: [MetadataEntry] { call.metadata }
     /// The client's deadline, in nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
-    /// Whether the stream is over, so that nobody waits for it.
+    /// Whether the stream is over, so that its messages are no longer awaited.
     public var isCancelled: Bool { call.isCancelled }
     /// The number of messages that may be sent now.
     public var credit: Int { call.credit }

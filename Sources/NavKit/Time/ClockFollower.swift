@@ -27,9 +27,9 @@ public enum ClockEvent: Sendable, Hashable {
     case jumped(from: ClockMoment, to: ClockMoment)
 }
 
-/// A policy for `/clock` messages: whom to follow, what is a jump, and what to ignore.
+/// A policy for `/clock` messages: which publisher to follow, what counts as a jump, and what to ignore.
 ///
-/// - The first publisher is followed. Another one is ignored while the first lives; after that it takes over with a jump.
+/// - The first publisher is followed. Another one is ignored while the first is alive; after that, it takes over with a jump.
 /// - A higher epoch of the followed publisher is a jump. A time that runs backwards within an epoch is ignored.
 ///
 /// It reads no clock and no socket.
@@ -46,11 +46,11 @@ package struct ClockFollower {
     }
 
     package enum Reason: Hashable {
-        /// Its time is before the present time of the same epoch.
+        /// Its time is before the current time of the same epoch.
         case backwards
         /// Its epoch is over.
         case pastEpoch
-        /// Another publisher is followed and lives.
+        /// Another publisher is followed and alive.
         case rival
     }
 
@@ -62,7 +62,7 @@ package struct ClockFollower {
 
     private var source: UInt64?
     private var sourceEpoch: UInt32 = 0
-    /// The present moment; nil before the first message.
+    /// The current moment; nil before the first message.
     package private(set) var moment: ClockMoment?
     /// Whether the player has paused time.
     package private(set) var isPaused = false

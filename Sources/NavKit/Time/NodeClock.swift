@@ -29,7 +29,7 @@ public final class NodeClock {
 
     /// Whether the time comes from `/clock`.
     public let isSimulated: Bool
-    /// Returns the present publishers of `/clock`, name by boot id; nil when they cannot be determined.
+    /// Returns the current publishers of `/clock`, name by boot id; nil when they cannot be determined.
     package var players: () -> [UInt64: String]? = { nil }
 
     private let machine: Machine
@@ -59,21 +59,21 @@ public final class NodeClock {
 
     // MARK: Now
 
-    /// The present time for timers and ages; nil before the first message of `/clock`.
+    /// The current time for timers and ages; nil before the first message of `/clock`.
     public var now: NodeTime? {
         isSimulated ? follower.moment.map { NodeTime($0.time) } : NodeTime(machine.monotonic())
     }
 
-    /// The present time for stamps of messages; nil before the first message of `/clock`.
+    /// The current time for stamps of messages; nil before the first message of `/clock`.
     public var stamp: NavGeo.Timestamp? {
         isSimulated ? follower.moment.map { NavGeo.Timestamp($0.time) } : machine.wall()
     }
 
-    /// The present moment of `/clock`; nil without one.
+    /// The current moment of `/clock`; nil without one.
     public var moment: ClockMoment? { follower.moment }
 
-    /// The time since the present epoch began, in nanoseconds, 0 ... 2^61; the machine's monotonic clock for a live node,
-    /// and before the first message of `/clock`.
+    /// The time since the current epoch began, in nanoseconds, 0 ... 2^61; the machine's monotonic clock for a live node, and before the
+    /// first message of `/clock`.
     ///
     /// Ages measured in it start over with each epoch.
     package var epochNanoseconds: Int64 {
@@ -86,7 +86,7 @@ public final class NodeClock {
 
     // MARK: /clock
 
-    /// Handles a message of `/clock`; timers are carried over a jump.
+    /// Handles a message of `/clock`; timers are adjusted to a jump.
     ///
     /// Run the due ones with ``runDueTimers()``.
     ///
@@ -126,7 +126,7 @@ public final class NodeClock {
                 epochStart = to.time
                 timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
             case .advanced(let time):
-                // A recording may have gaps, even of years, whose timer periods are not run one by one.
+                // A recording may have gaps, even of years; the timer periods within them are not run one by one.
                 if let before, time - before.time > Self.longestStep { timers.skipMissed(at: NodeTime(time)) }
             }
             return event
@@ -173,7 +173,7 @@ public final class NodeClock {
 
     // MARK: Health
 
-    /// The present problems with the node's time.
+    /// The current problems with the node's time.
     public var healthReasons: [HealthReason] {
         guard isSimulated else { return [] }
         var reasons: [HealthReason] = []

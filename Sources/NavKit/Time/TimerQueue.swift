@@ -76,7 +76,7 @@ package struct TimerQueue {
         return (first.id, first.due, isLast)
     }
 
-    /// Skips the periods that timers have missed by more than one at `now`: each timer is due once.
+    /// Skips the missed periods of timers that are late by more than one period at `now`: each timer is then due once.
     package mutating func skipMissed(at now: NodeTime) {
         let old = entries
         entries = []
@@ -86,7 +86,7 @@ package struct TimerQueue {
         }
     }
 
-    /// Carries the timers over a jump: periodic ones restart at `to`, others keep the rest of their wait.
+    /// Adjusts the timers to a jump: periodic ones restart at `to`, others keep the rest of their wait.
     package mutating func rebase(from: NodeTime, to: NodeTime) {
         let old = entries.sorted { $0.id.number < $1.id.number }
         entries = []
