@@ -6,8 +6,8 @@ public struct BusConfiguration: Sendable {
     /// The directory of the domain.
     public var directory: BusDirectory
 
-    /// The most messages that wait for one slow subscriber before further ones to it are dropped (`ZMQ_SNDHWM`): some
-    /// minutes of a vehicle's bus, so that a recorder that stalls for half a minute loses nothing.
+    /// The most messages that wait for one slow subscriber before further messages to it are dropped (`ZMQ_SNDHWM`): some minutes of a
+    /// vehicle's traffic, so that a recorder that stalls for half a minute loses nothing.
     ///
     /// Like ``receiveHighWaterMark`` it is fixed for the node's life, because libzmq's flow control depends on it.
     public var sendHighWaterMark: Int32 = 16_384
@@ -24,7 +24,7 @@ public struct BusConfiguration: Sendable {
     /// The time that ``BusNode/close()`` allows for sent messages to reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// The most payload bytes that wait on either side; the high-water marks additionally limit the number of messages.
+    /// The most payload bytes queued on either side; the high-water marks additionally limit the number of messages.
     ///
     /// When the payloads that its slowest subscribers have not taken reach this size, a publisher sends no further
     /// large payload, and it ends the connections of subscribers that take nothing for two seconds. A subscription's

@@ -12,7 +12,7 @@ package struct LossTracker {
         case duplicate
     }
 
-    /// The most publishers of a topic that are remembered; beyond it the one not heard for the longest time is forgotten.
+    /// The most publishers of a topic that are remembered; beyond that number, the one silent for the longest time is forgotten.
     package static let capacity = 64
 
     private struct Publisher {

@@ -148,7 +148,7 @@ package struct Outbox {
 
     // MARK: Full queues
 
-    /// Notes that the last message of a topic may not have reached every subscriber.
+    /// Records that the last message of a topic may not have reached every subscriber.
     ///
     /// It counts as dropped. On a latched topic it is owed instead, because no later message may come that would reveal
     /// the gap.
@@ -164,7 +164,7 @@ package struct Outbox {
     /// The latched topics whose last value has not reached every subscriber.
     package var owed: [Int] { isOwing ? topics.indices.filter { topics[$0].isOwed } : [] }
 
-    /// Notes that the last value of a topic has reached every subscriber.
+    /// Records that the last value of a topic has reached every subscriber.
     package mutating func paid(_ index: Int) {
         topics[index].isOwed = false
         isOwing = topics.contains(where: \.isOwed)

@@ -17,14 +17,14 @@ final class Poller {
 
     /// Watches a descriptor; ``collect(_:)`` reports it as `tag`.
     ///
-    /// - Returns: false when the system refuses, as for want of memory.
+    /// - Returns: false when the system refuses, as for lack of memory.
     @discardableResult
     func watch(_ descriptor: Int32, _ tag: UInt64) -> Bool {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
         return epoll_ctl(file.rawValue, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
-    /// Stops watching a descriptor; call it before the descriptor is closed, which ZeroMQ does some time after the socket's end.
+    /// Stops watching a descriptor; must be called before the descriptor is closed, which ZeroMQ does some time after the socket's end.
     func unwatch(_ descriptor: Int32) {
         var event = epoll_event()
         epoll_ctl(file.rawValue, EPOLL_CTL_DEL, descriptor, &event)

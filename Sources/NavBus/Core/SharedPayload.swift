@@ -5,12 +5,13 @@ internal import Synchronization
 ///
 /// libzmq limits what waits for a slow subscriber by a number of messages, and that number must not change while a
 /// connection lives: both ends of its pipe count credit by the mark it was created with, and a connection whose mark is
-/// lowered may never be granted credit again. So the marks are fixed, and large payloads are limited here, in bytes.
+/// lowered may never be granted credit again. Therefore the marks are fixed, and large payloads are limited here, in
+/// bytes.
 final class QueuedBytes: Sendable {
     private let bytes = Atomic<Int>(0)
     private let releases = Atomic<UInt64>(0)
 
-    /// The bytes that wait now; a payload that waits for several subscribers counts once.
+    /// The bytes that are queued now; a payload that is queued for several subscribers counts once.
     var count: Int { bytes.load(ordering: .relaxed) }
 
     /// The number of payloads released since the start; it does not change while the slowest connection takes nothing.

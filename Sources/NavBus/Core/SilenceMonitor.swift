@@ -82,7 +82,7 @@ package struct SilenceMonitor {
     }
 }
 
-/// The topics by which a subscriber tests whether it can hear its publishers.
+/// The topics by which a subscriber tests whether messages of its publishers arrive.
 ///
 /// A publisher whose announcement says `"answers_probes": true` answers a subscription to a topic below ``prefix`` with
 /// one message on that topic: a header with its boot id and sequence 1, and an empty payload.

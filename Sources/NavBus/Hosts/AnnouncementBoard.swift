@@ -30,7 +30,7 @@ package struct AnnouncementBoard {
     /// The followers, in the order they joined.
     package var addresses: [ClientAddress] { watchers.map(\.address) }
 
-    /// Notes that the announcement changed, and returns the followers, all of which must be sent it.
+    /// Records that the announcement changed, and returns the followers, all of which must be sent it.
     package mutating func changed(_ now: Int64) -> [ClientAddress] {
         revision &+= 1
         forgetSilent(now)

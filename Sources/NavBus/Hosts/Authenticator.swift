@@ -1,4 +1,4 @@
-/// An authenticator of ZeroMQ's authentication protocol (RFC 27/ZAP): it admits allowed hosts, and counts.
+/// An authenticator of ZeroMQ's authentication protocol (RFC 27/ZAP): it admits allowed hosts and counts connections.
 ///
 /// It has no socket.
 package struct Authenticator {
@@ -53,7 +53,7 @@ package struct Authenticator {
         settle()
     }
 
-    /// Notes the end of a connection.
+    /// Records the end of a connection.
     ///
     /// ZeroMQ does not say which one, so it counts as refused while any connection is neither admitted nor refused;
     /// ``settle()`` undoes that when that connection turns out to be admitted.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The thread that answers ZeroMQ's authentication requests and counts connections.
 ///
 /// It is a separate thread so that others can connect while the node computes, and so that the sockets' monitor events
-/// never pile up, however fast strangers connect.
+/// never pile up, however fast unknown hosts connect.
 final class AuthenticatorThread: Sendable {
     private let authenticator: Mutex<Authenticator>
     private let stop: Waker
@@ -59,7 +59,7 @@ final class AuthenticatorThread: Sendable {
 
     var statistics: HostStatistics { authenticator.withLock { $0.statistics } }
 
-    /// Ends the thread and waits for it; the sockets it answers for must be closed before.
+    /// Ends the thread and waits for it; the sockets whose authentication it handles must be closed before.
     func end() {
         guard let running = thread.withLock({ $0.take() }) else { return }
         stop.wake()
@@ -74,7 +74,7 @@ final class AuthenticatorThread: Sendable {
             // With signals blocked here, only the end of the context makes this fail.
             guard zmq_poll(&items, Int32(items.count), -1) >= 0 else { return }
             do throws(ZeroMQError) {
-                // Monitor events first: a connection is counted before its key is judged.
+                // Monitor events come first: a connection is counted before its key is judged.
                 for monitor in handover.monitors { try take(monitor) }
                 if let admission = handover.admission { try answer(admission) }
             } catch {

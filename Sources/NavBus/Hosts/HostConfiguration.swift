@@ -11,7 +11,7 @@ public struct HostConfiguration: Sendable {
         public init(endpoint: TCPEndpoint, key: CurvePublicKey?) { (self.endpoint, self.key) = (endpoint, key) }
     }
 
-    /// The way in which strangers are kept out.
+    /// The method by which unknown hosts are kept out.
     public enum Security: Sendable {
         /// Every connection is encrypted, and clients are identified by their public keys.
         case curve(CurveKeyPair, allowed: Set<CurvePublicKey>)
@@ -26,7 +26,7 @@ public struct HostConfiguration: Sendable {
     public var listen: TCPEndpoint?
     /// The nodes of other hosts that this node connects to.
     public var peers: [Peer]
-    /// The way in which strangers are kept out.
+    /// The method by which unknown hosts are kept out.
     public var security: Security
     /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
     public var maximumRequestSize = 8 << 20

@@ -39,7 +39,7 @@ public struct HostStatistics: Sendable, Hashable {
     public var denied: UInt64 = 0
     /// Connections that failed their handshake, including the denied ones.
     public var refused: UInt64 = 0
-    /// Malformed messages from other nodes about themselves.
+    /// Malformed messages in which other nodes describe themselves.
     public var malformed: UInt64 = 0
     /// The nodes of other hosts that follow this node's announcement now.
     public var watchers = 0

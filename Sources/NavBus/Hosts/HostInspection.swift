@@ -3,7 +3,8 @@ internal import Glibc
 extension HostConfiguration {
     /// Asks the peers for their announcements, without joining the bus.
     ///
-    /// - Parameter timeout: how long an answer may take; peers that have not answered by then are reported as problems.
+    /// - Parameter timeout: the longest wait for an answer; peers that have not answered by then are reported as
+    ///   problems.
     public func inspect(timeout: Duration = .seconds(2)) throws(BusError) -> RegistrySnapshot {
         try check()
         let configuration = BusConfiguration(directory: try BusDirectory(path: "/"))

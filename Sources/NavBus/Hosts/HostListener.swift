@@ -12,7 +12,7 @@ final class HostListener {
     /// The socket for calls and announcements, nil once closed.
     private var router: ZeroMQSocket?
     private let wire = ServiceWire()
-    /// Whether messages may wait unsignalled: true from a send until a receive finds nothing.
+    /// Whether unsignalled messages may be waiting: true from a send until a receive finds nothing.
     var isDirty = true
     /// Readable when a subscriber came or went.
     let publisherFileDescriptor: Int32
@@ -177,7 +177,7 @@ final class HostListener {
     /// Sends the node's current announcement to the followers.
     func announce(_ local: Announcement, _ now: Int64) throws(BusError) {
         var remote = local
-        // The reader fills in the address: it may reach this host by another address than the bound one.
+        // The reader fills in the address, because it may reach this host by an address other than the bound one.
         remote.publisherEndpoint = "tcp://*:\(endpoint.publisherPort)"
         remote.serviceEndpoint = "tcp://*:\(endpoint.port)"
         announcement = try remote.json
@@ -209,7 +209,7 @@ final class HostListener {
         return statistics
     }
 
-    /// Closes the sockets, then the authenticator: without it, the open sockets would admit strangers.
+    /// Closes the sockets, then the authenticator: without it, open sockets would admit unknown hosts.
     func close() {
         for socket in [router, publisher] { socket?.endMonitor() }
         (router, publisher) = (nil, nil)

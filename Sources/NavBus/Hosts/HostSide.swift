@@ -1,7 +1,7 @@
 /// The part of a ``BusNode`` that connects it with other hosts, in both directions.
 ///
-/// It has its own ZeroMQ context, and thus its own I/O thread, so that encryption and connection attempts of strangers do
-/// not delay traffic between the nodes of this host.
+/// It has its own ZeroMQ context, and thus its own I/O thread, so that encryption and connection attempts of unknown hosts do not delay
+/// traffic between the nodes of this host.
 final class HostSide {
     let peers: PeerTable
     let listener: HostListener?

@@ -74,7 +74,7 @@ package struct PeerStateMachine {
         }
     }
 
-    /// Notes that some message of the node arrived.
+    /// Records that some message of the node arrived.
     package mutating func heard(now: Int64) {
         guard case .present(let announcement, let revision, _, let askedAt) = state else { return }
         state = .present(announcement, revision: revision, heardAt: now, askedAt: askedAt)

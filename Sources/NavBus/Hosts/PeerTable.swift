@@ -11,8 +11,8 @@ final class PeerTable {
         var monitor: ZeroMQSocket?
         /// The endpoint that SUB is connected to.
         ///
-        /// It is kept while the peer is away: ZeroMQ reconnects to a restarted node by itself, and a peer that is only
-        /// busy loses nothing.
+        /// It is kept while the peer is away: ZeroMQ reconnects to a restarted node by itself, and a peer that is merely busy loses
+        /// nothing.
         var subscribed: String?
         /// The time to reconnect unless the peer is present by then, in monotonic nanoseconds.
         ///
@@ -73,7 +73,7 @@ final class PeerTable {
         entries = ContiguousArray(hosts.peers.map(Entry.init))
     }
 
-    /// Starts connecting to the peers; further calls do nothing.
+    /// Starts connecting to the peers; further calls have no effect.
     func lookAround() throws(BusError) {
         guard !isLooking, !entries.isEmpty else { return }
         (isLooking, isDirty) = (true, true)

@@ -22,7 +22,8 @@ public final class BusNode: Bus {
     /// Whether messages were queued since the last wait.
     @exclusivity(unchecked) private var isStreaming = false
 
-    /// The longest time, in nanoseconds, that a node with queued messages runs without checking its sockets; a kernel tick may add to it.
+    /// The longest time for which a node with queued messages runs without checking its sockets, in nanoseconds; a kernel tick may add to
+    /// it.
     private static let upkeepInterval: Int64 = 1_000_000
 
     /// Joins the bus under `name`.
@@ -205,7 +206,7 @@ public final class BusNode: Bus {
 
     /// Returns the oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
-        // A short path for the rest of a batch: the full one would cost as much as receiving the message did.
+        // A fast path for the rest of a batch: the full one would cost as much as receiving the message did.
         if let subscriber, subscriber.inbox.queued > 0, Clocks.coarse() - lastUpkeep <= Self.upkeepInterval {
             return subscriber.next()
         }
@@ -220,8 +221,8 @@ public final class BusNode: Bus {
                 return subscriber.next()
             }
             if isStreaming, now < deadline {
-                // Under a stream each wake costs four system calls, shared by the messages that have arrived by then. Letting
-                // other threads run first, libzmq's among them, makes more of them; on an idle machine it returns at once.
+                // Under load, each wake-up costs four system calls, shared by the messages that have arrived by then. Letting other threads
+                // run first, libzmq's among them, increases that number; on an idle machine, the call returns at once.
                 isStreaming = false
                 sched_yield()
                 now = Clocks.monotonic()
@@ -245,7 +246,7 @@ public final class BusNode: Bus {
     /// Makes a handle with which other threads end a wait.
     public func makeWaker() -> Waker { waker }
 
-    /// Gives a turn to everything that a flood of messages or calls must not starve.
+    /// Runs everything that a flood of messages or calls must not starve.
     private func keepUp(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
@@ -266,7 +267,7 @@ public final class BusNode: Bus {
         if isClosed { throw .closed(name) }
     }
 
-    /// Does the work that no descriptor signals, and returns until when a wait may last.
+    /// Does the work that no descriptor signals, and returns the time until which a wait may last.
     ///
     /// ZeroMQ's descriptors are edge-triggered, and any operation on a socket may consume the signal, so each side tracks
     /// whether its sockets need a check without one.
@@ -378,11 +379,11 @@ public final class BusNode: Bus {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
-    /// Leaves the bus and frees the name; further calls do nothing.
+    /// Leaves the bus and frees the name; further calls have no effect.
     public func close() {
         guard publisher != nil else { return }
-        // No new subscriber should come while the last messages go out. The name is freed only after libzmq has removed
-        // the socket file; otherwise it would remove the file of the next holder.
+        // No new subscriber should connect while the last messages are sent. The name is freed only after libzmq has removed the socket
+        // file; otherwise libzmq would remove the file of the name's next holder.
         unlink(configuration.directory.announcementPath(name))
         let leaving = services
         services = nil

@@ -47,7 +47,7 @@ final class PublisherSide {
 
     /// The longest wait of a subscriber that subscribed just before the node slept: 50 ms.
     ///
-    /// A shorter time would set a timer before the kernel's own in each wait, which costs more than the wait.
+    /// A shorter time would make each wait set a timer that expires before the kernel's own, which costs more than the wait.
     private static let patience: Int64 = 50_000_000
 
     /// The largest subscription accepted from a peer, in bytes: a topic's frame with room to spare.
@@ -103,7 +103,7 @@ final class PublisherSide {
 
     /// Checks for subscriptions that a send may have consumed, at most once in ``serviceInterval``.
     ///
-    /// - Returns: when it must be called again without a signal; `.max` when it need not.
+    /// - Returns: the time when it must be called again without a signal; `.max` when there is no need.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
         if hasSent || now >= nextSample || outbox.isOwing, now - lastService > Self.serviceInterval { try service(now) }
         return min(hasSent || outbox.isOwing ? now + Self.patience : .max, nextSample)
@@ -272,7 +272,7 @@ final class PublisherSide {
         if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
         try sendRest(header, body, on: socket)
         try socket.set(ZMQ_XPUB_NODROP, 1)
-        // The next check lists them: under a flood a queue is found full thousands of times a second.
+        // The next check lists them: under a flood, a queue is found full thousands of times a second.
         (late, isLateStale) = (late ?? [], true)
         nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)
     }

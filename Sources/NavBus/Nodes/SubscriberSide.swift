@@ -20,7 +20,7 @@ final class SubscriberSide {
     private var peerGeneration = 0
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
-    /// Whether messages may wait unsignalled: true from any use of the sockets until they are found empty.
+    /// Whether unsignalled messages may be waiting: true from any use of the sockets until they are found empty.
     @exclusivity(unchecked) private(set) var isDirty = true
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
@@ -47,11 +47,11 @@ final class SubscriberSide {
 
     /// The most messages taken from the socket at once: enough to amortise the cost, few enough to end under a flood.
     ///
-    /// They share one receive time, because they are there already.
+    /// They share one receive time, because they have already arrived.
     private static let batch = 256
 
-    /// The time for which a departed publisher keeps its connection, so that its last messages arrive and ZeroMQ's own
-    /// reconnection handles a quick restart: one second.
+    /// The time for which the connection to a departed publisher is kept, so that its last messages arrive and ZeroMQ's own reconnection
+    /// handles a quick restart: one second.
     private static let retirementNanoseconds: Int64 = 1_000_000_000
 
     /// The first and the longest pause between attempts to connect, in milliseconds.
@@ -133,8 +133,8 @@ final class SubscriberSide {
 
     /// Receives one message; nil when none is waiting or the message matches no subscription.
     ///
-    /// It is meant for the end of a wait, when the socket was empty a moment ago: checking for a second message costs as
-    /// much as receiving the first.
+    /// It is meant for the end of a wait, before which the socket was empty: checking for a second message costs as much as receiving the
+    /// first.
     ///
     /// - Parameter now: the end of the wait, which counts as the message's arrival time.
     @inline(__always)

@@ -9,7 +9,7 @@ final class WaitList {
         static let subscriber = Ready(rawValue: 4)
         static let publisher = Ready(rawValue: 8)
         static let services = Ready(rawValue: 16)
-        /// Of other hosts: messages, and subscribers.
+        /// Traffic of other hosts: messages, and subscribers.
         static let remoteSubscriber = Ready(rawValue: 32)
         static let remotePublisher = Ready(rawValue: 64)
         /// Connections to publishers were made or ended.
@@ -63,7 +63,7 @@ final class WaitList {
 
     private func replace(_ descriptor: inout Int32, with new: Int32, _ cause: Ready) {
         if descriptor >= 0 { poller.unwatch(descriptor) }
-        // What cannot be watched is tried again with the next wait.
+        // A descriptor that cannot be watched is tried again with the next wait.
         descriptor = new < 0 || watch(new, cause) ? new : -1
     }
 }

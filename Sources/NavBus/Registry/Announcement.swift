@@ -56,7 +56,7 @@ public struct Announcement: Sendable, Hashable {
     public var publisherEndpoint: String
     /// The endpoint of its services, nil when it serves nothing.
     public var serviceEndpoint: String?
-    /// Whether it answers probes, so that a subscriber can tell a quiet publisher from one it cannot hear.
+    /// Whether it answers probes, so that a subscriber can distinguish a quiet publisher from an unreachable one.
     public var answersProbes = false
     /// The published topics, in the order they were advertised.
     public var topics: [TopicDescription]

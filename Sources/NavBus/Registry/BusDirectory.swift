@@ -13,8 +13,8 @@ internal import Glibc
 ///
 /// A directory whose lock is free is left over from a crash; readers ignore it and the next node removes it.
 ///
-/// Once a node has announced itself, others briefly take its lock shared to see whether it lives. So a node that claims
-/// the name of a crashed one retries for 100 ms before a refusal counts.
+/// Once a node has announced itself, others briefly take its lock in shared mode to check whether it is alive. Therefore a node that claims
+/// the name of a crashed one retries for 100 ms before it accepts a refusal.
 public struct BusDirectory: Sendable, Hashable {
     /// The longest path of a Unix socket, in bytes: `sun_path` less its NUL (unix(7)).
     public static let maximumSocketPathLength = 107
@@ -25,7 +25,7 @@ public struct BusDirectory: Sendable, Hashable {
     /// The domain: nodes of different domains never meet.
     public let domain: String
 
-    /// Whether this is the default place, whose mode must be 0700; a configured path need only be safe from other writers.
+    /// Whether this is the default location, whose mode must be 0700; a configured path only has to be safe from other writers.
     let isPrivate: Bool
 
     /// Creates a registry at an absolute `path`; nothing is created on disk yet.

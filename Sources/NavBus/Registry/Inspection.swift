@@ -83,8 +83,8 @@ package struct RegistryReader {
 
     private mutating func look(_ name: String) {
         looks += 1
-        // A probe briefly takes the lock. The lock of a node without an announcement is left alone, because the node may
-        // be about to claim its name.
+        // A probe briefly takes the lock. The lock of a node without an announcement is not probed, because the node may be about to claim
+        // its name.
         let isAnnounced = access(directory.announcementPath(name), F_OK) == 0
         cache[name] = isAnnounced && NodeLock.isHeld(name, in: directory) ? entry(name) : nil
     }

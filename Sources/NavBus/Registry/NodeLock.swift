@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A node's claim on its name: an exclusive `flock` on `<node>/lock`, held for life and freed by the kernel however the process ends.
+/// A node's claim on its name: an exclusive `flock` on `<node>/lock`, held for the node's lifetime and freed by the kernel however the
+/// process ends.
 package final class NodeLock {
     private let directory: BusDirectory
     private let node: String
@@ -8,7 +9,7 @@ package final class NodeLock {
 
     /// Claims a name and removes what a dead node of that name left.
     ///
-    /// Others probe a lock by briefly taking it shared, so a refusal counts only when it lasts.
+    /// Others probe a lock by briefly taking it in shared mode, so a refusal counts only if it persists.
     package init(_ node: String, in directory: BusDirectory) throws(BusError) {
         self.node = node
         self.directory = directory
@@ -81,7 +82,7 @@ package final class NodeLock {
         for node in FileSystem.list(directory.domainPath) ?? [] where Names.isDirectoryName(node) {
             guard access(directory.announcementPath(node), F_OK) == 0 else { continue }
             let path = directory.lockPath(node)
-            // Read-only: closing a writable descriptor would wake everyone who watches for deaths.
+            // Read-only: closing a writable descriptor would wake every process that watches for deaths of nodes.
             guard let file = FileDescriptor.open(path, O_RDONLY), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,
                 isStillAt(path, file)
             else { continue }
@@ -91,7 +92,7 @@ package final class NodeLock {
         }
     }
 
-    /// Returns whether `path` still names `file`: a lock on a file that was removed meanwhile protects nothing.
+    /// Returns whether `path` still names `file`: a lock on a file that has since been removed protects nothing.
     private static func isStillAt(_ path: String, _ file: FileDescriptor) -> Bool {
         var named = stat()
         guard let opened = file.status, lstat(path, &named) == 0 else { return false }

@@ -7,7 +7,7 @@ public struct CallResponder: Sendable {
 
     init(_ channel: ResponderChannel) { self.channel = channel }
 
-    /// Whether the call is over, so that nobody waits for the answer; a worker may stop.
+    /// Whether the call is over, so that the answer is no longer awaited; a worker may stop.
     public var isCancelled: Bool { channel.isOver }
 
     /// Sends one message of a stream.
@@ -110,7 +110,7 @@ final class ResponderChannel: @unchecked Sendable {
         }
     }
 
-    /// Notes that the node sent a message and has `credit` for further ones.
+    /// Records that the node sent a message and has `credit` for further ones.
     func messageLeft(credit now: Int) {
         locked {
             queued -= 1

@@ -103,7 +103,7 @@ package struct ClientCallStateMachine {
         return Self.delivery
     }
 
-    /// Notes that the caller has handled `count` messages; credit is granted once half a window has accumulated.
+    /// Records that the caller has handled `count` messages; credit is granted once half a window has accumulated.
     package mutating func consumed(_ count: Int) -> [Effect] {
         guard isStreaming, count > 0, case .inFlight(let received, let granted, let owed) = state else { return [] }
         // More credit than one window beyond the received messages would let the buffers grow.

@@ -46,7 +46,7 @@ public final class ServerCall: TimerEntry {
         deadlineNanoseconds = machine.deadline
     }
 
-    /// Whether the call is over, so that nobody waits for the answer.
+    /// Whether the call is over, so that the answer is no longer awaited.
     public var isCancelled: Bool { server == nil || machine.hasEnded }
 
     /// The number of messages that a stream may send now.
@@ -65,7 +65,7 @@ public final class ServerCall: TimerEntry {
 
     /// Answers a unary call, or ends a stream with one more message.
     ///
-    /// - Returns: false when the answer was not sent: the call was over already, or the answer is over a limit.
+    /// - Returns: false when the answer was not sent: the call was already over, or the answer exceeds a limit.
     @discardableResult
     public func finish(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { finish($0) } }
 

@@ -60,7 +60,7 @@ package struct ServerCallStateMachine {
         return wasEmpty ? [.notifyCredit] : []
     }
 
-    /// Handles a cancelled call or a lost client: nobody reads an answer.
+    /// Handles a cancelled call or a lost client: no answer will be read.
     package mutating func cancelled() -> [Effect] { stop([.notifyCancelled]) }
 
     package mutating func tick(now: Int64) -> [Effect] {

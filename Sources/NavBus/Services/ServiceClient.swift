@@ -29,7 +29,7 @@ package final class ServiceClient {
         package fileprivate(set) var info: ServerInfo
         var link: AnyObject?
         fileprivate var callCount = 0
-        /// The time of the first ping since which nothing has arrived.
+        /// The time of the first ping after which nothing has arrived.
         fileprivate var askedAt: Int64?
         fileprivate var lastPing: UInt64 = 0
         /// The last call that began before the latest ping.

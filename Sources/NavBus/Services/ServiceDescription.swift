@@ -62,7 +62,7 @@ public struct ServiceDescription: Sendable, Hashable {
 
 /// The options of a call.
 ///
-/// There is no default deadline, because no call waits for ever.
+/// There is no default deadline, so that every caller sets one.
 public struct CallOptions: Sendable, Hashable {
     /// The longest window of a stream, in messages.
     public static let maximumWindow = 4096

@@ -12,9 +12,9 @@ final class ServiceTransport {
         let descriptor: Int32
         unowned let peer: ServiceClient.Peer
         let tag: UInt64
-        /// Whether messages may wait unsignalled: true from a send until a receive finds nothing.
+        /// Whether unsignalled messages may be waiting: true from a send until a receive finds nothing.
         var isDirty = false
-        /// The number of messages sent since the server was last heard.
+        /// The number of messages sent since the last message from the server.
         var unheard = 0
 
         init(_ socket: ZeroMQSocket, _ peer: ServiceClient.Peer, _ tag: UInt64) throws(ZeroMQError) {
@@ -38,7 +38,7 @@ final class ServiceTransport {
     private var generation = 0
     private let hosts: HostSide?
     private var peerGeneration = 0
-    /// The boot ids of unannounced servers with calls in flight, and until when to wait for their last messages.
+    /// The boot ids of unannounced servers with calls in flight, and the time until which to wait for their last messages.
     private var leaving: [UInt64: Int64] = [:]
     private var leavingLookAt: Int64 = .max
     private let bootID: UInt64
@@ -167,8 +167,8 @@ final class ServiceTransport {
         markDirty(link)
         link.unheard += 1
         let transmission = wire.send(frame, payload, through: link.socket)
-        // libzmq gives a connection up for good after a protocol violation, such as a message over the limit, and then
-        // reports "full" for ever. A queue too short to be full belongs to such a connection, which is replaced.
+        // After a protocol violation, such as a message over the limit, libzmq gives a connection up permanently and then always reports
+        // "full". A queue too short to be full belongs to such a connection, which is replaced.
         guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
         unlink(peer)
         guard let link = self.link(to: peer) else { return .gone }
@@ -329,8 +329,8 @@ final class ServiceTransport {
     /// Returns the servers of calls in flight that are no longer announced but may still send their last messages; they
     /// offer no services to new calls.
     ///
-    /// A departing node removes its announcement, then sends what it has, and frees its lock last. The kernel frees the
-    /// lock of a killed one.
+    /// A departing node removes its announcement, then sends its remaining messages, and frees its lock last. The kernel frees the lock of
+    /// a killed node.
     private func stillLeaving(_ announced: [ServerInfo], _ now: Int64) -> [ServerInfo] {
         var until: [UInt64: Int64] = [:]
         var still: [ServerInfo] = []
