@@ -46,8 +46,8 @@ package struct CacheChanges: Sendable, Hashable {
 /// A planner of the tiles that the vehicle will need, in order of need: around it, along its route and alternatives,
 /// and around the destination.
 ///
-/// A change of route costs time in proportion to its length. A new position costs time in proportion to the circle
-/// around the vehicle if it has moved, and next to nothing otherwise.
+/// A change of route takes time in proportion to its length. A new position takes time in proportion to the circle
+/// around the vehicle if the vehicle has moved far enough, and almost none otherwise.
 package struct CachePlanner: Sendable {
     /// The tiles to keep; a change takes effect with the next route and the next position.
     package var profile: CacheProfile {
@@ -58,13 +58,13 @@ package struct CachePlanner: Sendable {
     private var ahead: [WantedTile] = []
     /// The need of each tile of `ahead`.
     private var needs: [TileID: Double] = [:]
-    /// The index of the first tile of `ahead` that is still wanted; those before it lie behind the vehicle.
+    /// The index of the first tile of `ahead` that is still wanted; the tiles before it have been passed.
     private var passed = 0
     /// Tiles around the vehicle; their `need` is their distance when the circle was last computed, metres.
     private var around: [WantedTile] = []
     private var isAround: Set<TileID> = []
     private var centre: Coordinate?
-    /// The vehicle's position along its route, metres; what is needed up to here is needed now.
+    /// The vehicle's position along its route, metres; tiles with a need up to this value are needed now.
     package private(set) var cursor = 0.0
 
     package init(_ profile: CacheProfile) { self.profile = profile }
@@ -82,7 +82,7 @@ package struct CachePlanner: Sendable {
         return need >= cursor - profile.behind
     }
 
-    /// Takes another route with its alternatives; nil when there is no route any more.
+    /// Takes another route with its alternatives; nil when there is no longer a route.
     ///
     /// - Parameter cursor: The vehicle's position along the route, metres.
     package mutating func follow(

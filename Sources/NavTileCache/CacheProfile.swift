@@ -40,7 +40,7 @@ package struct CacheProfile: Sendable, Hashable {
     /// The levels, coarse ones first: a coarse tile reaches further than a fine one nearby, and costs little.
     package var levels: [Level]
 
-    /// The most tiles that are wanted at once; those needed latest are left out. 200,000: some 4 GB of road tiles.
+    /// The most tiles that are wanted at once; those needed last are left out. 200,000: some 4 GB of road tiles.
     package var greatestCount = 200_000
     /// The distance that the vehicle moves before the tiles around it are computed again, metres. 100: a twentieth of
     /// the default radius, and more than the drift of a stationary receiver.

@@ -22,11 +22,11 @@ package protocol EvictionSource {
     mutating func uses(_ hash: ContentHash) throws -> Int64
 }
 
-/// A choice of the tiles to evict so that a store fits into its budget.
+/// The choice of tiles to evict so that a store fits into its budget.
 ///
 /// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming
-/// tiles, latest first. Pinned tiles stay. A shared file is freed with the last tile that uses it. The search stops as
-/// soon as enough is found, so its cost does not grow with the store.
+/// tiles, latest first. Pinned tiles are never evicted. A shared file is freed with the last tile that uses it. The
+/// search stops as soon as enough is found, so its cost does not grow with the store.
 package struct Eviction {
     /// The tiles to evict, in order.
     package private(set) var victims: [Int64] = []
@@ -44,8 +44,8 @@ package struct Eviction {
     /// The choice that frees `excess` bytes.
     ///
     /// - Parameters:
-    ///   - need: The need of the incoming tiles; with nil no wanted tile is evicted for them.
-    ///   - spared: A tile that stays, since it is the incoming one.
+    ///   - need: The need of the incoming tiles; with nil, no wanted tile is evicted for them.
+    ///   - spared: A tile that is not evicted, since it is the incoming one.
     package init(
         freeing excess: Int64, needed need: Double?, sparing spared: Int64? = nil, _ wanted: inout WantedTiles,
         among tiles: inout some EvictionSource

@@ -38,7 +38,7 @@ package enum TileCover {
             guard index > 0 || vertices.count == 1, last.offset >= range.lowerBound, first.offset <= range.upperBound
             else { continue }
             let (start, end) = (grid.point(first.place), grid.point(last.place))
-            // The larger scale of both ends: rather a tile too many.
+            // The larger scale of both ends, to err on the side of one tile too many.
             let reach = buffer * max(first.scale, last.scale) * Double(grid.count)
             if covered.contains(start, end, reach) { continue }
             let pieces = max(1, Int((max(abs(end.x - start.x), abs(end.y - start.y)) / longestPiece).rounded(.up)))

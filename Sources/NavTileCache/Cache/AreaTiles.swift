@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// Finds the tiles of an area, one tileset after the other, up to the limit of a region.
+/// A finder of the tiles of an area, one tileset after the other, up to the limit of a region.
 package struct AreaTiles {
     /// The most tiles of all tilesets together: `region.max_tiles`.
     package let limit: Int

@@ -65,7 +65,7 @@ package struct CacheInstant: Sendable, Hashable {
 /// The state of the network when the cache handles an event.
 package struct NetworkReport: Sendable {
     package var conditions: [SourceCondition]
-    /// Whether tiles are being fetched or a request waits for the disk; the scrub pauses meanwhile.
+    /// Whether tiles are being fetched or a request waits for the disk; the scrub pauses during that time.
     package var isBusy: Bool
 
     package init(conditions: [SourceCondition] = [], isBusy: Bool = false) {
@@ -80,22 +80,22 @@ package enum CacheEvent: Sendable {
     /// The vehicle moved or has another route.
     case vehicle(VehicleUpdate)
     case downloads([DownloadResult])
-    /// A source has answered a poll for its edition, or has failed to.
+    /// A source has answered a poll for its edition, or the poll has failed.
     case edition(String, Result<EditionAnswer, TileSourceError>)
-    /// A caller, identified by `token`, wants an offline region.
+    /// A caller, identified by `token`, requests an offline region.
     case load(StoredRegionDefinition, token: UInt64)
-    /// The size samples of a wanted region have arrived: the estimated bytes of those tilesets that have samples.
+    /// The size samples of a requested region have arrived: the estimated bytes of those tilesets that have samples.
     case sampled(String, number: UInt64, estimates: [String: Int64])
     case settings(CacheSettings)
     case tick(NetworkReport)
     case stop
 }
 
-/// Something that the cache asks its shell to do.
+/// An action that the cache requests from its shell.
 package enum CacheEffect: Sendable {
     /// Replaces an owner's demands in the download queue; an empty list forgets the owner.
     case demand([TileDemand], DownloadOwner)
-    /// Forgets an owner, and breaks off its running downloads that nobody else wants.
+    /// Forgets an owner, and cancels its running downloads that no other owner demands.
     case abandon(DownloadOwner)
     /// Pauses or resumes all downloads that no caller waits for.
     case pauseDownloads(Bool)

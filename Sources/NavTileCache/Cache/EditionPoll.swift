@@ -1,18 +1,18 @@
 /// The schedule of polling a tileset's source for its edition.
 ///
 /// A source that failed is not polled again before its pause is over, however often a poll is requested: each of
-/// thousands of tiles may reveal another edition while the source cannot say which.
+/// thousands of tiles may reveal that there is another edition while the source cannot name it.
 package struct EditionPoll {
     /// Pauses after failed polls, ns.
     private static let firstPause: Int64 = 2_000_000_000
     private static let longestPause: Int64 = 60_000_000_000
 
     package private(set) var isAsking = false
-    /// Whether the source is to be polled at any cost: it has shown that it has another edition, or a caller asked for
-    /// the poll.
+    /// Whether the poll may use any network, because the source has shown that it has another edition, or a caller has
+    /// requested the poll.
     package private(set) var isUrgent = false
-    /// Whether the source has shown that it has another edition but not yet said which; until then tile requests are in
-    /// vain.
+    /// Whether the source has shown that it has another edition but has not named it yet; until then, tile requests are
+    /// useless.
     package private(set) var isSuperseded = false
     /// Failed polls in a row.
     private var failures = 0
@@ -28,13 +28,13 @@ package struct EditionPoll {
 
     package mutating func begin() { (isAsking, isUrgent) = (true, false) }
 
-    /// Notes that the source has answered.
+    /// Records that the source has answered.
     ///
     /// - Parameters:
     ///   - isNews: Whether the answer is another edition, or another list of the same edition.
     ///   - interval: The time until the next poll, ns.
     package mutating func succeed(isNews: Bool, interval: Int64, at moment: Int64) {
-        // A source whose answer contradicts its tiles, such as servers out of step with each other, is polled ever less
+        // A source whose answer contradicts its tiles, such as servers that are out of sync, is polled less and less
         // often.
         guard isNews || !isSuperseded else {
             isSuperseded = false
@@ -45,7 +45,7 @@ package struct EditionPoll {
         (asksAt, restsUntil) = (moment + interval, .min)
     }
 
-    /// Notes that the source has not answered, or that its answer could not be stored.
+    /// Records that the source has not answered, or that its answer could not be stored.
     package mutating func fail(at moment: Int64) {
         isAsking = false
         isUrgent = isUrgent || isSuperseded
@@ -54,16 +54,16 @@ package struct EditionPoll {
         asksAt = restsUntil
     }
 
-    /// Postpones the poll by the longest pause, because nothing may be sent.
+    /// Postpones the poll by the longest pause, because the network must not be used.
     package mutating func postpone(at moment: Int64) { asksAt = moment + Self.longestPause }
 
-    /// Makes the poll due at once, unless the source rests after a failure.
+    /// Makes the poll due at once, unless the source is paused after a failure.
     package mutating func hurry() { asksAt = .min }
 
-    /// Notes that the source has shown that it has another edition.
+    /// Records that the source has shown that it has another edition.
     package mutating func noteChange() { (isSuperseded, isUrgent, asksAt) = (true, true, .min) }
 
-    /// Forgets failures, because the network has changed or a caller has ordered a poll.
+    /// Forgets failures, because the network has changed or a caller has requested a poll.
     package mutating func restart(isUrgent: Bool) {
         self.isUrgent = self.isUrgent || isUrgent
         (failures, asksAt, restsUntil) = (0, .min, .min)

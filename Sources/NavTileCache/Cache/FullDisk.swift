@@ -1,8 +1,8 @@
-/// A disk that was found full; nothing more is fetched until there is room.
+/// A disk that was found to be full; no more tiles are fetched until there is room.
 ///
-/// The free space is checked every second, which costs nothing. Where the system reports room and writing fails all the
-/// same (a quota, a limit of the process), retries become ever rarer, so that tiles are not fetched again and again in
-/// vain.
+/// The free space is checked every second, which costs nothing. If the system reports room and writing still fails (a
+/// quota, a limit of the process), retries become less and less frequent, so that tiles are not repeatedly fetched and
+/// discarded.
 package struct FullDisk {
     /// The interval between checks of the free space, ns.
     static let interval: Int64 = 1_000_000_000
@@ -32,7 +32,7 @@ package struct FullDisk {
         moment >= triesAt && free.map { $0 >= needed } ?? true
     }
 
-    /// Describes the fault and what to do.
+    /// Returns a description of the fault and what to do.
     package func text(_ folder: String) -> String {
         let left = free.map { "\($0 / 1_000) kB are free" } ?? "no space is left"
         return

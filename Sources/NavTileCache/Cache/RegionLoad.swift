@@ -7,7 +7,7 @@ package import NavGeo
 package struct RegionLoad {
     /// The most tiles that are requested at a time.
     package static let windowSize = 5_000
-    /// The most failed tiles that are recorded one by one; the load of a region with more ends at once.
+    /// The most failed tiles that are recorded one by one; the load of a region with more failures ends at once.
     static let greatestFailures = 10_000
 
     let definition: StoredRegionDefinition
@@ -47,7 +47,7 @@ package struct RegionLoad {
     /// Expired tiles that are still valid, and tiles that were fetched for this load.
     package private(set) var settled: Set<TileAddress> = []
     package var progress = StoredRegionProgress()
-    /// Whether all of its tiles are on board and it waits for the others that come into use with it.
+    /// Whether all of its tiles are on board and it waits for other regions that switch together with it.
     var isReady = false
 
     /// The moment when the last result arrived, monotonic ns.
@@ -94,7 +94,7 @@ package struct RegionLoad {
         !failed.contains(tile.address) && !settled.contains(tile.address)
     }
 
-    /// Takes back all unanswered requests, so that the search begins anew.
+    /// Discards all unanswered requests, so that the search starts again.
     package mutating func clearWindow() {
         guard !window.isEmpty else { return }
         (searched, isSearched) = (nil, false)
@@ -104,8 +104,8 @@ package struct RegionLoad {
         window = [:]
     }
 
-    /// Searches again, since tiles that were thought to be on board are missing: their files were damaged, or they were
-    /// evicted while their source confirmed them.
+    /// Searches again, because tiles that were thought to be on board are missing: their files were damaged, or they
+    /// were evicted while their source confirmed them.
     package mutating func reopen(_ tiles: [RegionTile]) {
         settled.subtract(tiles.map(\.address))
         (searched, isSearched, isToAsk, isReady) = (nil, false, true, false)
@@ -121,7 +121,7 @@ package struct RegionLoad {
         return asked
     }
 
-    /// Notes that a requested tile has arrived.
+    /// Records that a requested tile has arrived.
     package mutating func take(_ tile: RegionTile, bytes: Int64, at moment: Int64) {
         guard let asked = takeAsked(tile.address, of: tile.edition, at: moment) else { return }
         if !asked.isOnBoard {
@@ -133,16 +133,16 @@ package struct RegionLoad {
         settled.insert(tile.address)
     }
 
-    /// Notes that a tile on board is still valid.
+    /// Records that a tile on board is still valid.
     package mutating func settle(_ address: TileAddress, of edition: String?, at moment: Int64) {
         guard takeAsked(address, of: edition, at: moment) != nil else { return }
         settled.insert(address)
     }
 
-    /// Notes that the source has no such tile; returns the tile that the region therefore no longer needs.
+    /// Records that the source has no such tile; returns the tile that the region therefore no longer needs.
     package mutating func drop(_ address: TileAddress, of edition: String?, at moment: Int64) -> RegionTile? {
         guard let asked = takeAsked(address, of: edition, at: moment) else { return nil }
-        // A tile on board stays even though its source no longer has it.
+        // A tile on board is kept even if its source no longer has it.
         guard !asked.isOnBoard else {
             settled.insert(address)
             return nil
@@ -151,7 +151,7 @@ package struct RegionLoad {
         return RegionTile(address, edition: asked.edition)
     }
 
-    /// Notes that a tile could not be fetched.
+    /// Records that a tile could not be fetched.
     package mutating func fail(
         _ address: TileAddress, of edition: String?, _ failure: TileFailure, at moment: Int64
     ) {

@@ -9,8 +9,8 @@ package enum RegionObstacle: Sendable, CaseIterable {
 
 /// The schedule of retries of incomplete regions, and the obstacles that ended their loads.
 ///
-/// The end of an obstacle makes due only the regions that it stopped: a source that failed has its own pause, which has
-/// nothing to do with a disk.
+/// The end of an obstacle triggers retries only of the regions that it stopped: a source that failed has its own pause,
+/// which does not depend on the disk.
 package struct RegionRetries {
     private struct Wait {
         var moment: Int64
@@ -36,7 +36,7 @@ package struct RegionRetries {
 
     package func contains(_ id: String) -> Bool { waits[id] != nil }
 
-    /// Makes the regions due that an obstacle stopped, since it has ended.
+    /// Makes the regions due that were stopped by an obstacle, since it has ended.
     ///
     /// - Parameter moment: The latest moment of their retry, monotonic ns; at once by default.
     package mutating func end(_ obstacle: RegionObstacle, by moment: Int64 = .min) {

@@ -25,7 +25,7 @@ package struct Scrub: Sendable {
     /// Subjects of faults in the store's folder that cannot be repaired.
     package var unsound: Set<String> { unsoundBefore.union(unsoundNow) }
 
-    /// Notes that a step has succeeded.
+    /// Records that a step has succeeded.
     ///
     /// - Returns: The new findings: those repaired, and those that cannot be repaired and were not known before.
     mutating func take(_ report: ScrubReport, at moment: Int64) -> [CheckFinding] {
@@ -46,14 +46,14 @@ package struct Scrub: Sendable {
         return news
     }
 
-    /// Notes that a step has failed; false when the step before failed for the same reason.
+    /// Records that a step has failed; returns false when the previous step failed for the same reason.
     mutating func fail(_ error: StoreError, at moment: Int64) -> Bool {
         pace.fail(at: moment)
         defer { problem = error.description }
         return problem != error.description
     }
 
-    /// Returns the position when it is time to save it; else short drives would scrub the same tiles each time.
+    /// Returns the position when it is time to save it; otherwise short drives would scrub the same tiles each time.
     mutating func placeToKeep() -> ScrubPosition? {
         guard bytesSinceKept >= Self.keepInterval || (place == ScrubPosition() && bytesSinceKept > 0) else {
             return nil

@@ -3,7 +3,7 @@
 /// A scrub is slow and pauses while there is other work. The pace only decides. Moments are nanoseconds of any clock
 /// that never runs backwards.
 package struct ScrubPace: Sendable, Hashable {
-    /// The most bytes that are read in one step, which takes some milliseconds of a thread that others wait for.
+    /// The most bytes that are read in one step, which occupies for some milliseconds a thread that others wait for.
     package static let greatestStep: Int64 = 1 << 20
     /// The fewest bytes of a step, so that a slow scrub does not wake the machine for each file.
     package static let leastStep: Int64 = 16 << 10
@@ -39,7 +39,7 @@ package struct ScrubPace: Sendable, Hashable {
         return min(max(bytesPerSecond, Self.leastStep), Self.greatestStep)
     }
 
-    /// Notes that a step has ended; the next one is due when its bytes fit the rate.
+    /// Records that a step has ended; the next one is due when its bytes fit the rate.
     ///
     /// - Parameters:
     ///   - bytes: The bytes that were read; files are read whole, so this may exceed the step's share.

@@ -5,11 +5,11 @@ package import NavStorage
 extension TileCache {
     /// The interval between demands for tiles that are still missing, ns; failed tiles are retried then.
     private static var askAgain: Int64 { 30_000_000_000 }
-    /// The distance within which the vehicle waits for a tile, metres: less than a minute on a motorway.
+    /// The distance within which the vehicle is considered to be waiting for a tile, metres: less than a minute on a motorway.
     private static var nearby: Double { 2_000.0 }
     /// The distance along the route after which the demands are updated, metres: a tenth of ``nearby``.
     ///
-    /// A tile is then marked as awaited at most six seconds late on a motorway, and the queue is updated no more often.
+    /// A tile is thus marked as awaited at most six seconds late on a motorway, and the queue is updated no more often than needed.
     private static var stride: Double { 200.0 }
     /// The shortest interval between updates of the store's wanted tiles, ns.
     static var guardInterval: Int64 { 2_000_000_000 }
@@ -38,7 +38,7 @@ extension TileCache {
         }
     }
 
-    /// Notes that the vehicle needs tiles on board at its position.
+    /// Records that the vehicle needs tiles on board at its position.
     private func touch(_ tiles: [WantedTile], _ tileset: TrackedTileset) throws(StoreError) {
         guard let current = tileset.current else { return }
         var records: [TileRecord] = []
@@ -54,7 +54,7 @@ extension TileCache {
     /// The tiles of a tileset that the vehicle will need, soonest first.
     package func wanted(of tileset: TrackedTileset) -> [WantedTile] { planners[tileset.domain]?.wanted ?? [] }
 
-    /// Examines all wanted tiles of a tileset again, since its edition or the profile has changed.
+    /// Examines all wanted tiles of a tileset again, because its edition or the profile has changed.
     func planAnew(_ tileset: TrackedTileset) {
         tileset.unwantAll()
         tileset.isToTell = true
@@ -87,7 +87,7 @@ extension TileCache {
         }
     }
 
-    /// Tells the store which tiles will be needed, so that it evicts them last.
+    /// Informs the store which tiles will be needed, so that it evicts them last.
     func tellStore() {
         guard moment - guardedAt >= Self.guardInterval, mayLackWanted || tilesets.contains(where: \.isToGuard) else {
             return
@@ -101,7 +101,7 @@ extension TileCache {
             tileset.isToGuard = false
             if tileset.hasLessToGuard {
                 tileset.hasLessToGuard = false
-                // The vehicle moves all the time and each retry may fetch in vain, so retry no sooner than after any
+                // The vehicle moves all the time and each retry may fetch tiles to no avail, so retry no sooner than after any other
                 // failure.
                 retries.end(.budget, by: nextTry)
             }
@@ -113,13 +113,14 @@ extension TileCache {
                 }
             }
         }
-        // Not before the vehicle's surroundings are known: they would be evicted with the rest, and regions may leave no room for them.
+        // Wait until the vehicle's surroundings are known: their tiles would be evicted with the rest, and regions may leave no room for
+        // them.
         if mayExceedBudget, tilesets.contains(where: { !wanted(of: $0).isEmpty }) { shrinkToBudget() }
     }
 
-    /// Whether the switch to the newest edition of a tileset takes no tile away from the vehicle.
+    /// Whether switching to the newest edition of a tileset takes no tile away from the vehicle.
     ///
-    /// Each tile that the vehicle will need and that is on board must be on board in the newest edition as well.
+    /// Each tile that the vehicle will need and that is on board must also be on board in the newest edition.
     func keepsWhatIsAhead(_ tileset: TrackedTileset) throws(StoreError) -> Bool {
         guard planners[tileset.domain] != nil, let current = tileset.current else {
             return true

@@ -2,14 +2,14 @@ import NavStorage
 
 /// The check that offline regions fit into the budget.
 extension TileCache {
-    /// Retries what the budget had no room for, since there may be room again.
+    /// Retries what the budget had no room for, because there may be room again.
     func noteRoom() {
         isChanged = true
         retries.end(.budget)
         noteRoomAhead()
     }
 
-    /// Plans tiles ahead again that the budget had no room for.
+    /// Plans again the tiles ahead that the budget had no room for.
     func noteRoomAhead() {
         mayHaveRoom = false
         guard refusedCount > 0 else { return }

@@ -7,7 +7,7 @@ import NavStorage
 /// will need. Then it comes into use with all of these regions in one transaction, so that everything on board is of
 /// either the old edition or the new one.
 extension TileCache {
-    /// The time that an edition stays on disk after it went out of use, ns, so that readers can finish with it.
+    /// The time for which an edition stays on disk after it went out of use, ns, so that readers can finish with it.
     private static var grace: Int64 { 60_000_000_000 }
 
     /// Takes the editions of the store into use until the sources report newer ones.
@@ -32,15 +32,15 @@ extension TileCache {
         settings.network == .metered && !settings.metered.contains(.region)
     }
 
-    /// Whether fetching tiles of the newest edition ahead is in vain over a metered network: the tiles on board are of
-    /// another edition, and the newest one cannot come into use.
+    /// Whether it is useless to fetch tiles of the newest edition ahead over a metered network: the tiles on board are
+    /// of another edition, and the newest one cannot come into use.
     func isInVain(_ tileset: TrackedTileset) -> Bool {
         isDear && tileset.settings.isRemote && tileset.isPending && tileset.waitsForRegions
     }
 
-    /// Whether the known edition will do, since a metered network is not used to poll for another.
+    /// Whether the known edition is kept, because a metered network is not used to poll for another.
     ///
-    /// A source that is not polled goes on with that edition, and tiles ahead are of it.
+    /// If its source is not polled, the tileset keeps that edition, and tiles ahead are fetched from it.
     private func holds(_ tileset: TrackedTileset) -> Bool {
         isDear && tileset.settings.isRemote && tileset.current != nil && !tileset.poll.isUrgent
     }
@@ -111,7 +111,7 @@ extension TileCache {
         tileset.newest = index
         if tileset.current == nil || tileset.current?.key == index.key {
             tileset.current = index
-            // The new list may contradict what was reported of the old one.
+            // The new list may contradict what was reported about the old one.
             log("tileset '\(tileset.name)': edition '\(edition.version.prefix(12))'")
         } else {
             log(
@@ -184,7 +184,7 @@ extension TileCache {
         tilesets.contains { $0.current?.key == key || $0.newest?.key == key } || outdated[key] != nil
     }
 
-    /// Removes editions that are no longer used; those that an offline region still has stay.
+    /// Removes editions that are no longer used; those that an offline region still uses are kept.
     func removeOutdated() {
         for (key, due) in outdated.sorted(by: { $0.key < $1.key }) where due <= moment {
             let isInUse = tilesets.contains { $0.current?.key == key || $0.newest?.key == key }

@@ -38,7 +38,7 @@ extension TileCache {
                 guard loads[id] == nil, !retries.contains(id) else { continue }
                 switch region.state {
                 case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
-                    // Another download may have fetched the lost tile, so that only the state has to change.
+                    // Another download may already have fetched the lost tile, so that only the state has to change.
                     warn("region '\(id)' is no longer complete; its missing tiles are fetched again")
                     retries.add(id, until: moment)
                 case .complete, .cancelled, .loading: continue
@@ -77,8 +77,8 @@ extension TileCache {
             if let fullDisk {
                 end(id, .incomplete, fullDisk.failure(store.reader.folder))
             } else if let failure = load.failure, [.resourceExhausted, .wrongState].contains(failure.code) {
-                // What finds no room now finds none later, and a source has no older edition than its own: further
-                // requests would be in vain.
+                // A tile that finds no room now will find none later, and a source has no older edition than its
+                // current one: further requests would be useless.
                 end(id, .incomplete, failure)
             } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
@@ -87,8 +87,8 @@ extension TileCache {
             }
             due = min(due, tell(id))
         }
-        // Before a switch: a region that lost a tile is loaded beside its remaining tiles, which stay in use until
-        // then.
+        // Retries come before a switch of editions: a region that lost a tile is loaded beside its remaining tiles,
+        // which stay in use until then.
         if fullDisk == nil {
             for id in retries.takeDue(at: moment) { retry(id) }
         }
@@ -96,8 +96,8 @@ extension TileCache {
         return due
     }
 
-    /// Returns a tileset of the region whose source has another edition but has not yet said which; until then requests
-    /// for its tiles are in vain.
+    /// Returns a tileset of the region whose source has another edition but has not named it yet; until then, requests
+    /// for its tiles are useless.
     private func superseded(_ load: RegionLoad) -> TrackedTileset? {
         tilesets.first { $0.poll.isSuperseded && load.editions[$0.name] != nil }
     }
@@ -147,7 +147,7 @@ extension TileCache {
 
     /// Completes a load whose tiles are all on board.
     private func complete(_ id: String) throws(StoreError) {
-        // Tiles that came before the first window, for the vehicle or for a caller, are on board as well.
+        // Tiles that arrived before the first window, for the vehicle or for a caller, are on board as well.
         guard var load = loads[id] else { return }
         try store.reader.count(&load.progress, ofRegion: id)
         loads[id] = load
@@ -164,7 +164,7 @@ extension TileCache {
             try store.completeRegions([id: load.progress], using: [], now: now)
         } catch {
             guard error.code == .inUse else { throw error }
-            // A tile was lost to a damaged file meanwhile.
+            // A tile was lost to a damaged file in the meantime.
             return try reopen(id)
         }
         finish(id)
@@ -187,14 +187,14 @@ extension TileCache {
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
         tell(.loadFinished, id, load.progress, success: true)
-        // Tiles of its former definition may now be evicted for others.
+        // Tiles of its former definition may now be evicted to make room.
         if load.isUpdate { noteRoom() }
     }
 
     /// Ends the load of an incomplete region, for now or for good.
     func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
         guard let load = loads.removeValue(forKey: id) else { return }
-        // Other loads that end go on later, and use what is under way.
+        // Loads that end in another state are retried later, and can use the downloads in progress.
         if state == .cancelled { abandon(load.owner) } else { forget(load.owner) }
         isChanged = true
         attempt("region '\(id)'") { () throws(StoreError) in
@@ -218,7 +218,7 @@ extension TileCache {
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
 
-    /// Returns the reason why no tile is coming; nil when one still may.
+    /// Returns the reason why no more tiles can arrive; nil while one still may.
     private func stall(_ load: RegionLoad) -> TileFailure? {
         let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
         if let closed = closedNetwork(to: names) { return closed }
@@ -255,8 +255,8 @@ extension TileCache {
             isRetryable: true, obstacle: .network)
     }
 
-    /// Whether a region still waits for the network, as last reported; false when its missing tiles have come another
-    /// way.
+    /// Whether a region still waits for the network, as last reported; false when its missing tiles have arrived in
+    /// another way.
     private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
         let id = region.definition.id
         guard let told = loggedEnds[id] else { return false }
@@ -266,7 +266,7 @@ extension TileCache {
         return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
     }
 
-    /// The moment of the next retry of a region that could not go on, monotonic ns.
+    /// The moment of the next retry of a region that could not be completed, monotonic ns.
     var nextTry: Int64 { moment + Int64(settings.regionRetry * 1e9) }
 
     /// Retries a region that is incomplete or not of the newest editions.
@@ -375,7 +375,7 @@ extension TileCache {
                 try store.reader.count(&region.progress, ofRegion: id, asServed: true)
                 if region.progress.completedCount == region.progress.requiredCount { region.state = .complete }
             } else if region.state == .incomplete || region.state == .cancelled {
-                // Tiles may have come or gone since it was loaded.
+                // Tiles may have been added or removed since it was loaded.
                 try store.reader.count(&region.progress, ofRegion: id)
             }
             if let reason = outdatedReasons[id] { region.failure = reason.stored }

@@ -7,7 +7,7 @@ package struct RegionRequest: Sendable {
     let number: UInt64
 }
 
-/// Wanted regions; they can be listed, cancelled and removed from the moment they are requested.
+/// Requested regions; they can be listed, cancelled and removed from the moment they are requested.
 extension TileCache {
     /// The most pending requests for regions.
     private static var greatestRequestCount: Int { 1_000 }
@@ -16,7 +16,7 @@ extension TileCache {
     func take(_ definition: StoredRegionDefinition, token: UInt64) {
         let id = definition.id
         if var same = requests[id], same.definition.wantsTiles(of: definition) {
-            // The pending estimate holds for this request too, so that repeated requests delay nothing.
+            // The pending estimate applies to this request too, so repeated requests cause no delay.
             same.definition = definition
             same.tokens.append(token)
             requests[id] = same
@@ -29,7 +29,7 @@ extension TileCache {
             return
         }
         lastRequest += 1
-        // Callers of the earlier request follow the new one.
+        // The callers of the earlier request are attached to the new one.
         requests[id] = RegionRequest(
             definition: definition, tokens: (before?.tokens ?? []) + [token], number: lastRequest)
         add(.sample(definition, number: lastRequest))
@@ -39,7 +39,7 @@ extension TileCache {
     func begin(_ id: String, _ number: UInt64, _ estimates: [String: Int64]) {
         guard let request = requests[id], request.number == number else { return }
         requests[id] = nil
-        // From now on the callers are told of every event of the region.
+        // From now on, the callers are informed of every event of the region.
         for token in request.tokens { add(.accepted(token: token, region: id)) }
         do throws(TileFailure) {
             try load(request.definition, estimates: estimates)
@@ -56,7 +56,7 @@ extension TileCache {
         return request
     }
 
-    /// Drops all requests without telling their callers.
+    /// Drops all requests without informing their callers.
     func withdrawAll() {
         for number in requests.values.map(\.number).sorted() { add(.stopSample(number: number)) }
         requests = [:]

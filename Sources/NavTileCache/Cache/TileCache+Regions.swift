@@ -29,7 +29,7 @@ extension TileCache {
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
         try checked { () throws(StoreError) in
-            // Until this succeeds the region is unchanged, and its load or its wait goes on.
+            // Until this succeeds, the region is unchanged, and its load or its scheduled retry continues.
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             if let old = loads.removeValue(forKey: id) { forget(old.owner) }
             outdatedReasons[id] = nil
@@ -106,7 +106,7 @@ extension TileCache {
         let failure = TileFailure(.cancelled, "region '\(id)' was removed")
         let request = withdraw(id, failure)
         guard isKnown else {
-            // Only its own callers have heard of the region.
+            // Only the callers of the request know of the region.
             guard request != nil else { throw Self.unknown(id) }
             return
         }
@@ -147,7 +147,7 @@ extension TileCache {
             }
             return try region(id)
         }
-        // A retry for a newer edition may be scheduled beside the load.
+        // A retry for a newer edition may be scheduled in addition to the load.
         retries.remove(id)
         if load.isUpdate {
             try checked { () throws(StoreError) in try store.discardStaged(ofRegion: id, now: now) }
@@ -158,7 +158,7 @@ extension TileCache {
             tell(.loadFinished, id, load.progress, success: false, failure)
             noteRoom()
         } else {
-            // Tiles may have come for others as well.
+            // Tiles may have arrived for other owners as well.
             try checked { () throws(StoreError) in
                 var progress = load.progress
                 try store.reader.count(&progress, ofRegion: id)

@@ -30,7 +30,7 @@ extension TileCache {
         return scrub.pace.due
     }
 
-    /// Requests the tiles again that were lost to damaged files and are still needed.
+    /// Requests again the tiles that were lost to damaged files and are still needed.
     private func takeLosses() {
         let lost = store.takeLosses()
         guard !lost.isEmpty else { return }
@@ -41,7 +41,7 @@ extension TileCache {
         isChanged = true
         damagedCount += lost.count
         damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))
-        // The regions are checked now.
+        // Make the check of the regions due.
         regionsCheckedAt = nil
         for tileset in tilesets {
             guard let newest = tileset.newest, let planner = planners[tileset.domain] else { continue }
@@ -55,7 +55,7 @@ extension TileCache {
         }
     }
 
-    /// Forgets damaged tiles that are back or no longer needed.
+    /// Forgets damaged tiles that have been replaced or are no longer needed.
     package func forgetMended() throws(StoreError) {
         guard !damaged.isEmpty else { return }
         let lacking = Set(try store.reader.lacking(damaged))

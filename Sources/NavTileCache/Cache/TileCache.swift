@@ -6,7 +6,7 @@ package import NavStorage
 ///
 /// A state machine: events with their moments go in, effects come out (``CacheEffect``). It reads no clock and uses no
 /// network. The disk is a ``TileCacheStore`` with atomic changes, so that a process that is killed between two of them
-/// restarts from a sound state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
+/// restarts from a consistent state. ``DownloadPlan`` decides which download begins when, ``Eviction`` which tiles are
 /// evicted. One thread owns it.
 package final class TileCache<Store: TileCacheStore> {
     /// The disk; this cache is its only writer, except for readers that find a damaged file.
@@ -36,7 +36,7 @@ package final class TileCache<Store: TileCacheStore> {
     var regionsCheckedAt: Int64? = 0
     /// The scrub of the files on board.
     package internal(set) var scrub: Scrub
-    /// Needed tiles that left the store because their files were damaged; the first of them only.
+    /// Needed tiles that left the store because their files were damaged; only the first of them are recorded.
     package internal(set) var damaged: [RegionTile] = []
     /// The number of tiles found damaged since the start.
     package internal(set) var damagedCount = 0
@@ -65,7 +65,7 @@ package final class TileCache<Store: TileCacheStore> {
     /// The latest moment of the next ``CacheEvent/tick(_:)``, monotonic ns.
     package private(set) var due = Int64.min
 
-    /// Whether some tiles are no longer wanted since others were refused for want of room.
+    /// Whether some tiles have become unwanted since others were refused for lack of room.
     var mayHaveRoom = false
     /// Whether the budget may be smaller than when the store was last used.
     var mayExceedBudget = true
@@ -142,10 +142,10 @@ package final class TileCache<Store: TileCacheStore> {
     func log(_ text: String) { add(.log(isWarning: false, text)) }
     func warn(_ text: String) { add(.log(isWarning: true, text)) }
 
-    /// Ends all demands of an owner.
+    /// Withdraws all demands of an owner.
     func forget(_ owner: DownloadOwner) { add(.demand([], owner)) }
 
-    /// Ends all demands of an owner that a caller has cancelled, and its running downloads.
+    /// Withdraws all demands of an owner that a caller has cancelled, and cancels its running downloads.
     func abandon(_ owner: DownloadOwner) { add(.abandon(owner)) }
 
     /// The wall clock, used for expiry and for the times stored with tiles and regions.
@@ -190,13 +190,13 @@ package final class TileCache<Store: TileCacheStore> {
         attempt("flushing the store's index") { () throws(StoreError) in try store.flush() }
     }
 
-    /// Reports the editions to everybody.
+    /// Reports that the tilesets have changed.
     func tellTilesets() {
         add(.tilesetsChanged)
         isChanged = true
     }
 
-    /// Runs a change of the store; a failure is reported and ends nothing else.
+    /// Runs a change of the store; a failure is reported and does not stop anything else.
     @discardableResult
     func attempt(_ what: String, _ body: () throws(StoreError) -> Void) -> Bool {
         do throws(StoreError) {
@@ -274,7 +274,7 @@ package final class TileCache<Store: TileCacheStore> {
                 attempt("tile \(address)") { () throws(StoreError) in
                     isOnBoard = try store.revalidate(address, version: version, validators: validators, now: now)
                 }
-                // Its file may have been found damaged meanwhile.
+                // Its file may have been found damaged in the meantime.
                 if isOnBoard { tileset?.settle(address.tile, of: edition) } else { tileset?.demandWhole(address.tile) }
                 settleLoads(address, of: edition)
             case .success(.absent):
@@ -312,8 +312,8 @@ package final class TileCache<Store: TileCacheStore> {
             tileset(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        // Tiles that were evicted although they will be needed come back when there is room. Until the store knows the
-        // wanted tiles, any evicted tile may be one.
+        // Tiles that were evicted although they will be needed are fetched again when there is room. Until the store
+        // knows the wanted tiles, any evicted tile may be one of them.
         if tilesets.contains(where: \.isToGuard) {
             mayLackWanted = mayLackWanted || report.evictedCount > 0
         } else {
@@ -330,7 +330,8 @@ package final class TileCache<Store: TileCacheStore> {
     }
 
     private func fail(_ result: DownloadResult, _ error: TileSourceError, _ tileset: TrackedTileset?) {
-        // The change is news only for a request of the newest known edition; other requests may be of an older edition.
+        // The change is news only for a request of the newest known edition; other requests may be for an older
+        // edition.
         if error.code == .editionChanged, let tileset, result.edition == tileset.newest?.key.version {
             tileset.poll.noteChange()
             tileset.isToTell = true
@@ -345,7 +346,7 @@ package final class TileCache<Store: TileCacheStore> {
 
     // MARK: Settings
 
-    /// Evicts what a smaller budget than before has no room for.
+    /// Evicts the tiles for which a reduced budget has no room.
     func shrinkToBudget() {
         mayExceedBudget = false
         guard store.readOnlyProblem == nil else { return }

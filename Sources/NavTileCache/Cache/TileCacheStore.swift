@@ -73,7 +73,8 @@ package protocol TileCacheStore: AnyObject {
 
     /// Sets the budget; call ``makeRoom(for:needed:)`` with 0 bytes to evict down to it.
     func setBudget(_ bytes: Int64)
-    /// Evicts until `bytes` more fit into the budget; see ``Eviction``. For 0 bytes it evicts what may go even when that is too little.
+    /// Evicts until `bytes` more fit into the budget; see ``Eviction``. For 0 bytes, it evicts as much as allowed even if that is not
+    /// enough.
     func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport
     /// Sets all wanted tiles of an edition, which eviction spares; kept in memory only.
     func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError)
@@ -82,7 +83,7 @@ package protocol TileCacheStore: AnyObject {
 
     /// Stores tiles in one transaction, evicting others as the budget requires.
     func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport
-    /// Notes that a source confirmed a tile; false when the tile is not on board.
+    /// Records that a source confirmed a tile; false when the tile is not on board.
     func revalidate(
         _ address: TileAddress, version: String, validators: Validators, now: Timestamp
     ) throws(StoreError) -> Bool
@@ -111,7 +112,7 @@ package protocol TileCacheStore: AnyObject {
     /// updated.
     func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError)
     func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError)
-    /// Changes a region's name and the client's own data, in the staged definition too; nil keeps the old value.
+    /// Changes a region's name and the client's own data, also in the staged definition; nil keeps the old value.
     func describeRegion(
         _ id: String, name: String?, metadata: [String: String]?, now: Timestamp
     ) throws(StoreError)

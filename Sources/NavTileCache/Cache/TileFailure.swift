@@ -18,7 +18,7 @@ package struct TileFailure: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// A sentence for people: what failed, where, and what to do.
+    /// A message for users: what failed, where, and what to do.
     package var message: String
     /// Whether the same request may succeed later.
     package var isRetryable: Bool

@@ -18,7 +18,7 @@ package final class TrackedTileset {
 
     /// The missing tiles that will be needed, each with its need.
     package private(set) var open: [TileID: Double] = [:]
-    /// The validators of those of them that are on board but have expired.
+    /// The validators of those missing tiles that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
     /// Whether the queue's demands are out of date.
     var isToTell = false
@@ -78,21 +78,22 @@ package final class TrackedTileset {
         (open, expired) = ([:], [:])
     }
 
-    /// Notes that a tile of an edition is on board now, or does not exist; ignored for editions other than the newest.
+    /// Records that a tile of an edition is now on board or does not exist; ignored for editions other than the newest.
     func settle(_ tile: TileID, of edition: String?) {
         guard edition == newest?.key.version else { return }
         open[tile] = nil
         expired[tile] = nil
     }
 
-    /// Requests a tile without validators, since it is no longer on board although its source confirmed it.
+    /// Requests a tile without validators, because it is no longer on board although its source confirmed it.
     func demandWhole(_ tile: TileID) {
         guard open[tile] != nil else { return }
         expired[tile] = nil
         isToTell = true
     }
 
-    /// Gives up a tile that found no room, and all that are needed no sooner, so that none is fetched in vain.
+    /// Gives up a tile that found no room, and all tiles that are needed no sooner, because they would find none
+    /// either.
     ///
     /// - Returns: The number of tiles given up.
     func refuse(_ tile: TileID, of edition: String) -> Int {
@@ -109,7 +110,7 @@ package final class TrackedTileset {
         open.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { tile, need in
             TileDemand(
                 TileAddress(name, tile), edition: newest?.key.version, need: need,
-                // An expired tile serves until its replacement arrives.
+                // An expired tile can be used until its replacement arrives.
                 isAwaited: need <= limit && expired[tile] == nil, known: expired[tile], size: newest?.sizes?[tile])
         }
     }

@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// A report of the vehicle: the newest value of each kind; nil for what was not reported.
+/// A report about the vehicle: the newest value of each kind; nil for what was not reported.
 package struct VehicleUpdate: Sendable {
     package struct Route: Sendable {
         package var id: UInt64?

@@ -51,7 +51,7 @@ struct DemandLane: Sendable {
         remaining = self.wants.count
     }
 
-    /// The place of a demand that is not done; nil when there is none.
+    /// Returns the place of a demand that is not done; nil when there is none.
     func place(of key: DownloadKey) -> Int? {
         guard let place = places[key.address.tile], states[place] != .done, wants[place].edition == key.edition else {
             return nil

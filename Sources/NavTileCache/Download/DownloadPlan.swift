@@ -1,7 +1,7 @@
 import NavGeo
 import NavRemote
 
-/// The schedule of downloads: a state machine that only decides; moments are durations since any fixed one.
+/// The schedule of downloads: a state machine that only decides; moments are durations since an arbitrary fixed moment.
 package struct DownloadPlan: Sendable {
     /// A download to begin now.
     package struct Start: Sendable {
@@ -37,7 +37,7 @@ package struct DownloadPlan: Sendable {
     private var sources: [String: Source]
     private var lanes: [DemandLane] = []
     private var flights: [DownloadKey: Flight] = [:]
-    /// The moments until which awaited tiles have the network to themselves.
+    /// The moments until which awaited tiles have exclusive use of the network.
     private var aloneUntil: [DownloadKey: Duration] = [:]
     /// The failed attempts of tiles that will be retried.
     private var attempts: [DownloadKey: Int] = [:]
@@ -104,7 +104,7 @@ package struct DownloadPlan: Sendable {
 
     /// Ends an owner's demands.
     ///
-    /// - Returns: Its running downloads that nobody else wants and that have not arrived yet, to be broken off.
+    /// - Returns: Its running downloads that no other owner demands and that have not arrived yet, to be cancelled.
     package mutating func abandon(_ owner: DownloadOwner) -> [DownloadKey] {
         func isWanted(_ key: DownloadKey, byOwner: Bool) -> Bool {
             lanes.contains {
@@ -121,7 +121,7 @@ package struct DownloadPlan: Sendable {
     package mutating func ask(_ want: TileDemand) {
         let key = DownloadKey(want)
         givenUp[key] = nil
-        // A caller waits, so the pause after a failure is cut short.
+        // A caller is waiting, so the pause after a failure is cut short.
         waiting[key] = nil
         let tileset = want.address.tileset
         if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
@@ -133,7 +133,7 @@ package struct DownloadPlan: Sendable {
         }
     }
 
-    /// Notes that no caller waits for a tile any more.
+    /// Records that no caller waits for a tile any more.
     package mutating func unask(_ key: DownloadKey) {
         for index in lanes.indices where lanes[index].owner == Self.asking {
             if lanes[index].tileset == key.address.tileset, let place = lanes[index].place(of: key) {
@@ -156,8 +156,8 @@ package struct DownloadPlan: Sendable {
             let attempt = attempts[key, default: 0] + 1
             waiting[key] = nil
             let isRemote = sources[tileset]?.isRemote ?? false
-            // Only the first attempt gets the network to itself, and not for long: a failing or slow source holds up no
-            // other tile.
+            // Only the first attempt has exclusive use of the network, and only for a limited time, so that a failing
+            // or slow source does not block other tiles.
             if isRemote, want.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
             flights[key] = Flight(attempt: attempt, reserved: max(size, 0), isRemote: isRemote)
             reserved += max(size, 0)
@@ -191,13 +191,13 @@ package struct DownloadPlan: Sendable {
 
     /// The number of awaited tiles that are fetched at a time: one arrives while the next is requested.
     private static let awaitedAtOnce = 2
-    /// The longest time for which an awaited tile has the network to itself: a megabyte over 1 Mbit/s.
+    /// The longest time for which an awaited tile has exclusive use of the network: a megabyte over 1 Mbit/s.
     private static let longestAlone = Duration.seconds(10)
 
     /// Whether a download may begin beside the running ones.
     ///
-    /// Tiles that the vehicle awaits are fetched one after the other, each as fast as the network can, and less urgent
-    /// tiles do not slow them down.
+    /// Tiles that the vehicle awaits are fetched one after the other, each at the full speed of the network, and less
+    /// urgent tiles do not slow them down.
     private func mayShare(
         _ want: TileDemand, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
     ) -> Bool {
@@ -245,7 +245,7 @@ package struct DownloadPlan: Sendable {
 
     // MARK: Results
 
-    /// Notes that all bytes of a tile have arrived, which makes room for the next download; the tile is not checked
+    /// Records that all bytes of a tile have arrived, which makes room for the next download; the tile is not checked
     /// yet.
     package mutating func noteArrival(_ key: DownloadKey, bytes: Int64) {
         guard var flight = flights[key], !flight.hasArrived else { return }
@@ -328,10 +328,10 @@ package struct DownloadPlan: Sendable {
     private mutating func retry(
         _ key: DownloadKey, _ error: TileSourceError, _ attempt: Int, at now: Duration
     ) -> Duration? {
-        // An attempt that was broken off because of the network mode waits for the network.
+        // An attempt that was cancelled because of the network mode waits for the network.
         if error.code == .cancelled || error.code == .offline { return now }
         guard error.isRetryable else { return nil }
-        // An unreachable source tells nothing about the tile, which waits until the source is back.
+        // An unreachable source is no evidence about the tile, which waits until the source is back.
         let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
         if isOutage, sources[key.address.tileset]?.breaker.failures == nil {
             if isAsked(key) { return nil }

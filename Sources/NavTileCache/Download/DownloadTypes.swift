@@ -27,10 +27,10 @@ package struct TileDemand: Sendable, Hashable {
     package var address: TileAddress
     /// The version of the edition that the tile must be of; nil for the source's current one.
     package var edition: String?
-    /// The rank in the order, lowest first: seconds until the vehicle needs the tile, or any other measure of the
-    /// owner.
+    /// The rank in the order, lowest first: seconds until the vehicle needs the tile, or any other measure chosen by
+    /// the owner.
     package var need: Double
-    /// Whether the vehicle waits for the tile: such tiles come two at a time, before all others.
+    /// Whether the vehicle waits for the tile: such tiles are fetched two at a time, before all others.
     package var isAwaited: Bool
     /// The validators of the tile on board, with which the source is asked whether the tile is unchanged.
     package var known: Validators?
@@ -71,14 +71,14 @@ package struct DownloadResult: Sendable {
 package enum NetworkMode: String, Sendable, CaseIterable {
     /// All downloads.
     case unmetered
-    /// Only the urgencies that are worth the price; see ``DownloadConfiguration/metered``.
+    /// Only the urgencies that are worth the cost; see ``DownloadConfiguration/metered``.
     case metered
-    /// No downloads, and running ones are broken off; sources on this machine are still read.
+    /// No downloads, and running ones are cancelled; sources on this machine are still read.
     case offline
 }
 
 package enum SourceReachability: String, Sendable, CaseIterable {
-    /// The last query was answered, or there was none yet.
+    /// The last query was answered, or there has been none yet.
     case online
     case degraded
     /// It failed so often that it is not queried for a while.
@@ -88,7 +88,7 @@ package enum SourceReachability: String, Sendable, CaseIterable {
 package struct SourceCondition: Sendable, Hashable {
     package var tileset: String
     package var reachability: SourceReachability
-    /// The reason of the last failure, for people; nil when the last query was answered.
+    /// A human-readable reason for the last failure; nil when the last query was answered.
     package var reason: String?
     /// The remaining seconds for which it is not queried.
     package var rest: Double?
@@ -136,11 +136,11 @@ package struct DownloadConfiguration: Sendable, Hashable {
     package var longestPause = 60.0
     /// The time for which a tile that was given up is not retried unless a caller requests it, seconds.
     package var failureRest = 120.0
-    /// The failures of a source in a row after which it is left alone.
+    /// The number of consecutive failures of a source after which it is not queried for a while.
     package var failuresToRest = 5
-    /// The first time for which a source is left alone, seconds; doubles with each trial that fails.
+    /// The first time for which a failing source is not queried, seconds; doubles with each trial that fails.
     package var firstRest = 5.0
-    /// The longest time for which a source is left alone, seconds.
+    /// The longest time for which a failing source is not queried, seconds.
     package var longestRest = 120.0
     /// The longest Retry-After of a source that is honoured, seconds.
     package var longestRetryAfter = 600.0

@@ -11,13 +11,13 @@ package struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
         case wrongHash
         /// No tile uses a file.
         case orphan
-        /// A foreign file lies where only the store writes.
+        /// A foreign file is in a folder that only the store writes to.
         case foreign
         /// A count of the index differs from what it counts.
         case count
         /// A tile on board is missing from the folder for mapping, or another tile is in its place.
         case view
-        /// `current` names another edition than the one in use.
+        /// `current` points to an edition other than the one in use.
         case current
         /// A complete region lacks tiles.
         case region

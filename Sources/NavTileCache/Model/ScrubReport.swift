@@ -1,9 +1,9 @@
 /// The position of a scrub, which checks the editions on board and then the tiles.
 package struct ScrubPosition: Sendable, Hashable {
     package enum Stage: Sendable, Hashable {
-        /// After this edition; nil for the start.
+        /// The position after this edition; nil for the start.
         case editions(EditionKey?)
-        /// After the tile with this number.
+        /// The position after the tile with this number.
         case tiles(Int64)
     }
 

@@ -81,7 +81,7 @@ package struct StoredRegionProgress: Sendable, Hashable, Codable {
 package struct StoredRegionFailure: Sendable, Hashable, Codable {
     /// The caller's code.
     package var code: String
-    /// One line for people.
+    /// A human-readable line.
     package var message: String
 
     package init(code: String, message: String) {

@@ -1,13 +1,13 @@
 internal import NavDigest
 
-/// The reason why there is no answer from a source of tiles.
+/// The reason why a source of tiles gave no answer.
 package struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
         case configuration
         /// The source does not exist, or has no list of tiles: a wrong address, or a folder that is gone.
         case missing
-        /// The credential is missing, wrong, or not sufficient.
+        /// The credential is missing, wrong, or insufficient.
         case unauthorized
         /// The source rejects the request (HTTP 4xx).
         case refused
@@ -26,7 +26,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         /// The answer ended early.
         case truncated
         case timedOut
-        /// The answer came slower than the minimum rate.
+        /// The answer arrived more slowly than the minimum rate.
         case tooSlow
         /// No connection, or a broken one.
         case unreachable
@@ -47,7 +47,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
     }
 
     package var code: Code
-    /// A sentence for people: what happened, where, and what to do; never holds a credential.
+    /// A message for users: what happened, where, and what to do; never holds a credential.
     package var message: String
     /// The seconds after which a retry makes sense; nil when unknown.
     package var retryAfter: Double?
@@ -65,7 +65,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
 
     /// The error as the answer to a poll for the edition.
     ///
-    /// A source that refuses such a poll has no tile for anybody, and is left alone like a missing one.
+    /// A source that refuses such a poll has no tiles at all, and is treated like a missing one.
     package var ofEdition: TileSourceError {
         code == .refused || code == .editionChanged
             ? TileSourceError(.missing, message, retryAfter: retryAfter) : self

@@ -15,8 +15,8 @@ package struct RegionLayer: Sendable, Hashable {
     /// Road tiles: the local layer (zoom 12) of the area, and the arterial (9) and highway (6) layers 10 km and 50 km
     /// beyond it.
     ///
-    /// As with ``CacheProfile/navigation(_:)``, routes through the area stay routable. Only layers whose zoom level is
-    /// in `zooms` are included.
+    /// As with ``CacheProfile/navigation(_:)``, routes through the area remain possible. Only layers whose zoom level
+    /// is in `zooms` are included.
     package static func navigation(in zooms: ClosedRange<UInt8> = 0...TileID.maximumZoom) -> [RegionLayer] {
         let still = CacheReach(position: 0, route: 0, destination: 0)
         return CacheProfile.navigation(still).levels.filter { zooms.contains($0.zoom) }

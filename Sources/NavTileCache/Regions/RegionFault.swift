@@ -1,4 +1,4 @@
-/// The reason why an area cannot be that of an offline region.
+/// The reason why an area cannot be used for an offline region.
 package enum RegionFault: Error, Sendable, Hashable {
     case empty
     /// A polygon has no ring, or a ring has fewer than three distinct corners.
@@ -14,7 +14,7 @@ package enum RegionFault: Error, Sendable, Hashable {
     /// A radius or a distance is not above 0, or is larger than ``RegionArea/greatestReach``.
     case badReach(Double)
     case tooManyTiles(zoom: UInt8, limit: Int)
-    /// The outline winds so much that its tiles cannot be found with bounded work, few as they may be.
+    /// The outline is so winding that its tiles cannot be found with bounded work, however few they are.
     case tooComplicated(zoom: UInt8)
 }
 
