@@ -1,6 +1,6 @@
 public import NavGeo
 
-/// A harmless oddity of the input.
+/// A harmless irregularity of the input.
 public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
     CustomStringConvertible
 {
@@ -19,7 +19,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     /// Kilometres of road in no known country: no general limits apply there, and traffic keeps to the right.
     case unknownCountry
 
-    /// A description of the oddity, to follow its count.
+    /// A description of the irregularity, to be printed after its count.
     public var description: String {
         switch self {
         case .missingNodes: "nodes of roads are missing in the extract; the roads are cut there"

@@ -77,7 +77,7 @@ public enum TilesetChecker {
             report.prohibitedPaths += tile.prohibitedPathCount
             tiles.append(tile)
         }
-        // If a tile is missing, all its neighbours would report it.
+        // If a tile were missing, all its neighbours would report it.
         if tiles.count == tileset.tiles.count {
             report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
         }

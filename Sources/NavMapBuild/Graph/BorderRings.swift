@@ -28,8 +28,8 @@ struct CountryBorder: Sendable {
 }
 
 extension CountryBorder {
-    /// Returns the borders described by the relations of an extract, by ascending country; of a country with several relations,
-    /// for example for its land alone, the smallest first.
+    /// Returns the borders described by the relations of an extract, by ascending country; for a country with several relations, for
+    /// example one for its land alone, the smallest comes first.
     ///
     /// A country is a relation with `boundary=administrative` and a two-letter code in `ISO3166-1:alpha2`, `ISO3166-1` or
     /// `country_code_iso3166_1_alpha_2`, at any level, because dependent territories have codes and rules of their own. The

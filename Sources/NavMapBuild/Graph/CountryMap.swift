@@ -16,7 +16,7 @@ struct CountryMap: Sendable {
     private var countries: [UInt16] = []
     private var outer: [SideIndex] = []
     private var inner: [SideIndex] = []
-    /// The sides of all borders, and for each the country of the one open border that shares it with a closed one, or 0.
+    /// The sides of all borders, and for each side the country of the only open border that shares it with a closed one, or 0.
     private var near = SideIndex()
     private var neighbours: ContiguousArray<UInt16> = []
     private var openEnds: [FixedCoordinate] = []
@@ -24,7 +24,7 @@ struct CountryMap: Sendable {
 
     /// The greatest distance beyond a closed border at which its neighbour is assumed, metres.
     static let reach = 5_000.0
-    /// The shortest stretch in another country between two of the same, metres; a shorter one counts as that same country, so
+    /// The shortest stretch in one country between two stretches in another, metres; a shorter one counts as part of the other country, so
     /// that a road along a border does not change its country at every bend.
     static let leastStretch = 100.0
 
@@ -73,7 +73,7 @@ struct CountryMap: Sendable {
         let pieces = max(line.count - 1, 0)
         guard let first = line.first else { return [] }
         if !all.mayMeet(line) {
-            // Without a border nearby all points share one country, unless the neighbour's reach ends on the line.
+            // Without a border nearby, all points share one country, unless the neighbour's reach ends on the line.
             let country = country(at: first)
             if line.count < 2 || country == self.country(at: line[line.count - 1]) {
                 return Array(repeating: country, count: pieces)

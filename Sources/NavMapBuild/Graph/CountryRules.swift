@@ -1,15 +1,15 @@
 internal import NavGeo
 internal import NavMap
 
-/// The rules for a road's country: the user's country, else the borders', else that of the road's own zone tags, else the
-/// one that the extract's objects agree on.
+/// The rules for a road's country: the country given by the user, else the one by the borders, else the one named by the road's own zone
+/// tags, else the one on which the extract's objects agree.
 struct CountryRules: Sendable {
-    /// The user's country, packed; 0 if not given.
+    /// The country given by the user, packed; 0 if not given.
     private let stated: UInt16
     /// The borders in the extract; nil without borders.
     private let map: CountryMap?
-    /// The country that objects agree on, packed; 0 without agreement, and if the extract has a border, because objects on
-    /// one side of it may far outnumber those on the other.
+    /// The country on which objects agree, packed; 0 without agreement, and if the extract has a border, because objects on one side of it
+    /// may far outnumber those on the other.
     private let presumed: UInt16
     /// Whether traffic keeps to the left if the country does not decide it.
     private let leftHandTraffic: Bool

@@ -1,5 +1,5 @@
 extension RoadNetwork {
-    /// Assigns each part of a ferry line its share of the crossing time, and the resulting speed.
+    /// Assigns each part of a ferry line its share of the crossing time, and derives its speed.
     mutating func shareCrossingTimes(_ data: OSMData) {
         for road in roads.ways.indices {
             let number = roads.forward[road] != RoadTable.none ? roads.forward[road] : roads.backward[road]
@@ -9,7 +9,7 @@ extension RoadNetwork {
             guard time > 0, !segments.isEmpty else { continue }
             let lengths = segments.map { length($0, data) }
             let total = Float(lengths.reduce(0, +))
-            // The parts of a line with intermediate landings or a border keep no crossing time of their own: the speed
+            // The parts of a line with intermediate landings or a border get no crossing time of their own: the speed
             // alone determines each share.
             let speed = min(max(total / time, 0.05), 30)
             var known: [UInt32: UInt32] = [:]

@@ -8,7 +8,7 @@ public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingK
     case memberIsNoRoad
     /// The members do not meet, or meet against the direction of traffic.
     case notConnected
-    /// A way passes through the `via` node, so that either of its parts could be meant.
+    /// A way passes through the `via` node, so that either of its parts could be intended.
     case ambiguous
     /// The kind is not one of the `no_` and `only_` kinds.
     case unknownKind
@@ -93,7 +93,7 @@ private struct Resolver {
         var (origins, targets) = (try roads(members.from), try roads(members.to))
         let node = try members.viaNodes.first.map { id throws(RestrictionProblem) in try self.node(id) }
         if let node {
-            // Some list the whole way to or from the junction: only its ways at the junction are meant.
+            // Some relations list the whole way to or from the junction: only its ways at the junction are intended.
             if origins.count > 1 { origins.removeAll { !edges(of: $0).contains { network.head($0) == node } } }
             if targets.count > 1 { targets.removeAll { !edges(of: $0).contains { network.tail($0) == node } } }
             guard !origins.isEmpty, !targets.isEmpty else { throw .notConnected }

@@ -13,8 +13,8 @@ struct DirectedEdge: Sendable, Hashable {
 
 /// A road network of segments that meet only at their ends.
 ///
-/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks
-/// it. Signals, crossings and the like lie within segments.
+/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier blocks it. Signals,
+/// crossings and similar features are inside segments.
 struct RoadNetwork: Sendable {
     struct Oddities: Sendable {
         var missingNodes = 0
@@ -135,7 +135,7 @@ struct RoadNetwork: Sendable {
         firstSegments.reserveCapacity(roads.ways.count + 1)
         var cuts: [Int] = []
         for line in lines {
-            // Where the country changes, the road is cut at the preceding node.
+            // Where the country changes, the road is split at the preceding node.
             let countries =
                 roads.crossings.isEmpty
                 ? nil : roads.countries(ofRoad: Int(line.road), along: line.range.map { data.position(lineNodes[$0]) })

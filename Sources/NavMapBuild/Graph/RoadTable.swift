@@ -15,7 +15,7 @@ struct RoadTable: Sendable {
     /// The number of unsupported conditions in tags.
     private(set) var unknownConditions = 0
 
-    /// Marks the absence of a road in a direction.
+    /// The value that marks the absence of a road in a direction.
     static let none = UInt32.max
 
     private let rules: CountryRules
@@ -32,7 +32,7 @@ struct RoadTable: Sendable {
             var tags = TagSet()
             for way in number * piece..<min(count, (number + 1) * piece) {
                 tags.load(data.ways.tags, way)
-                // Borders are not roads; only roads need the countries that they lead through.
+                // Borders are not roads, and only roads need the countries that they pass through.
                 if rules.hasBorders && !tags.has(.highway) && !tags.has(.route) { continue }
                 let countries = rules.countries(ofWay: way, data)
                 let roads = countries.map { rules.interpret(tags, data.strings, in: $0) }
@@ -94,7 +94,7 @@ struct RoadTable: Sendable {
         return number
     }
 
-    /// Adds separate attributes for one piece of a road.
+    /// Adds separate attributes for one segment of a road.
     mutating func addAttributes(_ direction: RoadDirection) -> UInt32 {
         attributes.append(direction)
         return UInt32(attributes.count - 1)

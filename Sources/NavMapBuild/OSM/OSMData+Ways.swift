@@ -15,8 +15,7 @@ extension OSMData {
         return Set(wanted).subtracting(known).sorted()
     }
 
-    /// Takes over ways that refer to nodes by id: sorts them, and lists the nodes that they and the restrictions refer to,
-    /// all still absent.
+    /// Adopts ways that refer to nodes by id: sorts them, and lists the nodes that they and the restrictions refer to, all still absent.
     package mutating func setWays(_ raw: consuming ElementList<Int64>, jobs: Int) {
         statistics.duplicateIDs += raw.sortByID()
         statistics.duplicateIDs += relations.sortByID()

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// An open .osm.pbf file: its blocks by offset and type, and their inflated bytes.
 ///
-/// Blocks are read with `pread` rather than mapped: a file that is truncated meanwhile then causes an error instead of a
-/// signal, and read pages do not count as resident.
+/// Blocks are read with `pread` rather than mapped: a file that is truncated while it is being read then causes an error instead of a
+/// signal, and read pages do not count as resident memory.
 package final class PBFFile: Sendable {
     /// A block of the file.
     package struct Blob: Sendable {

@@ -6,7 +6,7 @@ package enum WireError: Error, Equatable {
     case numberTooLong
     /// A field number is zero, or protobuf does not define the wire type.
     case badField
-    /// An index (of a string, a key, a role) lies outside its table.
+    /// An index (of a string, a key, a role) is outside its table.
     case badIndex
     /// Two corresponding lists differ in length.
     case unevenLists

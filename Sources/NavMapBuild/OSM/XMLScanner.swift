@@ -1,7 +1,7 @@
 /// A scanner of the tags of an XML file, which reads the file in pieces.
 ///
-/// OSM's files need only elements and attributes, so it supports no document types, and only XML's five named entities and
-/// numeric references: no file can expand. Text between tags is skipped.
+/// OSM's files need only elements and attributes, so it supports no document types, and only XML's five named entities and numeric
+/// references, so no file can expand. Text between tags is skipped.
 struct XMLScanner {
     enum Event {
         /// An element begins; the scanner keeps its name and attributes until the next event.
@@ -262,7 +262,7 @@ struct XMLScanner {
             if decimals >= 0 { decimals += 1 }
         }
         guard digits > 0 else { return nil }
-        // One decimal more than needed, for rounding.
+        // One more decimal than needed, for rounding.
         for _ in max(decimals, 0)..<8 {
             guard value < 1 << 55 else { return nil }
             value *= 10

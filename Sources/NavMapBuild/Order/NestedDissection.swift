@@ -14,7 +14,7 @@ package enum NestedDissection {
         package var second: UInt32
     }
 
-    /// One over the share of the nodes at either end of a direction that a cut must leave on different sides.
+    /// The reciprocal of the share of nodes at either end of a direction that a cut must leave on different sides.
     private static let terminalShare = 4
     /// The number of nodes above which several threads cut a part; progress is reported per smaller part.
     private static let parallelSize = 4096

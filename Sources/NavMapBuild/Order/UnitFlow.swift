@@ -55,7 +55,7 @@ final class UnitFlow {
 
     /// Returns the smallest cut between the first and the last `terminals` nodes of an order.
     ///
-    /// Of the two cuts that the flow shows, it is the more even one. Nil when the cut takes more than `limit` roads.
+    /// Of the two cuts that the flow yields, it returns the more even one. Nil when the cut has more than `limit` roads.
     func cut(_ order: UnsafeMutableBufferPointer<UInt32>, terminals: Int, limit: Int) -> Cut? {
         let count = network.nodeCount
         let sources = UnsafeMutableBufferPointer(rebasing: order.prefix(terminals))

@@ -97,8 +97,8 @@ package enum AccessTags {
 
     /// Returns the directions in which a way may be driven, after the wiki's "Key:oneway".
     ///
-    /// `yes`, `true` and `1` mean along its nodes; `-1` and `reverse` against; `no`, `false` and `0` both; `reversible` neither,
-    /// because no tag tells when which applies. Motorways and roundabouts are one-way without a tag, and with `alternating`.
+    /// `yes`, `true` and `1` mean along its nodes; `-1` and `reverse` against; `no`, `false` and `0` both; `reversible` neither, because no
+    /// tag states which direction applies when. Motorways and roundabouts are one-way without a tag, and with `alternating`.
     ///
     /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which takes precedence over the
     ///   general ones.

@@ -85,7 +85,7 @@ package enum ConditionalTags {
         return result
     }
 
-    /// Reads one of the conditions, which must all hold.
+    /// Reads one of the conditions, all of which must hold.
     private static func read(_ term: String, _ result: inout Clause) -> Bool {
         if let sign = term.firstIndex(of: ">") {
             let name = trimmed(term[..<sign])

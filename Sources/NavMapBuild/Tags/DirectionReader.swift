@@ -24,7 +24,7 @@ struct DirectionReader {
     ) -> RoadDirection? {
         guard carMayEnter || truckMayEnter else { return nil }
         var road = common
-        // No through traffic on farm and forest tracks without access tags: most are closed to the public.
+        // There is no through traffic on farm and forest tracks without access tags: most are closed to the public.
         let isForResidents =
             common.flags.contains(.bicycleRoad) || roadClass == .track
             || roadClass == .livingStreet && Countries.barsThroughTrafficInLivingStreets(country)

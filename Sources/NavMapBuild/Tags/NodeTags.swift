@@ -56,9 +56,9 @@ public enum NodeTags {
     /// Interprets a barrier, after the wiki's "Key:barrier" and as in OSRM's and Valhalla's car profiles.
     ///
     /// Access tags on the node decide first: `private` means a gate to private ground that opens for residents, and `customers` or
-    /// `destination` one that opens for visitors; neither is a way through. Without access tags, cars pass gates, booths, grids,
-    /// kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The same applies to goods vehicles unless the
-    /// node has a tag for these.
+    /// `destination` one that opens for visitors; neither allows through traffic. Without access tags, cars pass gates, booths, grids,
+    /// kerbs and entrances, but not bollards, blocks, chains, walls and unknown kinds. The same applies to goods vehicles unless the node
+    /// has a tag for these.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
         switch tags.word(.barrier) {

@@ -3,12 +3,12 @@ internal import NavMap
 /// A reader of the tags of a restriction relation: the wiki's "Relation:restriction" and
 /// "Conditional restrictions".
 enum RestrictionTags {
-    /// One thing that a relation demands.
+    /// A requirement of a relation.
     struct Rule: Sendable, Equatable {
-        /// Whether it demands the path and forbids the others, instead of forbidding it.
+        /// Whether it requires the path and forbids the others, instead of forbidding it.
         var isOnly: Bool
         var vehicles: VehicleAccess
-        /// As ``NavMap/TimeCondition`` reads it; empty for always.
+        /// The time in the syntax of ``NavMap/TimeCondition``; empty for always.
         var time = ""
     }
 
@@ -24,8 +24,8 @@ enum RestrictionTags {
 
     /// Returns the rules of a relation, at least one.
     ///
-    /// `except` takes vehicles out of all of it. `day_on`, `hour_on` and so on, the way to write times before
-    /// conditional tags, are read as them.
+    /// `except` excludes vehicles from all rules. `day_on`, `hour_on` and similar tags, which were used for times before conditional tags,
+    /// are read like conditional tags.
     static func rules(
         _ tags: TagLists, _ relation: Int, _ strings: StringTable
     ) throws(RestrictionProblem) -> [Rule] {
@@ -61,9 +61,9 @@ enum RestrictionTags {
         return rules
     }
 
-    /// Whether a kind demands (`only_…`) or forbids (`no_…`); nil for what is neither, such as `no_right_turn_on_red`.
+    /// Whether a kind requires (`only_…`) or forbids (`no_…`); nil for a kind that does neither, such as `no_right_turn_on_red`.
     ///
-    /// The members name the turn, so kinds that the wiki does not know, such as `no_uturn` and `only_left`, count as well.
+    /// The members define the turn, so kinds that the wiki does not list, such as `no_uturn` and `only_left`, are accepted as well.
     private static func isOnly(_ value: String) -> Bool? {
         var result: Bool?
         for part in value.split(separator: ";") {
@@ -78,7 +78,7 @@ enum RestrictionTags {
         return result
     }
 
-    /// Prohibitions that are drawn as restrictions by mistake, and forbid no turn.
+    /// Prohibitions that are mapped as restrictions by mistake and forbid no turn.
     private static let noTurns: Set<String> = ["no_parking", "no_stopping", "no_standing", "no_overtaking"]
 
     private static func exempt(_ text: String) -> VehicleAccess {

@@ -188,7 +188,7 @@ package enum NameTags {
     /// Returns the text numbers of a road's names in the order of ``keys``; empty when none differs from the signposted one.
     static func read(_ tags: TagSet) -> [UInt32] {
         let name = tags[.name]
-        // A name equal to the signposted one only tells that the international name is not for its language.
+        // A name equal to the signposted one only shows that the international name is not in its language.
         guard keys.contains(where: { tags.has($0.tag) && tags[$0.tag] != name }) else { return [] }
         return keys.map { tags[$0.tag] }
     }
@@ -234,7 +234,7 @@ package enum LaneTags {
     /// The keys of a tag about lanes: for both directions, and for each of them.
     package typealias Keys = (both: TagKey, forward: TagKey, backward: TagKey)
 
-    /// Returns the key that tells about a direction: its own, else on a one-way road that for both; nil when the way has neither.
+    /// Returns the key that applies to a direction: its own, else on a one-way road the one for both; nil when the way has neither.
     private static func key(_ keys: Keys, _ tags: TagSet, _ direction: AccessTags.Direction) -> TagKey? {
         let own = direction == .forward ? keys.forward : keys.backward
         if tags.has(own) { return own }

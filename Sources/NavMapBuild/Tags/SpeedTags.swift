@@ -24,7 +24,7 @@ package enum SpeedTags {
 
     /// Parses a value of `maxspeed`: a number with or without unit, `none`, `walk`, or a zone such as `DE:urban`.
     ///
-    /// Of a semicolon-separated list the lowest counts. Nil for `signals`, `variable` and any other value without a number.
+    /// In a semicolon-separated list, the lowest counts. Nil for `signals`, `variable` and any other value without a number.
     package static func parse(_ text: UnsafeRawBufferPointer) -> Limit? {
         if let speed = Quantity.kilometresPerHour(text) { return .speed(speed) }
         switch Vocabulary.shared.word(text) {
@@ -88,11 +88,10 @@ package enum SpeedTags {
 
     /// Returns the free-flow speed, km/h, above 0.
     ///
-    /// With a limit it is a share of the limit, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
-    /// 65 % on residential streets; OSRM takes 80 % everywhere). It is at most the class's highest speed, and at least 10 km/h,
-    /// or the limit if that is lower: where 5 km/h are allowed, 5 km/h are driven. Without a limit it is the class's own value,
-    /// between the defaults of OSRM's car profile and Valhalla's. It is then capped by surface, track type and service, with the
-    /// values of OSRM's car profile.
+    /// With a limit it is a share of the limit, as signals, bends and parked cars cost more on lower classes (95 % on motorways, 65 % on
+    /// residential streets; OSRM takes 80 % everywhere). It is at most the class's highest speed, and at least 10 km/h, or the limit if
+    /// that is lower: where 5 km/h are allowed, vehicles drive 5 km/h. Without a limit it is the class's own value, between the defaults of
+    /// OSRM's car profile and Valhalla's. It is then capped by surface, track type and service, with the values of OSRM's car profile.
     package static func freeFlow(
         _ tags: TagSet, roadClass: RoadClass, isLink: Bool, limit: Limit?
     ) -> Float {
