@@ -4,7 +4,7 @@
 package struct BatchTimer: Sendable {
     package enum Step: Sendable {
         case now
-        /// At this moment; the caller must handle the batch then, and call ``wake()``.
+        /// At the given moment; the caller must handle the batch then, and call ``wake()``.
         case later(Duration)
         /// Another caller will handle the batch.
         case pending

@@ -13,7 +13,8 @@ struct CheckLine: Sendable {
     private var checkers = 0
 
     private static let mostCheckers = 2
-    /// The number of tiles that are checked between two locks, and that must wait for a second thread to start.
+    /// The number of tiles that a thread checks before it takes the lock again, and the number of waiting tiles from
+    /// which a second thread starts.
     private static let batch = 32
 
     /// The number of waiting tiles.

@@ -1,8 +1,8 @@
 import NavHTTP
 
-/// A clock that never runs backwards, and a way to wait for it.
+/// A clock that never runs backwards, and a function to wait for it.
 package struct DownloadClock: Sendable {
-    /// Time since any fixed moment.
+    /// Returns the time since an arbitrary fixed moment.
     package var now: @Sendable () -> Duration
     /// Returns when ``now`` has reached a moment, or throws when the task is cancelled.
     package var sleep: @Sendable (_ until: Duration) async throws -> Void

@@ -6,8 +6,8 @@ import Synchronization
 /// A queue that fetches wanted tiles, most urgent first, and delivers them as they arrive.
 ///
 /// Owners state which tiles they want, and may change that at any time. A download that has not begun is dropped when
-/// nobody wants it any more; a running one is finished and delivered, since it is already paid for, unless its owner is
-/// abandoned.
+/// no owner wants it any more; a running one is finished and delivered, because most of its cost is already incurred,
+/// unless its owner is abandoned.
 package final class DownloadQueue: Sendable {
     private typealias Answer = Result<TileAnswer, TileSourceError>
 
@@ -70,22 +70,23 @@ package final class DownloadQueue: Sendable {
 
     /// Replaces an owner's demands; those for tilesets without a source are ignored.
     ///
-    /// Each demand gets one result. A tile whose result is not yet taken, or taken but not released (``release()``), is
-    /// not fetched again. A tile that was given up recently (``DownloadConfiguration/failureRest``) gets the same
-    /// failure again at once.
+    /// Each demand gets one result. A tile whose result has not been taken yet, or has been taken but not released
+    /// (``release()``), is not fetched again. A tile that was given up recently (``DownloadConfiguration/failureRest``)
+    /// gets the same failure again at once.
     package func want(_ wants: [TileDemand], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
     }
 
-    /// Ends an owner's demands, and breaks off its running downloads that nobody else wants.
+    /// Ends an owner's demands, and cancels its running downloads that no other owner wants.
     ///
-    /// Tiles that have arrived but are not delivered yet are delivered all the same.
+    /// Tiles that have arrived but are not delivered yet are still delivered.
     package func abandon(_ owner: DownloadOwner) {
         let tasks = state.withLock { state in
             state.plan.abandon(owner).compactMap { key in state.running[key].flatMap { state.workers[$0] } }
         }
-        // A worker that has gone on to another tile meanwhile gives that up as well, and it is fetched again.
+        // A worker that has moved on to another tile in the meantime gives up that one as well, and it is fetched
+        // again.
         for task in tasks { task.cancel() }
         pump()
     }
@@ -130,8 +131,8 @@ package final class DownloadQueue: Sendable {
 
     /// Waits for the next results, at least one; nil when the queue has stopped or the task is cancelled.
     ///
-    /// For one reader: the last results count as held until the reader releases them (``release()``) or calls this
-    /// again. While it holds too much (``DownloadConfiguration/undeliveredBytes``) no download begins.
+    /// For a single reader: the last results count as held until the reader releases them (``release()``) or calls this
+    /// again. While it holds too much (``DownloadConfiguration/undeliveredBytes``), no download begins.
     package func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -266,7 +267,7 @@ package final class DownloadQueue: Sendable {
 
     private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
 
-    /// Removes and returns the callers that wait for remote tiles, since nobody waits for the network itself.
+    /// Removes and returns the callers that wait for remote tiles, because no caller waits for the network to return.
     private func remoteWaiters(_ state: inout State) -> [Waiters] {
         let keys = state.waiters.keys.filter { sources[$0.address.tileset]?.isRemote ?? false }
         return keys.compactMap { key in
@@ -301,7 +302,7 @@ package final class DownloadQueue: Sendable {
         return totals
     }
 
-    /// Breaks off all downloads and waits until they have ended; untaken results are lost, and the sources stay open.
+    /// Cancels all downloads and waits until they have ended; untaken results are lost, and the sources stay open.
     package func stop() async {
         let waiters = state.withLock { state in
             state.isStopped = true
@@ -412,7 +413,7 @@ package final class DownloadQueue: Sendable {
         return Delivery(reader: reader, results: state.taken)
     }
 
-    /// Fetches one tile, and then others for as long as there are any.
+    /// Fetches one tile, and then others as long as there are any.
     private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
         var next: DownloadPlan.Start? = start
         while let start = next { next = goOn(start.key, await receive(start), number) }
@@ -480,7 +481,7 @@ package final class DownloadQueue: Sendable {
         return state.waiters.removeValue(forKey: key).map { Answered(waiters: $0, answer: outcome) }
     }
 
-    /// Starts a check of the received tiles, if it is time.
+    /// Starts a check of the received tiles if needed.
     private func seeToCheck(_ state: inout State) {
         guard state.checks.needsChecker else { return }
         let isUrgent =

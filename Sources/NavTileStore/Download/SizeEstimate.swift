@@ -5,8 +5,8 @@ import NavTileCache
 /// An estimate of the size of some tiles, found by asking for the sizes of a few.
 ///
 /// The tiles of each zoom level form a stratum, ordered along the Hilbert curve. The samples are spread evenly over it
-/// by the golden ratio, so they are always the same ones. After sixteen of each level, more are taken where the numbers
-/// and the spread are greatest (Neyman's allocation) until the 95 % interval is within 8 %.
+/// by the golden ratio, so they are always the same. After sixteen of each level, more are taken where the numbers and
+/// the spread are greatest (Neyman's allocation) until the 95 % interval is within 8 %.
 enum SizeEstimate {
     private struct Stratum {
         var tiles: [TileID]
@@ -135,7 +135,7 @@ enum SizeEstimate {
         case .bytes(let size): return size
         case .absent: return nil
         case .unknown:
-            // A server that does not state the size must send the tile.
+            // A server that does not state the size has to send the tile.
             return try await source.fetch(tile, edition: nil, known: nil, meter: meter).tile?.size
         }
     }

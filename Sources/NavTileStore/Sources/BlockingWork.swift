@@ -1,7 +1,7 @@
 import Dispatch
 package import NavTileCache
 
-/// A runner of blocking disk work on threads of its own, so that tasks go on meanwhile.
+/// A runner of blocking disk work on its own threads, so that tasks can continue.
 package struct BlockingWork: Sendable {
     private let queue: DispatchQueue
 

@@ -14,7 +14,7 @@ struct ArchiveState: Sendable, Hashable {
 
 /// A source of byte ranges: a local file, or a file on a server.
 protocol ByteRanges: Sendable {
-    /// The executor on which it is best asked; nil for any.
+    /// The executor that reads should preferably run on; nil for any.
     var executor: (any TaskExecutor)? { get }
 
     /// Returns up to `count` bytes from the beginning, and the state that they are of; nil when it has not changed

@@ -122,7 +122,8 @@ final class PMTilesSource: TileSource {
         let packed = try await ranges.read(
             current.header.leaves.offset + entry.offset, Int(entry.length), of: current.state, meter: nil)
         let leaf = try directory(packed, current.header)
-        // A directory begins with the tile that its entry names; one that led back up could be walked for ever.
+        // A directory begins with the tile that its entry names; a reference back to a higher directory could otherwise
+        // be followed for ever.
         guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin with its entry's tile") }
         directories.withLock { $0.keep(leaf, for: key) }
         return leaf
@@ -189,7 +190,7 @@ final class PMTilesSource: TileSource {
             var leaves: [PMTilesDirectory] = []
             for entry in directories.flatMap(\.entries) {
                 guard entry.run > 0 else {
-                    // An archive with more directories than tiles is not to be trusted.
+                    // An archive with more directories than tiles is not trusted.
                     guard depth < Self.deepest, leaves.count <= limits.listedTiles / 16 + 16 else { return nil }
                     leaves.append(try await leaf(entry, current))
                     continue

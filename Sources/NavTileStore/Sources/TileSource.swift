@@ -10,13 +10,13 @@ package import NavTileCache
 package protocol TileSource: Sendable {
     /// The tileset's name, see ``TilesetName``.
     var tileset: String { get }
-    /// The place to show to people, without user names, passwords, and queries that may hold a key.
+    /// The place to show to users, without user names, passwords, and queries that may hold a key.
     var place: String { get }
     /// Whether requests to it use a network.
     var isRemote: Bool { get }
     /// Whether ``size(of:)`` needs no request for each tile.
     var knowsSizes: Bool { get }
-    /// The executor on which tiles are best received; nil for any.
+    /// The executor that should preferably receive tiles; nil for any.
     var executor: (any TaskExecutor)? { get }
 
     /// Polls the source for its edition, and uses that edition from now on.

@@ -46,7 +46,8 @@ package struct TileSourceConfiguration: Sendable {
     package var limits = TransferLimits()
     /// The most concurrent requests, each with its own connection, 1 to 64.
     package var concurrency = 6
-    /// Called once for each thing that the owner should know, such as a credential file that everybody can read.
+    /// Called once for each problem that the owner should know about, such as a credential file that everybody can
+    /// read.
     package var note: @Sendable (String) -> Void = { _ in }
     package var now = TileSourceConfiguration.wallClock
 

@@ -44,7 +44,7 @@ final class WebFolderSource: TileSource {
         return EditionAnswer(current.list.edition, current.validators, known: caller)
     }
 
-    /// Requests the list, or a confirmation that the present one is still valid.
+    /// Requests the list, or a confirmation that the current one is still valid.
     private func refresh() async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")

@@ -53,8 +53,8 @@ extension Eviction {
     /// The number of passed wanted tiles above which they are moved behind the others: a page or two of the index.
     private static var greatestPassed: Int { 64 }
 
-    /// Marks the wanted tiles that this search had to pass as most recently needed, so that later searches do not pass
-    /// them again.
+    /// Marks the wanted tiles that this search had to pass as most recently needed, so that later searches do not
+    /// examine them again.
     func putPassedBehind(_ index: Database) throws {
         guard passed.count > Self.greatestPassed else { return }
         let last = try index.cachedStatement(sql: "SELECT max(needed) FROM tiles WHERE pins = 0")

@@ -11,7 +11,7 @@ struct FileSettling {
 
     init(_ access: IndexAccess) { self.access = access }
 
-    /// The finished work, to be noted in the index by the next change; repeating it is harmless.
+    /// The finished work, to be recorded in the index by the next change; repeating it is harmless.
     struct Done {
         var unlinked: [ContentHash] = []
         var settled: [Int64] = []
@@ -99,7 +99,7 @@ struct ViewFolder {
         try Files.syncDirectory(Files.parent(path))
     }
 
-    /// Links a tile's files, its ranks first, so that no tile is ever visible without them.
+    /// Links a tile's files, the ranks first, so that no tile is ever visible without its ranks.
     func put(
         _ tile: TileID, body: ContentHash, ranks: ContentHash, _ temporary: () -> String
     ) throws(StoreError) {
@@ -125,7 +125,7 @@ struct ViewFolder {
         Files.removeEmptyDirectory(path + "/\(tile.zoom)")
     }
 
-    /// Points `current` of a tileset to an edition.
+    /// Makes the `current` link of a tileset point to an edition.
     static func use(
         _ key: EditionKey, _ folder: StoreFolder, _ temporary: () -> String
     ) throws(StoreError) {

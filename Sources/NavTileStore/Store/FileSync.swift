@@ -2,11 +2,11 @@ internal import Glibc
 package import NavStorage
 internal import Synchronization
 
-/// A wait for many files at once.
+/// A wait for the synchronisation of many files at once.
 ///
-/// Threads that wait side by side share the commits of the file system's journal: on ext4, 128 new files take 600 ms
-/// one after the other and 14 ms with 8 threads. `syncfs` is as fast, but also waits for what all other programs have
-/// written: 210 ms beside a program that copies a file.
+/// Threads that wait in parallel share the commits of the file system's journal: on ext4, 128 new files take 600 ms one
+/// after the other and 14 ms with 8 threads. `syncfs` is as fast, but also waits for what all other programs have
+/// written: 210 ms while another program copies a file.
 package final class FileSync: Sendable {
     private let files: [(descriptor: Int32, path: String)]
     private let next = Atomic<Int>(0)
@@ -22,7 +22,7 @@ package final class FileSync: Sendable {
         for _ in 1..<max(min(files.count, greatestThreads), 1) {
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, FileSync.work, context)
-            // Waiting also works with fewer threads, only slower.
+            // Fewer threads also work, only more slowly.
             guard code == 0 else { break }
             threads.append(thread)
         }

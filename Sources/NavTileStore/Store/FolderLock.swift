@@ -5,7 +5,7 @@ package import NavStorage
 /// ends.
 ///
 /// It is a lock of the open file (`F_OFD_SETLK`), not of the process, and not `flock`: only such locks can be queried
-/// without being taken, so that a query keeps no owner out.
+/// without being taken, so that a query never locks out an owner.
 package final class FolderLock: Sendable {
     private let file: Int32
 
@@ -59,8 +59,8 @@ package final class FolderLock: Sendable {
     }
 
     deinit {
-        // A child process that is just being started still has the descriptor, so closing alone would leave it the
-        // lock.
+        // A child process that is being started may still have the descriptor, so closing alone would leave the lock in
+        // place.
         var claim = Self.whole(F_UNLCK)
         _ = fcntl(file, Self.setLock, &claim)
         close(file)

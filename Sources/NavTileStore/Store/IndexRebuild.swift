@@ -10,7 +10,7 @@ import NavTileCache
 ///
 /// Road tiles are recovered, each checked against the `tileset.json` beside it. Regions are recovered as definitions
 /// that must be planned again. Only the old index knew which map tile a file belongs to, so such files are removed and
-/// the tiles fetched again.
+/// their tiles are fetched again.
 struct IndexRebuild {
     private let access: IndexAccess
     private var folder: StoreFolder { access.folder }

@@ -4,8 +4,8 @@ import NavTileCache
 
 /// The tables of a store's index, by version.
 ///
-/// Triggers keep the counts, so that no writer can forget one: the tiles that use a file, the totals of an edition, the
-/// totals of the store.
+/// Triggers maintain the counts, so that no writer can forget one: the tiles that use a file, the totals of an edition,
+/// the totals of the store.
 enum IndexSchema {
     /// The migrations that bring an index up to this program's version.
     static var migrator: DatabaseMigrator {

@@ -50,10 +50,10 @@ enum RegionRow {
         }
     }
 
-    /// The rows of `pins` that stay whatever is loaded for a region, as SQL with the two arguments of
+    /// The rows of `pins` that are kept whatever is loaded for a region, as SQL with the two arguments of
     /// ``ownPins(_:_:)``.
     ///
-    /// They are the pins of other regions, and the region's own while it is being updated.
+    /// They are the pins of other regions, and the region's own pins while it is being updated.
     static let pinsOfOthers = "NOT (region = ?1 AND staged >= ?2)"
 
     /// Returns the arguments of ``pinsOfOthers`` for a region; a region that is not in the index has no pins.
@@ -109,7 +109,8 @@ enum RegionRow {
     }
 }
 
-/// The list of regions, in a file beside the index; regions are the owner's orders and must outlive a damaged index.
+/// The list of regions, in a file beside the index; regions were requested by the owner and must survive a damaged
+/// index.
 struct RegionList: Codable {
     /// A region as last put or completed.
     struct Item: Codable {

@@ -206,7 +206,7 @@ struct StoreCheck {
         }
     }
 
-    /// Returns a fault that persists, since files follow the index by a few milliseconds while an owner writes.
+    /// Returns a fault if it persists, since files lag behind the index by a few milliseconds while an owner writes.
     private func lasts(_ fault: () throws(StoreError) -> String?) throws(StoreError) -> String? {
         var found = try fault()
         for _ in 0..<10 where found != nil && repair == nil {
@@ -260,7 +260,7 @@ struct StoreCheck {
         for tile in tiles.sorted() {
             guard let place = TileNumber.tile(tile),
                 let detail = try lasts({ () throws(StoreError) in
-                    // A repair runs in the owner, and so also handles files that the index knows to be behind.
+                    // A repair runs in the owner, and therefore also handles files that the index knows to be behind.
                     try files.viewFault(tile, path, place, isLenient: repair == nil)
                 })
             else { continue }

@@ -31,7 +31,7 @@ package struct StoreFolder: Sendable, Hashable {
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
 
-    /// Throws `missing` when the disk was removed, so that nothing is mistaken for damaged.
+    /// Throws `missing` when the disk was removed, so that nothing is mistaken for damage.
     func requireObjects() throws(StoreError) {
         guard Files.status(objects)?.isDirectory != true else { return }
         throw StoreError(.missing, "the folder '\(objects)' no longer exists; mount its disk, or restart the node")

@@ -3,7 +3,7 @@ import NavDigest
 internal import NavTileCache
 import NavStorage
 
-/// The opening of a store by its owner, which finishes what a killed process had begun.
+/// The opening of a store by its owner, which finishes the unfinished work of a killed process.
 ///
 /// Its cost grows with the unfinished work, not with the store: unfinished files lie in `incoming`, a batch's new files
 /// are listed in `batch` until the index has them, and the index knows which files must be unlinked and which tiles'
@@ -26,7 +26,7 @@ struct StoreOpening {
 
     func open() throws(StoreError) -> Opened {
         if Files.isOnReadOnlyDisk(folder.path) {
-            // The unfinished work of a killed process stays as it is; readers never see it.
+            // The unfinished work of a killed process is left as it is; readers never see it.
             let access = try IndexAccess(folder, isOwner: false, readerCount: options.readerCount)
             return Opened(access: access, lock: nil, report: OpeningReport())
         }
@@ -85,8 +85,8 @@ struct StoreOpening {
         do throws(StoreError) {
             let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
             guard try Self.isEmpty(access), try IndexRebuild.finds(folder) else { return access }
-            // SQLite takes a damaged or missing log for a shorter one, so an index that was never checkpointed is empty
-            // then.
+            // SQLite treats a damaged or missing log as a shorter one, so an index that was never checkpointed is then
+            // empty.
             access.close()
             return nil
         } catch {

@@ -1,8 +1,8 @@
 package struct TileStoreOptions: Sendable, Hashable {
     /// The budget for tiles on disk, bytes; a shared file counts once. 2 GiB: some 100,000 road tiles.
     package var budgetBytes: Int64 = 2 << 30
-    /// The bytes reserved on the disk, so that a full one can still be cleared, since deleting also writes. 4 MiB: the
-    /// pages that 200 evictions touch, twice.
+    /// The bytes reserved on the disk, so that tiles can still be removed when it is full, since deleting also writes.
+    /// 4 MiB: twice the pages touched by 200 evictions.
     package var reserveBytes: Int64 = 4 << 20
     /// The most threads that read the index at once, each with its own connection. 4.
     package var readerCount = 4
@@ -42,8 +42,8 @@ package struct TilesetStatistics: Sendable, Hashable {
 
 package struct StoreStatistics: Sendable, Hashable {
     package var tilesets: [TilesetStatistics]
-    /// The bytes of the files of all tiles, which count for the budget.
+    /// The bytes of the files of all tiles, which count towards the budget.
     package var objectBytes: Int64
-    /// Damaged files found since the store was made.
+    /// Damaged files found since the store was created.
     package var corruptCount: Int64
 }

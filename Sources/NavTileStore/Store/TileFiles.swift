@@ -48,7 +48,7 @@ struct TileFiles {
             }
             guard let status else { return "\(part): missing" }
             if Files.isSame(file, folder.object(hash)) { continue }
-            // Without hard links the file is a copy.
+            // On file systems without hard links, the file is a copy.
             guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
                 try ContentHash.checked(data) == hash
             else { return "\(part): content differs" }

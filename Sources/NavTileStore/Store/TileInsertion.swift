@@ -10,7 +10,7 @@ struct TileInsertion {
     private let now: Timestamp
     private let needed: Timestamp
 
-    /// - Parameter needed: the time to note as last needed; see ``UseOrder``.
+    /// - Parameter needed: the time to record as last needed; see ``UseOrder``.
     init(_ index: Database, budget: Int64, now: Timestamp, needed: Timestamp) {
         self.index = index
         self.budget = budget
@@ -24,7 +24,7 @@ struct TileInsertion {
         var report = CommitReport()
         let before = try Self.bytes(index)
         let size = tiles.reduce(Int64(0)) { $0 + $1.size }
-        // When all of them fit, no tile needs a way to be undone.
+        // If all of them fit, no insertion has to be undone.
         let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
         var stored: [(tile: RegionTile, number: Int64)] = []
         var evicted: Set<Int64> = []
@@ -127,7 +127,7 @@ enum TileRemoval {
             .execute(arguments: [numbers.count])
     }
 
-    /// Notes that a tile's files for mapping may be behind the index; only road tiles have such files.
+    /// Records that a tile's files for mapping may be behind the index; only road tiles have such files.
     static func unsettle(_ number: Int64, _ index: Database) throws {
         try index.cachedStatement(
             sql: """

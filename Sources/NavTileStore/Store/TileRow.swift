@@ -70,7 +70,7 @@ extension ContentHash {
     /// Returns a hash prefix as a column of the index, to search for all hashes that begin with it.
     static func blob(_ beginning: [UInt8]) -> Data { Data(beginning) }
 
-    /// The hash of a file's place below `objects`; nil when the store never makes such a name.
+    /// Creates the hash of a file from its place below `objects`; nil when the store never creates such a name.
     package init?(folder: String, file: String) {
         guard folder.utf8.count == 2, folder.lowercased() == folder, file.lowercased() == file else { return nil }
         self.init(hexadecimal: folder + file)

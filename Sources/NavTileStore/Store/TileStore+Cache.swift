@@ -1,5 +1,5 @@
 import NavTileCache
 
-// The conformances by which the cache's decisions use this disk.
+// The conformances through which the cache's decisions use this disk.
 extension TileStoreReader: TileCacheIndex {}
 extension TileStore: TileCacheStore {}

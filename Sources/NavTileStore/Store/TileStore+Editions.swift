@@ -85,7 +85,7 @@ extension TileStore {
         )
     }
 
-    /// Points `current` of road tilesets to the edition in use.
+    /// Makes `current` of road tilesets point to the edition in use.
     func pointCurrent(_ tilesets: [String], _ writer: inout Writer) throws(StoreError) {
         for name in tilesets {
             let current = try access.read { index in

@@ -7,18 +7,18 @@ internal import Synchronization
 extension TileStore {
     /// Evicts tiles until `bytes` more fit into the budget; works on a full disk, too.
     ///
-    /// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming
-    /// tiles, latest first. Pinned tiles stay.
+    /// Unwanted tiles go first, least recently needed first; then wanted ones that are needed later than the incoming tiles, latest first.
+    /// Pinned tiles are never evicted.
     ///
-    /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil no wanted tile is evicted.
-    /// - Returns: What was evicted. When no eviction suffices, `fits` is false, and nothing is evicted for incoming bytes;
-    ///   for 0 bytes, as much as may go.
+    /// - Parameter need: The need of the incoming tiles, see `WantedTile.need`; with nil, no wanted tile is evicted.
+    /// - Returns: What was evicted. When no eviction suffices, `fits` is false and nothing is evicted for incoming bytes; for 0 bytes, as
+    ///   much as allowed is evicted.
     @discardableResult
     package func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             var wanted = wanted.withLock { $0 }
             let budget = budgetBytes
-            // Pending use times decide which tiles go, so they are written first.
+            // Write the pending use times first, because they determine which tiles are evicted.
             let eviction = try clear(&writer) { index in
                 let stored = try Int64.fetchOne(index, sql: "SELECT object_bytes FROM totals") ?? 0
                 let (needed, overflow) = stored.addingReportingOverflow(max(bytes, 0))
@@ -59,7 +59,7 @@ extension TileStore {
                     """)
             return try own.union(wanted).reduce(into: held) { bytes, number in
                 guard let row = try Row.fetchOne(find, arguments: ownPins + [number]) else { return }
-                // Tiles of other regions were counted above.
+                // Tiles of other regions have been counted above.
                 if own.contains(number) || row.integer(1) == 0 { bytes += row.integer(0) }
             }
         }

@@ -29,15 +29,15 @@ extension TileStore {
 
     /// Checks the files of some tiles on board, and repairs what it can.
     ///
-    /// Damaged tiles leave the store (see ``takeLosses()``), and missing files for mapping are restored. A step costs
-    /// as much as its bytes. Consecutive steps find in the end all that a check finds in tile files, `tileset.json` and
-    /// `current`.
+    /// Damaged tiles leave the store (see ``takeLosses()``), and missing files for mapping are restored. The cost of a
+    /// step is proportional to its bytes. Consecutive steps eventually find everything that a check finds in tile
+    /// files, `tileset.json` and `current`.
     ///
     /// - Parameters:
     ///   - place: The position where the last step ended.
     ///   - limit: The number of bytes after which the step ends; at least one file is checked.
     /// - Throws: ``StoreError`` `missing` when the store's folder is gone, as on a removed disk, so that nothing is
-    ///   mistaken for damaged; `exhausted` when the machine lacks resources to check.
+    ///   mistaken for damage; `exhausted` when the machine lacks resources to check.
     package func scrub(from place: ScrubPosition, bytes limit: Int64) throws(StoreError) -> ScrubReport {
         try folder.requireObjects()
         if place == ScrubPosition() { try settleNotes() }
@@ -65,7 +65,7 @@ extension TileStore {
         return report
     }
 
-    /// Notes in the index which files have caught up, since files that may be behind are skipped.
+    /// Records in the index which files have caught up, since files that may be behind are skipped.
     private func settleNotes() throws(StoreError) {
         try write { writer throws(StoreError) in
             guard !writer.settled.isEmpty || !writer.unlinked.isEmpty else { return }

@@ -11,7 +11,8 @@ extension TileStore {
     /// does.
     ///
     /// A tile of a region makes room like one without a need, a wanted tile by its need. When it returns, the tiles
-    /// survive a loss of power. On an error none of them is stored. Many tiles at once cost a single wait for the disk.
+    /// survive a power failure. On an error, none of them is stored. Many tiles at once cost a single wait for the
+    /// disk.
     ///
     /// - Throws: ``StoreError`` `invalid` for an edition that was not added, a road tile without its ranks, a map tile
     ///   with more than its body; `diskFull`.
@@ -70,7 +71,7 @@ extension TileStore {
         }
     }
 
-    /// Counts replaced damaged files, and has the links of other tiles that use them renewed.
+    /// Counts replaced damaged files, and schedules the renewal of the links of other tiles that use them.
     private static func noteReplaced(_ hashes: [ContentHash], _ index: Database) throws {
         for hash in hashes {
             try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
@@ -87,7 +88,7 @@ extension TileStore {
     /// The files of a commit, which ``StoreFolder/batch`` lists until the index has them.
     private struct NewObjects {
         var hashes: [ContentHash] = []
-        /// Those of them that replace a damaged file.
+        /// Those of the files that replace a damaged one.
         var replaced: [ContentHash] = []
     }
 
@@ -161,7 +162,8 @@ extension TileStore {
     /// The presence of a file that is to be stored.
     private enum Presence {
         case absent, stored
-        /// The index has it, but its file is missing or different; the tile may be fetched again for that very reason.
+        /// The index has it, but its file is missing or different; that may be the reason why the tile is fetched
+        /// again.
         case damaged
     }
 
@@ -234,9 +236,9 @@ extension TileStore {
         }
     }
 
-    /// Verifies a suspect file; if it is damaged, takes it out of the store with the tiles that use it.
+    /// Verifies a suspect file; if it is damaged, removes it from the store with the tiles that use it.
     ///
-    /// The damage is counted, and the tiles are noted as lost (``takeLosses()``). At most 16 such files are kept in
+    /// The damage is counted, and the tiles are recorded as lost (``takeLosses()``). At most 16 such files are kept in
     /// `quarantine`.
     ///
     /// - Throws: ``StoreError`` `exhausted` when it cannot be verified, `missing` when the store's folder is gone; the
@@ -246,11 +248,11 @@ extension TileStore {
         try write { writer throws(StoreError) in
             try folder.requireObjects()
             let path = folder.object(hash)
-            // A sound file may have replaced it since.
+            // An intact file may have replaced it since.
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
-                // The files that were stored longest ago go first.
+                // The files that were stored longest ago are removed first.
                 let kept = ((try? Files.list(folder.quarantine)) ?? []).map { folder.quarantine + "/" + $0 }
                 let byAge = kept.map { (Files.status($0)?.modified ?? 0, $0) }.sorted { $0 < $1 }
                 for (_, path) in byAge.dropLast(15) { Files.remove(path) }

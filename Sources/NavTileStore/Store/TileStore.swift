@@ -5,9 +5,9 @@ package import NavStorage
 package import NavTileCache
 internal import Synchronization
 
-/// The one owner of a tile store, which writes, evicts and pins.
+/// The single owner of a tile store, which writes, evicts and pins.
 ///
-/// All members may be called from any thread; writers wait for each other, readers for nobody. It reads no clock.
+/// All members may be called from any thread; writers wait for each other, readers never wait. It reads no clock.
 package final class TileStore: Sendable {
     /// The reader of this store: lookups, editions, regions, totals.
     package let reader: TileStoreReader
@@ -36,7 +36,7 @@ package final class TileStore: Sendable {
     struct Writer {
         /// Unlinked files, whose rows the next change removes.
         var unlinked: [ContentHash] = []
-        /// Tiles whose files for mapping have caught up; the next change notes it.
+        /// Tiles whose files for mapping have caught up, to be recorded by the next change.
         var settled: [Int64] = []
         /// The number of the next name in `incoming`.
         var nextName = 0
@@ -49,7 +49,7 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Opens a store, creating it if need be, and finishes what a killed process had begun.
+    /// Opens a store, creating it if necessary, and finishes the unfinished work of a killed process.
     ///
     /// On a read-only disk nothing is created or finished, see ``isReadOnly``.
     ///
@@ -64,7 +64,7 @@ package final class TileStore: Sendable {
         reader = TileStoreReader(access: opened.access)
         writer = Mutex(Writer())
         budget = Mutex(options.budgetBytes)
-        // Without it only the eviction order is lost, so the store opens all the same.
+        // If this fails, only the eviction order is lost, so the store still opens.
         let last = try? opened.access.read { index in
             try Int64.fetchOne(index, sql: "SELECT max(needed) FROM tiles WHERE pins = 0")
         }
@@ -78,7 +78,7 @@ package final class TileStore: Sendable {
             guard !writer.isClosed else { return }
             _ = try? change(&writer) { _ in }
             writer.isClosed = true
-            // A single damaged bit silently loses what is only in the log.
+            // A single damaged bit in the log would silently lose data that exists only there.
             access.checkpoint()
             access.close()
             lock.withLock { $0 = nil }
@@ -98,7 +98,7 @@ package final class TileStore: Sendable {
         wanted.withLock { $0.set(tiles, edition: number) }
     }
 
-    /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
+    /// Records that tiles were needed; written with the next change, ``flush()`` or ``close()``.
     package func touch(_ tiles: [TileRecord], now: Timestamp) {
         guard !isReadOnly else { return }
         let needed = order.withLock { $0.moment(now) }.nanoseconds
@@ -107,7 +107,7 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Writes the times that ``touch(_:now:)`` noted.
+    /// Writes the times recorded by ``touch(_:now:)``.
     package func flush() throws(StoreError) {
         try write { writer throws(StoreError) in try change(&writer) { _ in } }
     }
@@ -140,7 +140,7 @@ package final class TileStore: Sendable {
         }
     }
 
-    /// Runs one transaction and then updates the files; it also notes the file work of earlier changes.
+    /// Runs one transaction and then updates the files; it also records the file work of earlier changes.
     func change<Value>(
         _ writer: inout Writer, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
@@ -202,7 +202,7 @@ package final class TileStore: Sendable {
 
     /// Makes the files follow the index: unlinks unused files, links and unlinks files for mapping.
     ///
-    /// What fails now is repeated after a later change or at the next opening.
+    /// Work that fails now is repeated after a later change or at the next opening.
     private func settle(_ writer: inout Writer) {
         let done = FileSettling(access).run { writer.name("view", folder) }
         writer.unlinked = done.unlinked

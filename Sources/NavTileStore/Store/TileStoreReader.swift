@@ -111,7 +111,7 @@ package final class TileStoreReader: Sendable {
     ///
     /// - Throws: ``StoreError`` `missing` when the file was evicted or replaced since: look the tile up again;
     ///   `exhausted` when the machine lacks resources to verify it; `corruptObject` when its bytes are not as stored.
-    ///   The owner's ``TileStore/data(of:part:)`` also takes such a file out of the store.
+    ///   The owner's ``TileStore/data(of:part:)`` also removes such a file from the store.
     package func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
         guard let part = tile.parts.first(where: { $0.part == part }) else {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)'; request its body")

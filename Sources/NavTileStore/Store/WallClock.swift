@@ -1,7 +1,7 @@
 package import NavGeo
 internal import Synchronization
 
-/// The rules for a wall clock that may be wrong, and be corrected at any time, by years.
+/// The rules for a wall clock that may be wrong by years, and be corrected at any time.
 enum WallClock {
     /// The tolerated difference between the clocks of two moments, ns.
     static let slack: Int64 = 300_000_000_000
@@ -9,17 +9,17 @@ enum WallClock {
     /// The earliest plausible time of a clock that was ever set, ns: 2024-01-01.
     private static let earliest: Int64 = 1_704_067_200_000_000_000
 
-    /// Returns the latest plausible fetch time of a tile; a tile that seems fetched later came while the clock was
-    /// wrong, and its age is unknown.
+    /// Returns the latest plausible fetch time of a tile; a tile that appears to have been fetched later was fetched
+    /// while the clock was wrong, and its age is unknown.
     static func latestFetch(_ now: Timestamp?) -> Int64 {
-        // A clock that has not been set, as after a start without a battery, is behind and proves nothing about tiles.
+        // A clock that has not been set, as after a start without a battery, is behind and is no evidence about tiles.
         guard let now, now.nanoseconds > Self.earliest else { return .max }
         let (latest, overflow) = now.nanoseconds.addingReportingOverflow(slack)
         return overflow ? .max : latest
     }
 }
 
-/// The moments at which tiles were needed, in order; they keep rising after the clock was set back.
+/// The moments at which tiles were needed, in order; they keep increasing after the clock is set back.
 ///
 /// Otherwise the tiles needed now would be evicted first, for as long as the clock had been ahead.
 package struct UseOrder: Sendable {
