@@ -18,7 +18,7 @@ public struct BagReadOptions: Hashable, Sendable {
     var storedLimit: Int { chunkLimit + chunkLimit / 64 + 4_096 }
 }
 
-/// The ending of a bag, found by reading the whole bag.
+/// The way a bag ends, found by reading the whole bag.
 public enum BagEnding: Hashable, Sendable, CustomStringConvertible {
     /// With a footer and the closing magic bytes.
     case complete

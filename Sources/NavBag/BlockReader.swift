@@ -1,6 +1,6 @@
 import Glibc
 
-/// A reader that walks a bag from its beginning without an index, and tells how the bag ends.
+/// A reader that walks a bag from its beginning without an index, and reports how the bag ends.
 struct BlockReader<Source: ByteSource> {
     enum Item {
         case block(Block, BagSpan)
@@ -152,7 +152,7 @@ struct BlockReader<Source: ByteSource> {
         return opcode != 0 && length <= source.count - offset - Layout.recordHeader
     }
 
-    /// Notes damage and moves to the next readable record; false, with nothing noted, when there is none.
+    /// Records damage and moves to the next readable record; returns false, with nothing recorded, when there is none.
     private mutating func resynchronise(after error: BagError) throws(BagError) -> Bool {
         guard let place = try resumption(after: position) else { return false }
         damage.note(error)

@@ -46,7 +46,7 @@ public struct BagCheck: Hashable, Sendable {
 /// It checks framing, checksums, definitions, message indexes, statistics, and the publishers' sequences. Memory holds one
 /// chunk, the definitions and about 100 bytes per chunk.
 ///
-/// - Parameter schemaProblem: returns why messages of a schema cannot be decoded; nil when they can.
+/// - Parameter schemaProblem: returns the reason why messages of a schema cannot be decoded; nil when they can.
 /// - Throws: the errors of ``MCAPLinearReader/init(_:topics:options:)`` and of the source.
 public func checkBag(
     _ source: some ByteSource, options: BagReadOptions = BagReadOptions(), schemaProblem: (BagSchema) -> String?
@@ -114,7 +114,7 @@ extension Definitions {
 extension BagCheck.Channel {
     fileprivate mutating func take(_ message: BagMessage) {
         messageCount += 1
-        // Other writers number as they like. A lower number is a repeated value.
+        // Other writers number messages in their own way. A lower number is a repeated value.
         if channel.metadata["boot_id"] != nil, let last, message.sequence > last {
             missingCount += UInt64(message.sequence - last - 1)
         }

@@ -17,7 +17,7 @@ struct ChunkBuilder {
 
     mutating func addChannel() { counts.append(0) }
 
-    /// Notes the message whose record is about to be appended.
+    /// Records the message whose record is about to be appended.
     @inline(__always)
     mutating func index(slot: Int, logTime: UInt64) {
         entries.append(Entry(slot: slot, logTime: logTime, offset: UInt64(records.count)))

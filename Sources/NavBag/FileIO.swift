@@ -66,9 +66,9 @@ public final class BagFile: ByteSource, Sendable {
 ///
 /// The file closes when the last reference is released.
 ///
-/// Each write leaves a provisional end after the data, which the next write replaces. The order of the steps keeps the file
-/// complete in between: it writes the new end first, then all new data but its beginning, and last that beginning, which
-/// overwrites the old end, where readers have stopped until then. A write that fails leaves the file as it was.
+/// Each write leaves a provisional end after the data, which the next write replaces. The order of the steps keeps the file complete at all
+/// times: it writes the new end first, then all new data except its beginning, and finally that beginning, which overwrites the old end,
+/// where readers have stopped until then. A write that fails leaves the file unchanged.
 public final class FileSink: ByteSink {
     /// The path as it was given.
     public let path: String
@@ -126,7 +126,7 @@ public final class FileSink: ByteSink {
                 try put(UnsafeRawBufferPointer(rebasing: bytes[..<tail.count]), at: end)
             }
         } catch {
-            // Restores the old end, so that readers find it and a retry begins at the same offset.
+            // Restore the old end, so that readers find it and a retry begins at the same offset.
             try? tail.span.withUnsafeBytes { (old) throws(BagError) in try put(old, at: end) }
             _ = ftruncate(descriptor, off_t(end + tail.count))
             throw error

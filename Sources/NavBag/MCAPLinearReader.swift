@@ -1,7 +1,7 @@
 /// A reader of a bag in file order, with or without an index, whole or truncated.
 ///
-/// It returns every readable message, skips damaged chunks, and tells at the end why it stopped. Memory holds one chunk and
-/// the definitions.
+/// It returns every readable message, skips damaged chunks, and reports at the end why it stopped. Memory holds one chunk and the
+/// definitions.
 public struct MCAPLinearReader<Source: ByteSource> {
     private var blocks: BlockReader<Source>
     private var definitions: Definitions
@@ -30,7 +30,7 @@ public struct MCAPLinearReader<Source: ByteSource> {
     public var header: BagHeader { blocks.header }
     /// The damage that was skipped so far.
     public var damage: BagDamage { blocks.damage }
-    /// Why reading stopped; nil before ``next()`` has returned nil.
+    /// The reason why reading stopped; nil before ``next()`` has returned nil.
     public var ending: BagEnding? { blocks.ending }
     /// The number of bytes read so far, for a progress bar.
     public var position: Int { blocks.position }

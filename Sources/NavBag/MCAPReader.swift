@@ -1,8 +1,7 @@
 /// A reader that uses a bag's index: any topics, any time range, in the order of log time.
 ///
-/// Opening reads only the summary, whatever the size of the bag. A bag without a usable summary (unfinished, unindexed,
-/// damaged) is read once as a whole, and then works like an indexed one. ``BagIndex/origin`` tells which applies and how
-/// the bag ends.
+/// Opening reads only the summary, whatever the size of the bag. A bag without a usable summary (unfinished, unindexed, damaged) is read
+/// once as a whole, and then works like an indexed one. ``BagIndex/origin`` states which case applies and how the bag ends.
 public struct MCAPReader<Source: ByteSource> {
     /// The source of the bytes.
     public let source: Source

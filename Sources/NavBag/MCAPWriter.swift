@@ -26,9 +26,9 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     private var state = State.open
     private let compressor: Compressor
-    /// Bytes on their way to the sink.
+    /// Bytes to be passed to the sink.
     private let out = RecordBuffer(capacity: 1 << 16)
-    /// The number of bytes that the sink has taken, and their CRC within the data section.
+    /// The number of bytes that the sink has accepted, and their CRC within the data section.
     private var drained = 0
     private var dataCRC: UInt32 = 0
     private let tail = RecordBuffer(capacity: 64)
@@ -78,7 +78,7 @@ public struct MCAPWriter<Sink: ByteSink> {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
-        // Steps that may fail come first, so that every known definition is in the bag.
+        // Perform the steps that may fail first, so that every known definition is in the bag.
         if options.chunkSize > 0 { try makeRoom(data.count) }
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)
@@ -195,7 +195,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         buffer.advance(Layout.recordHeader + content)
     }
 
-    /// The size of the bag so far in bytes: those the sink has taken, and those waiting to be packed.
+    /// The current size of the bag in bytes: those accepted by the sink, and those waiting to be packed.
     public var byteCount: Int { drained + out.count + chunk.records.count }
 
     // MARK: Beside the messages
@@ -267,7 +267,7 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     /// Closes the current chunk and passes everything to the sink, so that it survives a crash.
     ///
-    /// Retries what the sink refused before.
+    /// Retries bytes that the sink has refused before.
     public mutating func flush() throws(BagError) {
         try retry()
         try checkOpen()
@@ -276,7 +276,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         try flushSink()
     }
 
-    /// Writes the summary and the footer, after which nothing can be written; a second call does nothing.
+    /// Writes the summary and the footer, after which nothing can be written; a second call has no effect.
     public mutating func close() throws(BagError) {
         if case .closed = state { return }
         try retry()
@@ -287,7 +287,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         let buffer = out
         buffer.record(Opcode.dataEnd) { buffer.append(crc) }
         appendSummary()
-        // In one call: an incomplete summary would mislead a reader.
+        // Written in one call: an incomplete summary would mislead a reader.
         defer {
             out.removeAll()
             tail.removeAll()

@@ -106,7 +106,7 @@ public struct MergedRecords: RecordSource {
     /// Returns the earliest of the sources' next messages.
     public mutating func next() throws(BagError) -> Record? {
         while let place = pending.last {
-            // After an error the same source is read again.
+            // After an error, the same source is read again.
             heads[place] = try sources[place].next()
             pending.removeLast()
         }
