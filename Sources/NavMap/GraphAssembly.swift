@@ -1,6 +1,6 @@
 internal import NavGeo
 
-/// Joins tiles: assigns dense numbers to nodes and edges and resolves references across tiles.
+/// The joining of tiles: assigns dense numbers to nodes and edges and resolves references across tiles.
 struct GraphAssembly {
     let tiles: [RoadTile]
     var nodePositions: ContiguousArray<FixedCoordinate> = []

@@ -62,7 +62,7 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     public static let unpaved = RoadFlags(rawValue: 1 << 6)
     /// One-way: the road may be driven in one direction only.
     public static let oneway = RoadFlags(rawValue: 1 << 7)
-    /// Only for those whose destination or customer visit lies on it (`access=destination|customers|delivery`).
+    /// Only for drivers whose destination is on it, such as customers (`access=destination|customers|delivery`).
     public static let destinationOnly = RoadFlags(rawValue: 1 << 8)
     /// Private ground (`access=private`), open only for the first and last metres of a trip.
     public static let privateAccess = RoadFlags(rawValue: 1 << 9)
@@ -239,7 +239,7 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let truckImpassable = NodeFlags(rawValue: 1 << 11)
     /// A barrier that opens for cars of people who live or work behind it; the roads behind it are private ground.
     public static let privateGate = NodeFlags(rawValue: 1 << 12)
-    /// The same for goods vehicles.
+    /// A barrier that opens for goods vehicles of people who live or work behind it.
     public static let truckPrivateGate = NodeFlags(rawValue: 1 << 13)
     /// Three or more roads meet there, regardless of their directions.
     public static let junction = NodeFlags(rawValue: 1 << 14)

@@ -2,8 +2,8 @@ public import NavGeo
 
 /// An immutable snapshot of the loaded tiles as one directed graph.
 ///
-/// Topology, lengths and headings lie in flat arrays for the searches; names, geometry and limits are read from the
-/// tiles on demand.
+/// Topology, lengths and headings are stored in flat arrays for the searches; names, geometry and limits are read from
+/// the tiles on demand.
 ///
 /// A head in an unloaded tile is a node without edges; ``missingTiles(at:)`` returns the tiles that continue it.
 ///
@@ -56,7 +56,7 @@ public final class RoadGraph: Sendable {
     /// A bit for each edge: whether it has point features.
     let edgesWithFeatures: ContiguousArray<UInt64>
 
-    /// Stands for "no edge" in ``edgeOpposites``.
+    /// The value for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
 
     /// Joins tiles into a graph; a tile given twice counts once.
@@ -106,13 +106,13 @@ public final class RoadGraph: Sendable {
     /// The number of nodes, including those in missing tiles.
     public var nodeCount: Int { nodePositions.count }
 
-    /// Edges that start at a node, by ascending number.
+    /// Returns the edges that start at a node, by ascending number.
     @inline(__always)
     public func outgoing(_ node: NodeIndex) -> Slice<ContiguousArray<EdgeIndex>> {
         outgoingEdges.slice(outgoingOffsets[node.index], outgoingOffsets[node.index + 1])
     }
 
-    /// Edges that end at a node, by ascending number.
+    /// Returns the edges that end at a node, by ascending number.
     @inline(__always)
     public func incoming(_ node: NodeIndex) -> Slice<ContiguousArray<EdgeIndex>> {
         incomingEdges.slice(incomingOffsets[node.index], incomingOffsets[node.index + 1])
@@ -255,7 +255,7 @@ public final class RoadGraph: Sendable {
         return Set(own + (missingArrivals[node] ?? [])).sorted()
     }
 
-    /// Whether a tile is loaded; nil when no tile of that id is known to exist.
+    /// Returns whether a tile is loaded; nil when no tile of that id is known to exist.
     public func hasLoaded(_ id: RoadTileID) -> Bool? {
         if loadedTiles.contains(id) { return true }
         return absentTiles?.contains(id) == true ? false : nil

@@ -32,7 +32,7 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
     /// The file of the tile's edge ranks, beside the tile's own.
     public var ranksPath: String { "\(tile.zoom)/\(tile.x)/\(tile.y).rank" }
 
-    /// By layer, column, row.
+    /// Orders by layer, column and row.
     public static func < (left: RoadTileID, right: RoadTileID) -> Bool { left.rawValue < right.rawValue }
 }
 

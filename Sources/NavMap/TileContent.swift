@@ -2,8 +2,8 @@ public import NavGeo
 
 /// The content of one road tile, before it is encoded.
 ///
-/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The builder chooses the order of
-/// nodes; a space-filling curve makes neighbours share cache lines.
+/// Nodes are inside the tile; edges are sorted by tail and start at one of its nodes. The builder chooses the order of nodes; a
+/// space-filling curve makes neighbours share cache lines.
 public struct TileContent: Sendable {
     public struct Node: Sendable {
         public var osmID: Int64
@@ -135,7 +135,7 @@ public struct TileContent: Sendable {
     public init(id: RoadTileID) { self.id = id }
 }
 
-/// An edge by its OSM ids, which hold across tiles and after a tile is rebuilt.
+/// A reference to an edge by its OSM ids, which are valid across tiles and after a tile is rebuilt.
 public struct EdgeReference: Sendable, Hashable {
     /// OSM id of the node at its start.
     public var tailNodeID: Int64

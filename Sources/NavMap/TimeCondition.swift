@@ -2,7 +2,7 @@ public import NavGeo
 
 /// A moment in a place's local time.
 ///
-/// Tiles know no time zones: the caller that requests a route supplies the place's offset from UTC.
+/// Tiles have no time zones: the caller that requests a route supplies the place's offset from UTC.
 public struct LocalTime: Sendable, Hashable {
     /// Minutes since 1970-01-01 00:00 local time.
     public let minutes: Int64
@@ -67,9 +67,9 @@ public struct LocalTime: Sendable, Hashable {
 ///
 /// Rules are separated by `;`, and a later rule replaces an earlier one on its days. A rule has months or dates
 /// (`Apr-Oct`, `Nov 15-Mar 31`), days of the week (`Mo-Fr,Su`) and spans of time (`07:00-09:00,16:00-18:30`,
-/// `22:00-06:00`). Each part is optional, and the rule may end in `off`. `24/7` means always. The map knows no public
-/// or school holidays, so `PH` and `SH` match no day. Sunrise and sunset, weeks, years and the n-th weekday of a month
-/// are not supported.
+/// `22:00-06:00`). Each part is optional, and the rule may end in `off`. `24/7` means always. The map has no public or
+/// school holidays, so `PH` and `SH` match no day. Sunrise and sunset, weeks, years and the n-th weekday of a month are
+/// not supported.
 public struct TimeCondition: Sendable, Hashable {
     /// The longest text that is parsed, bytes.
     public static let longestText = 1_000
