@@ -256,7 +256,8 @@ extension TileStoreReader {
     ///
     /// - Parameters:
     ///   - moment: The moment of expiry that counts; nil to ignore expiry.
-    ///   - now: Tiles that seem fetched later than now came while the clock was wrong, and count as expired; nil:
+    ///   - now: Tiles that appear to have been fetched later than now were fetched with a wrong clock, and count as
+    ///     expired; nil:
     ///     `moment`.
     ///   - last: The tile after which to continue, so that a large region is searched window by window without
     ///     repetition.
