@@ -86,7 +86,7 @@ struct BagCheckCommand: ParsableCommand {
         }
     }
 
-    /// Returns why messages of a schema cannot be decoded; a schema without a definition is allowed.
+    /// Returns the reason why messages of a schema cannot be decoded, or nil; a schema without a definition is allowed.
     private static func problem(_ schema: BagSchema) -> String? {
         guard schema.encoding == "protobuf", !schema.data.isEmpty else { return nil }
         do throws(SchemaError) {

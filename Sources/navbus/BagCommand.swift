@@ -266,7 +266,7 @@ struct BagInfoCommand: ParsableCommand {
 
     private struct Attachment: Encodable {
         var name: String
-        /// Of its record in the bag.
+        /// The bytes of its record in the bag.
         var bytes: Int
     }
 
@@ -285,7 +285,7 @@ struct BagInfoCommand: ParsableCommand {
             let reader = try BagReader(path: bag)
             info = reader.info()
             origin = reader.index.origin
-            // What is damaged here is reported by 'bag check'.
+            // Damage here is reported by 'bag check'.
             metadata = reader.index.metadata.map { place in
                 Metadata(name: place.name, entries: (try? reader.metadata(place))?.entries ?? [:])
             }

@@ -23,13 +23,13 @@ final class SkippedDamage {
             ? "a damaged part was skipped: \(first)" : "\(count) damaged parts were skipped, the first: \(first)"
     }
 
-    /// Reports on standard error what was skipped.
+    /// Reports the skipped parts on standard error.
     func tell() {
         if let text { Console.note(text) }
     }
 }
 
-/// Records without the damaged parts, which are counted.
+/// A source of records that skips and counts the damaged parts.
 struct LenientRecords: RecordSource {
     private var base: any RecordSource
     private let damage: SkippedDamage
@@ -59,7 +59,7 @@ struct LenientRecords: RecordSource {
 struct BagInputs {
     let readers: [BagReader]
 
-    /// Opens bags; of one that is broken off what can be read of it is used.
+    /// Opens bags; of a damaged bag, the readable part is used.
     init(_ paths: [String]) throws(NodeError) {
         var readers: [BagReader] = []
         for path in paths {
@@ -85,15 +85,16 @@ struct BagInputs {
     }
 }
 
-/// The bag that a command makes of others.
+/// The bag that a command writes from others.
 struct BagOutput: ParsableArguments {
     @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
     var out: String
     @Flag(help: "Replace an existing file.") var overwrite = false
 
-    /// Writes records to a bag with the metadata and attachments of its sources; it takes its name when it is whole.
+    /// Writes records to a bag with the metadata and attachments of its sources; the file gets its final name when it
+    /// is complete.
     ///
-    /// - Parameter head: written before the records.
+    /// - Parameter head: records to write before the others.
     func write(_ records: LenientRecords, head: [Record] = [], of inputs: BagInputs, _ paths: [String])
         throws(NodeError)
     {
@@ -110,7 +111,7 @@ struct BagOutput: ParsableArguments {
             try writer.addMetadata(
                 name: OutputFile.editMark, ["sources": names.joined(separator: ", "), "version": NavbusVersion.full])
             var ids: [ObjectIdentifier: UInt16] = [:]
-            // The map is by identity: the channels must live as long as it does.
+            // The map is keyed by identity, so the channels must live as long as it does.
             for record in head { try writer.write(record, ids: &ids) }
             while let record = try records.next() {
                 try writer.write(record, ids: &ids)
@@ -141,7 +142,7 @@ struct BagOutput: ParsableArguments {
     }
 }
 
-/// A part of a bag's time.
+/// A time range within a bag.
 struct BagRange: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -156,7 +157,8 @@ struct BagRange: ParsableArguments {
         }
     }
 
-    /// Returns the log times from the start of a bag on; an error when the bag is over by then.
+    /// Returns the query for the range, counted from the earliest start of the bags; throws when all bags end before
+    /// the range begins.
     func query(_ inputs: BagInputs, topics: [String]?) throws(NodeError) -> BagQuery {
         let ranges = inputs.readers.compactMap(\.index.timeRange)
         let first = ranges.map(\.lowerBound).min() ?? 0
@@ -202,7 +204,8 @@ struct BagCut: ParsableCommand {
 }
 
 extension BagChannel {
-    /// Whether a late subscriber gets the topic's last value: by the catalogue, or as the recorder has written it.
+    /// Whether a late subscriber gets the topic's last value: according to the catalogue, or else to the channel's
+    /// metadata.
     var isLatched: Bool {
         TopicCatalogue.topic(named: topic).map { $0.qos == .latched } ?? (metadata["qos"] == "latched")
     }
@@ -335,14 +338,14 @@ struct BagCat: ParsableCommand {
     }
 }
 
-/// Turns records into JSON by the schemas that they come with.
+/// A converter of records to JSON by the schemas in their recording.
 struct RecordText {
     private var pools: [ObjectIdentifier: SchemaPool?] = [:]
     private var channels: [RecordChannel] = []
-    /// The first message that cannot be read.
+    /// A description of the first unreadable message.
     private(set) var problem: String?
 
-    /// The message as JSON; null for one that cannot be read.
+    /// Returns the message as JSON; null for an unreadable one.
     mutating func json(_ record: Record) throws -> String {
         let channel = record.channel
         switch channel.messageEncoding {

@@ -189,7 +189,7 @@ enum BusChecks {
         return findings.isEmpty ? [Finding("schemas", .ok, "all sides of every topic agree")] : findings
     }
 
-    /// Looks for topics with subscribers but without a publisher: often a mistyped name.
+    /// Looks for topics with subscribers but without a publisher, often because a name is mistyped.
     private static func lonely(_ snapshot: RegistrySnapshot, _ survey: SubscriberSurvey) -> [Finding] {
         let published = Set(snapshot.topics.map(\.topic.name))
         var findings: [Finding] = []

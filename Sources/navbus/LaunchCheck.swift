@@ -58,7 +58,7 @@ enum LaunchCheck {
         return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): '\($0.path)' does not exist" }
     }
 
-    /// Returns why a program rejects its command line; nil when it accepts it.
+    /// Returns the reason why a program rejects its command line; nil when it accepts it.
     private static func refusal<Command: ParsableCommand>(
         _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> Void = { _ in }
     ) -> String? {

@@ -136,8 +136,8 @@ struct MatchCommand: ParsableCommand {
         }
     }
 
-    /// Returns the name of each trace's output: its file's name after its folder's, and after as many folders above as tell equal names
-    /// apart.
+    /// Returns the name of each trace's output: its folder and file name, preceded by as many parent folders as it takes to distinguish
+    /// equal names.
     private static func outputNames(_ traces: [String]) -> [String] {
         let parts = traces.map { trace in
             URL(fileURLWithPath: trace).standardizedFileURL.deletingPathExtension().pathComponents.filter { $0 != "/" }

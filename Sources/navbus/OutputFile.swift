@@ -3,23 +3,23 @@ import Glibc
 import NavBag
 import NavKit
 
-/// A file that a command writes, renamed to its final name when it is complete. What is no regular file, such as a device or a FIFO,
-/// is written to directly.
+/// A file that a command writes, renamed to its final name when it is complete. Anything but a regular file, such as a device or a FIFO, is
+/// written to directly.
 final class OutputFile {
     /// The existing files that a command replaces without `--overwrite`.
     enum Replaceable {
-        /// None but empty ones.
+        /// None except empty ones.
         case none
         /// Bags that the command has written, by the name of their metadata.
         case bags(marked: String)
-        /// Bags without metadata. A replay has none, because its bytes equal those of a recording in lockstep; simulated drives, live
-        /// recordings and edited bags have some.
+        /// Bags without metadata: replays, whose bytes equal those of a recording in lockstep. Simulated drives, live recordings and edited
+        /// bags have metadata.
         case replays
         /// Documents that begin like those of the command.
         case documents(beginning: String)
     }
 
-    /// The name of the metadata of bags that were made of other bags, whose metadata they also have.
+    /// The name of the metadata of bags made from other bags, whose metadata they also contain.
     static let editMark = "navbus.edit"
 
     /// The path of the file while it is written.

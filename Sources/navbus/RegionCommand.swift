@@ -71,7 +71,7 @@ struct RegionBusOptions: ParsableArguments {
         }
     }
 
-    /// Prints a message as JSON, or calls `other`.
+    /// Prints a message as JSON if requested, or else calls `other`.
     func show<Content: Message>(_ message: Content, _ other: () -> Void) throws {
         guard json else { return other() }
         print(try MessageJSON.text(decoding: message.encoded(), as: Content.fullName))
@@ -141,7 +141,7 @@ struct RegionAreaOptions: ParsableArguments {
         }
     }
 
-    /// Returns the given tilesets; by default all that are kept on board.
+    /// Returns the requested tilesets; by default, all that are kept on board.
     func descriptors(_ bus: RegionBusOptions) throws -> [TilesetDescriptor] {
         guard tileset.isEmpty else { return tileset.compactMap(Self.descriptor) }
         let statistics = try bus.ask(TileCacheService.statistics, StatisticsRequest())

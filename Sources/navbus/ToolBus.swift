@@ -125,7 +125,7 @@ final class ToolBus {
 
     // MARK: Schemas
 
-    /// Returns the schema of a type (or service) as served by a node, or the reason why the node does not serve it.
+    /// Returns the schema of a type or service as served by a node, or the reason why the node does not serve it.
     func schema(of name: String, from node: Announcement) throws -> Result<SchemaPool, NodeError> {
         try descriptors(of: name, from: node).flatMap { set in
             do {

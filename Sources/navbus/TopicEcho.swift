@@ -6,7 +6,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// The limits by which a tool that listens ends by itself.
+/// The limits after which a listening tool ends by itself.
 struct ListenLimits: ParsableArguments {
     @Option(parsing: .unconditional, help: ArgumentHelp("Stop after this many messages.", valueName: "COUNT"))
     var count: Int?
@@ -29,7 +29,7 @@ struct ListenLimits: ParsableArguments {
     }
 }
 
-/// A loop that takes messages until it is stopped, has enough, or has waited in vain.
+/// A loop that takes messages until it is stopped, has enough, or has waited too long.
 struct Listening {
     let tool: ToolBus
     let topics: [String]
@@ -111,7 +111,7 @@ struct TopicEcho: ParsableCommand {
         var output = Output()
         var failed: NodeError?
         var limits = limits
-        // Messages that the filter leaves out do not count.
+        // Messages excluded by the filter do not count.
         let wanted = limits.count
         limits.count = condition == nil ? limits.count : nil
         var printed = 0
@@ -124,7 +124,7 @@ struct TopicEcho: ParsableCommand {
                 if json { text = "\"\(text)\"" }
             } else {
                 if let (pool, type) = try reader.pool(of: delivery) { check.note(type, in: pool) }
-                // One topic has one type; among several a later one may have the field.
+                // A single topic has one type; with several topics, a later one may have the field.
                 if !isPattern, topics.count == 1, let error = check.error { throw error }
                 switch try reader.json(delivery, indent: pretty) {
                 case .success(let json): text = json
@@ -171,15 +171,16 @@ struct TopicEcho: ParsableCommand {
     }
 }
 
-/// The types that the fields of `--field` and `--filter` were looked up in: a misspelt name or value is told, not answered with null.
+/// A check of the fields of `--field` and `--filter` against the types of the messages: a misspelt name or value is an error instead of a
+/// null result.
 struct FieldCheck {
     private let paths: [FieldPath]
     private let condition: FieldCondition?
     private var types: Set<String> = []
     private var isKnown = false
-    /// The first name that no type so far has.
+    /// The first name that is missing in the types so far.
     private var unknown: SchemaPool.UnknownField?
-    /// The first reason why a field of the condition cannot have the value that it is compared with.
+    /// The first reason why the field of the condition cannot have the value that it is compared with.
     private var mistake: String?
 
     init(field: FieldPath?, condition: FieldCondition?) {
@@ -187,7 +188,7 @@ struct FieldCheck {
         self.condition = condition
     }
 
-    /// Looks the fields up in the type of messages that come.
+    /// Looks up the fields in the type of an arriving message.
     mutating func note(_ type: String, in pool: SchemaPool) {
         guard !paths.isEmpty, !isKnown, types.insert(type).inserted else { return }
         if let missing = paths.lazy.compactMap({ pool.unknownField(in: $0, of: type) }).first {
@@ -199,7 +200,7 @@ struct FieldCheck {
         }
     }
 
-    /// The error when messages have come and none of their types has the fields, or none with such a value.
+    /// The error when none of the types of the messages so far has the fields, or none allows the value.
     var error: NodeError? {
         guard !isKnown else { return nil }
         if let mistake { return NodeError(.usage, "--filter: \(mistake)") }
@@ -221,7 +222,7 @@ struct FieldCondition {
     private let comparison: String
     private let value: String
 
-    /// Parses `PATH=VALUE` and its relatives; nil when the text is malformed.
+    /// Parses `PATH=VALUE` or another comparison; nil when the text is malformed.
     init?(_ text: String) {
         guard let start = text.firstIndex(where: { "=!<>".contains($0) }) else { return nil }
         let rest = text[start...]
@@ -239,7 +240,7 @@ struct FieldCondition {
     /// Whether the comparison orders numbers.
     private var isOrder: Bool { comparison != "=" && comparison != "!=" }
 
-    /// Why the field cannot have the value; nil when it can, and for a type that is not known.
+    /// Returns the reason why the field cannot have the value; nil when it can, and for an unknown type.
     func mistake(for type: String, in pool: SchemaPool) -> String? {
         switch pool.values(at: path, of: type) {
         case .numbers where Double(value) == nil: return "'\(field)' is numeric: '\(value)' is not a number"
@@ -261,7 +262,7 @@ struct FieldCondition {
         }
     }
 
-    /// Whether it holds; numbers compare as numbers, enums also without what their names begin with.
+    /// Whether the condition holds: numbers are compared as numbers, and enums also without the prefix of their names.
     func holds(in json: String) -> Bool {
         guard var found = path.value(in: json) else { return comparison == "!=" }
         if found.hasPrefix("\""), found.hasSuffix("\""), found.count > 1 {

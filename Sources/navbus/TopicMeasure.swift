@@ -97,7 +97,7 @@ struct Spread {
     var min: Double { sorted.first ?? .nan }
     var max: Double { sorted.last ?? .nan }
 
-    /// Returns the value below which a share, 0 ... 1, of the values lies, by the nearest rank.
+    /// Returns the value at or below which a share, 0 ... 1, of the values is, by the nearest-rank method.
     func percentile(_ share: Double) -> Double {
         guard !sorted.isEmpty else { return .nan }
         let rank = Int((share * Double(sorted.count)).rounded(.up))

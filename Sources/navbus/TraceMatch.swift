@@ -128,7 +128,7 @@ private struct Text {
         }
     }
 
-    /// Adds a fix that was not matched: it has a time and no place.
+    /// Adds a fix that was not matched: it has a time but no place.
     func add(_ fix: Fix, _ state: String, _ line: (String) -> Void) {
         if format == .csv { line(Text.time(fix.stamp) + ",,,,,,,,\(state)") }
     }

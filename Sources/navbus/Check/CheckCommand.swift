@@ -165,7 +165,7 @@ struct CheckCommand: ParsableCommand {
         return (base ?? NSHomeDirectory() + "/.cache") + "/navbus/check"
     }
 
-    /// Opens the cache; without one if the home directory is not writable, as in many containers.
+    /// Opens the cache; one that keeps nothing if the home directory is not writable, as in many containers.
     private func openCache() throws -> CheckCache {
         guard caching, cache == nil else { return try CheckCache(folder: caching ? cache : nil) }
         do {
@@ -325,7 +325,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    /// Returns the number of bags that pass because they have no expectations.
+    /// Returns the number of bags without expectations, which pass unchecked.
     private func unchecked(_ result: FleetResult, _ plan: FleetPlan) -> Int {
         guard plan.references == nil else { return 0 }
         let passed = result.bags.filter { $0.verdict == .passed }

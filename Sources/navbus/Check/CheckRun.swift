@@ -164,7 +164,7 @@ private struct DriveObserver: ReplayOutput {
     private let topics: Set<String>
     private var reader: DriveEventReader
     private(set) var figures: DriveFigures
-    /// The events that a person following the drive is told.
+    /// The events announced to a person following the drive.
     private(set) var lines: [EventDiff.Event] = []
     /// The events that `expect` lines are compared with.
     private(set) var events: [DriveEvent] = []

@@ -149,8 +149,8 @@ struct FleetPlan {
         return path.contains("/") ? resolved(path) : folder.isEmpty ? path : "\(folder)/\(path)"
     }
 
-    /// Returns the files that match a glob, sorted: `*` and `?` match within a name, `**` matches folders of any depth, but follows
-    /// no links, which may form cycles.
+    /// Returns the files that match a glob, sorted: `*` and `?` match within a name, `**` matches folders at any depth, without following
+    /// links, which may form cycles.
     static func paths(_ glob: String, below folder: String) -> [String] {
         var found: [String] = []
         let isAbsolute = glob.hasPrefix("/")
