@@ -19,7 +19,7 @@ package struct BusReadinessProbe: ReadinessProbe {
         var call: Answer?
     }
 
-    /// Filled in when the call ends.
+    /// The status of the call, set when it ends.
     private final class Answer {
         var status: CallStatus?
     }
@@ -182,7 +182,7 @@ private struct DomainView {
         }
     }
 
-    /// Starts the call; returns why it could not be made.
+    /// Starts the call; returns the reason if that is impossible.
     mutating func call(
         _ service: String, _ method: String, _ options: CallOptions, onEnd: @escaping (CallStatus) -> Void
     ) -> String? {

@@ -37,7 +37,7 @@ public struct LaunchContext: Sendable {
             binaryDirectory: folder(of: runningBinary()), environment: environment, cpus: allowedCPUs())
     }
 
-    /// Returns the absolute path of an executable, or why it was not found.
+    /// Returns the absolute path of an executable, or the reason why it was not found.
     ///
     /// A name is searched beside the running binary, then on `PATH`; a path with a `/` is relative to `base`.
     func executable(_ name: String, relativeTo base: String) -> Result<String, LookupFailure> {

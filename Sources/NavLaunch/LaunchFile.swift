@@ -82,7 +82,7 @@ public struct LaunchNode: Sendable, Equatable {
         self.watchdog = watchdog
     }
 
-    /// 10 s: a turn of a node's loop takes less than a tenth of that, even on a machine short of memory.
+    /// 10 s: an iteration of a node's loop takes less than a tenth of that, even on a machine short of memory.
     public static let defaultWatchdog = Duration.seconds(10)
 
     /// The command in shell syntax.

@@ -1,4 +1,4 @@
-/// The identifier of one launch; all its processes inherit it in their environment, so that even one that left its group is found.
+/// The identifier of one launch; all its processes inherit it in their environment, so that even a process that left its group is found.
 ///
 /// A nested launch appends its identifier to the outer one's, so that the outer launch finds everything.
 struct LaunchID {

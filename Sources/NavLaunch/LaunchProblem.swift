@@ -2,7 +2,7 @@
 public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
     /// The file as it was named, or `command line`.
     public let file: String
-    /// Line, from 1; nil where the problem has no place in the file.
+    /// The line, from 1; nil when the problem has no location in the file.
     public let line: Int?
     /// The column, from 1.
     public let column: Int?

@@ -11,7 +11,7 @@ struct SummaryRow {
 /// Returns the table: a line of headings and one line per process, in columns.
 func summaryTable(_ rows: [SummaryRow]) -> [String] {
     let headings = ["node", "end", "restarts", "time", "cpu", "memory"]
-    // The reason for a process not being started can be long, and was reported in full when it occurred.
+    // The reason why a process was not started can be long; it was reported in full when it occurred.
     let widest = 72
     let cells = rows.map { row in
         [

@@ -69,10 +69,10 @@ public final class Launcher: Sendable {
 
     /// Starts everything and returns when everything has ended.
     ///
-    /// It blocks its thread, which must not exit meanwhile.
+    /// It blocks its thread, which must not exit before it returns.
     ///
-    /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was asked for, and every process that
-    ///   was then asked to stop did so cleanly; 1 otherwise.
+    /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was requested, and every process that was then told
+    ///   to stop did so cleanly; 1 otherwise.
     public func run() -> Int32 {
         let isTerminal =
             isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
@@ -116,7 +116,7 @@ private struct SupervisorLoop {
     /// The socket for heartbeats, and its name; -1 without one.
     private var signs: Int32 = -1
     private var signsName: String?
-    /// The most heartbeats read in one turn, so that a flooding process does not block the launcher.
+    /// The most heartbeats read in one iteration of the loop, so that a flooding process does not block the launcher.
     private static let maximumSigns = 1_024
     private let mark = LaunchID.unique()
     private var probe: any ReadinessProbe

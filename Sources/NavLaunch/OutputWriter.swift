@@ -87,7 +87,7 @@ struct OutputWriter {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno != EAGAIN {
-                    // A full disk may have room again; a reader that closed its end does not come back.
+                    // A full disk may have room again; a reader that closed its end does not return.
                     isBroken = errno == EPIPE || errno == EBADF
                     for case let (node?, _) in pieces { dropped[node] += 1 }
                     written = pending.count

@@ -53,7 +53,7 @@ package enum ProcessEnd: Sendable, Equatable {
 
 /// The resources used by a process and the children it waited for, as counted by the kernel.
 package struct ProcessUsage: Sendable, Equatable {
-    /// Largest resident size of one process of them, in bytes (`ru_maxrss`).
+    /// The largest resident size of any one of these processes, in bytes (`ru_maxrss`).
     package var peakMemory: Int64
     package var processorTime: Duration
 
@@ -74,10 +74,10 @@ package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
 
 /// The time between SIGINT and SIGTERM, and between SIGTERM and SIGKILL.
 ///
-/// The time after SIGINT is one budget for the whole stop. Nodes that no other comes `after` are signalled first, and
-/// each further row no later than its equal share of the budget.
+/// The time after SIGINT is one budget for the whole stop. Nodes that no other node lists in `after` are signalled
+/// first; each further row is signalled no later than its equal share of the budget.
 public struct GracePeriods: Sendable, Equatable {
-    /// The time after SIGINT, to finish a file and say goodbye on the bus.
+    /// The time after SIGINT for a process to complete its files and leave the bus.
     public var interrupt: Duration
     /// The time after SIGTERM.
     public var terminate: Duration

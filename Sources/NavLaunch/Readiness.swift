@@ -31,7 +31,7 @@ public struct Readiness: Sendable, Equatable {
     public var conditions: [Condition]
     /// The longest time from the start until the node is ready.
     public var timeout: Duration
-    /// The action when it takes longer.
+    /// The action on a timeout.
     public var onTimeout: Timeout
 
     /// Creates a condition; by default the launch fails after 30 s.
@@ -45,7 +45,7 @@ public struct Readiness: Sendable, Equatable {
 /// A node that is not ready yet.
 package struct AwaitedNode: Sendable, Hashable {
     package let index: Int
-    /// The run, from 1, incremented at each start: observations of an earlier run do not count.
+    /// The number of the run, from 1, so that observations of an earlier run do not count.
     package let run: Int
 
     package init(index: Int, run: Int) {
@@ -58,7 +58,7 @@ package struct AwaitedNode: Sendable, Hashable {
 ///
 /// `BusReadinessProbe` observes the bus; tests supply their own.
 package protocol ReadinessProbe {
-    /// Returns what each of `nodes` still lacks, in their order; nil for a node that is ready.
+    /// Returns what each of `nodes` still lacks, in the same order; nil for a node that is ready.
     ///
     /// It must not block.
     mutating func missing(_ nodes: [AwaitedNode]) -> [String?]

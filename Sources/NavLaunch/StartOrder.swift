@@ -4,7 +4,7 @@ struct StartOrder: Sendable {
     let predecessors: [[Int]]
     /// For each node, the nodes that start after it, and are stopped before it.
     let successors: [[Int]]
-    /// Every node once: predecessors first, else as listed; nodes in or after a cycle come last.
+    /// Every node once: predecessors first, otherwise as listed; nodes in or after a cycle come last.
     let sequence: [Int]
     /// The nodes that can never start, because they are in or after a cycle.
     let unreachable: [Int]
@@ -38,7 +38,7 @@ struct StartOrder: Sendable {
         self.successors = successors
         self.sequence = sequence + left
         unreachable = left
-        // Each remaining node has a remaining predecessor, so following predecessors must reach a cycle.
+        // Each remaining node has a remaining predecessor, so following the predecessors eventually reaches a cycle.
         var path: [Int] = []
         var node = left.first
         while let next = node, !path.contains(next) {

@@ -2,7 +2,7 @@ internal import NavConfig
 
 /// A substitution that replaces `${name}` with a value; `$$` is a dollar sign, and a lone `$` stands for itself.
 struct Substitution: Sendable {
-    /// The longest result, in bytes, so that arguments that refer to one another cannot grow without bound.
+    /// The longest result, in bytes: arguments that refer to one another must not grow without bound.
     static let maximumLength = 65_536
 
     private(set) var values: [String: String]

@@ -16,7 +16,7 @@ package struct SupervisorStateMachine: Sendable {
         case alive(node: Int)
         /// A stop was requested, as by Ctrl-C; a further request escalates at once.
         case stopRequested(by: String)
-        /// `nextDeadline` has come.
+        /// `nextDeadline` has been reached.
         case timer
     }
 
@@ -30,29 +30,29 @@ package struct SupervisorStateMachine: Sendable {
         case finish(exitCode: Int32)
     }
 
-    /// The running time after which a process counts its restarts anew.
+    /// The running time after which the count of a process's consecutive restarts is reset.
     package static let steadyAfter = Duration.seconds(10)
     /// The time that a hung process has after SIGABRT to report where it hangs, before SIGKILL.
     private static let abortGrace = Duration.seconds(2)
     /// The longest time between two events that counts as the launcher's running time.
     ///
-    /// Beyond it the launcher was stopped or the machine suspended, so that heartbeats could not arrive.
+    /// After a longer time, the launcher was stopped or the machine suspended, so that heartbeats could not arrive.
     private static let longestTurn = Duration.seconds(1)
 
     private enum NodeState {
-        /// Starts once its predecessors are ready.
+        /// The process starts once its predecessors are ready.
         case blocked
         case starting
         case running
-        /// Runs but is not ready yet.
+        /// The process runs but is not ready yet.
         case awaited(until: MonotonicTime)
-        /// Was silent for too long, and was sent SIGABRT; SIGKILL follows at the deadline.
+        /// The process was silent for too long and was sent SIGABRT; SIGKILL follows at the deadline.
         case hung(deadline: MonotonicTime?)
-        /// Waits during a stop for the nodes that come after this one to end first.
+        /// During a stop, the process waits for the nodes that come after it to end first.
         case held(until: MonotonicTime)
         case stopping(StopSignal, deadline: MonotonicTime?)
         case waiting(until: MonotonicTime, after: ProcessEnd)
-        /// `clean` is false when a requested end came in another way.
+        /// The process has ended; `clean` is false when it ended in another way than requested.
         case ended(ProcessEnd, clean: Bool)
     }
 
@@ -70,11 +70,11 @@ package struct SupervisorStateMachine: Sendable {
         let watchdog: Duration
         let isUnreachable: Bool
         var state = NodeState.blocked
-        /// Whether it was ready in its present run, or in the last one before its final end.
+        /// Whether the process was ready in its current run, or in the last run before its final end.
         var wasReady = false
-        /// Whether its successors start without it, because it was late or failed before it was ready.
+        /// Whether the successors start without the process, because it was late or failed before it was ready.
         var isWaived = false
-        /// The last heartbeat in its present run, in the launcher's running time; nil before the first.
+        /// The time of the last heartbeat in the current run, in the launcher's running time; nil before the first.
         var heardAt: Duration?
         var missing: String?
         var restartsInARow = 0
@@ -106,7 +106,7 @@ package struct SupervisorStateMachine: Sendable {
         }
     }
 
-    /// The time when `timer` is due; nil while nothing waits.
+    /// The time when `timer` is due; nil while nothing is waiting.
     package var nextDeadline: MonotonicTime? {
         processes.lazy.compactMap { process -> MonotonicTime? in
             switch process.state {
@@ -114,7 +114,7 @@ package struct SupervisorStateMachine: Sendable {
             case .waiting(let until, _), .awaited(let until), .held(let until): return until
             case .running:
                 guard let silence = silence(of: process), let seenRunning else { return nil }
-                // Often enough to track the launcher's running time.
+                // Often enough to keep the launcher's running time up to date.
                 return seenRunning + max(.zero, min(process.watchdog - silence, Self.longestTurn))
             case .blocked, .starting, .ended: return nil
             }
@@ -312,7 +312,7 @@ package struct SupervisorStateMachine: Sendable {
         effects.append(.note(node: node, "\(end.description); restart \(count) in \(seconds(delay))"))
     }
 
-    /// Lets the successors of a node that ended before it was ready start, if the launch may continue without the node.
+    /// Lets the successors of a node that ended before it was ready start, if the launch may continue without it.
     private mutating func waive(_ node: Int, _ effects: inout [Effect]) {
         let process = processes[node]
         let mayGoOn = process.readiness.map { $0.onTimeout == .goOn } ?? !process.isRequired
@@ -320,7 +320,8 @@ package struct SupervisorStateMachine: Sendable {
         processes[node].isWaived = true
     }
 
-    /// Returns how long a watched node has been silent in the launcher's running time; nil for a node that is not watched.
+    /// Returns the time since the last heartbeat of a node, in the launcher's running time; nil for a node that is not watched, and before
+    /// its first heartbeat.
     private func silence(of process: Process) -> Duration? {
         guard process.watchdog > .zero, let heardAt = process.heardAt else { return nil }
         return running - heardAt
