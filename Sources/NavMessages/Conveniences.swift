@@ -48,7 +48,7 @@ extension Timestamp {
         self.init(seconds: seconds, nanos: Int32(nanos))
     }
 
-    /// Nanoseconds since the Unix epoch, UTC; `nil` before 1677, after 2262 or with nanos out of range.
+    /// The nanoseconds since the Unix epoch, UTC; `nil` before 1677, after 2262, or when `nanos` is out of range.
     public var nanoseconds: Int64? {
         guard (0..<1_000_000_000).contains(nanos) else { return nil }
         // Counting back from the next second keeps the earliest time representable.
@@ -60,13 +60,13 @@ extension Timestamp {
 }
 
 extension GnssFix {
-    /// Time of validity in ns since the Unix epoch, UTC; `nil` when unknown or out of range.
+    /// The time of validity in ns since the Unix epoch, UTC; `nil` when unknown or out of range.
     public var stampNs: Int64? {
         get { timestamp?.nanoseconds }
         set { timestamp = newValue.map { Timestamp(nanoseconds: $0) } }
     }
 
-    /// Returns the fix, stamped with the time of its message's header, ns since the Unix epoch, if it has no time of its own.
+    /// Returns the fix; if it has no time, with the time of its message's header, ns since the Unix epoch.
     public func dated(by headerStamp: Int64) -> GnssFix {
         guard timestamp == nil, headerStamp > 0 else { return self }
         var fix = self

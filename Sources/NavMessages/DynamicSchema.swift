@@ -93,7 +93,7 @@ public struct SchemaPool: Sendable {
     private enum Resolution {
         case field(FieldDeclaration)
         case unknown(UnknownField)
-        /// A name in an unknown type, or in a map, whose keys are unknown.
+        /// A place in a message of unknown type, or in a map, whose keys are unknown.
         case any
     }
 
@@ -145,7 +145,7 @@ public struct MessageDeclaration: Sendable {
     public let fullName: String
     /// The fields by number.
     public internal(set) var fields: [FieldDeclaration] = []
-    /// Names of the oneofs.
+    /// The names of the oneofs.
     public internal(set) var oneofs: [String] = []
     /// Whether the type is an entry of a map.
     public internal(set) var isMapEntry = false
@@ -210,17 +210,17 @@ public struct FieldDeclaration: Sendable {
         }
     }
 
-    /// Name in the .proto file.
+    /// The name in the .proto file.
     public let name: String
-    /// Name in protobuf's own JSON.
+    /// The name in protobuf's own JSON.
     public let jsonName: String
-    /// Number.
+    /// The number.
     public let number: UInt32
     /// The cardinality.
     public let label: Label
     /// The proto2 default as written in the .proto file.
     public let defaultText: String?
-    /// Position among the message's oneofs.
+    /// The position among the message's oneofs.
     let oneof: Int?
     let isPacked: Bool
     /// Whether absence differs from zero; false for plain proto3 fields.
@@ -234,7 +234,7 @@ public struct FieldDeclaration: Sendable {
 public struct EnumDeclaration: Sendable {
     /// Full name.
     public let fullName: String
-    /// Names and numbers in the order of their declaration.
+    /// The names and numbers in the order of their declaration.
     public internal(set) var values: [(name: String, number: Int32)] = []
 
     var names: [Int32: Int] = [:]
@@ -269,7 +269,7 @@ public struct ServiceDeclaration: Sendable {
         public let request: String
         /// The full name of the response's type.
         public let response: String
-        /// Whether the caller sends a stream; the bus carries no such calls.
+        /// Whether the caller sends a stream, which the bus does not support.
         public let isClientStreaming: Bool
         /// Whether the server answers with a stream.
         public let isServerStreaming: Bool

@@ -161,7 +161,7 @@ private struct SchemaReader {
         if let scalar = Self.scalars[field.type] {
             kind = scalar
         } else if [11, 14, 0].contains(field.type), !field.typeName.isEmpty {
-            // Whether it is a message or an enum is known once the name is resolved.
+            // The resolved name decides whether it is a message or an enum.
             kind = field.type == 14 ? .enumeration(-1) : .message(-1)
             references.append(Reference(message: index, field: message.fields.count, name: field.typeName))
         } else {
@@ -376,7 +376,7 @@ private struct SchemaReader {
         return fullName
     }
 
-    /// Checks that a name is an identifier, so that it can be printed as it is.
+    /// Checks that a name is an identifier, so that it can be printed unchanged.
     private func check(name: String, dots: Bool = false) throws(SchemaError) {
         let isValid = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == 0x5f || dots && byte == 0x2e

@@ -139,7 +139,7 @@ private struct DynamicWriter {
         }
     }
 
-    /// Keeps of each oneof only the last member, with its pieces since any other member.
+    /// Keeps only the last member of each oneof, with the pieces of it that follow any other member.
     private mutating func keepLastOfOneofs(_ type: MessageDeclaration, _ base: Int) {
         var winners: [Int: (field: Int, isClosed: Bool)] = [:]
         var kept: [Entry] = []
@@ -200,7 +200,7 @@ private struct DynamicWriter {
         out.append(UInt8(ascii: "]"))
     }
 
-    /// Writes a map as an object: the last of equal keys counts, at the place of the first.
+    /// Writes a map as an object: of equal keys, the last value counts, at the place of the first.
     private mutating func map(
         _ type: MessageDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {

@@ -102,7 +102,7 @@ package struct JSONScanner {
 
     private static let numberBytes = Set("+-.eE0123456789".utf8)
 
-    /// Takes a number as it is written.
+    /// Takes a number as written.
     package mutating func number() throws(Problem) -> String {
         guard let first = peek(), first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
             throw problem("expected a number")

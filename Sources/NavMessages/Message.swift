@@ -5,7 +5,7 @@
 public protocol Message: Sendable, Equatable {
     /// The name of the type in the schema, for example `navbus.v1.GnssFix`.
     static var fullName: String { get }
-    /// The first 8 bytes, little endian, of a SHA-256 over the canonical form of the type and all types that it contains.
+    /// The first 8 bytes, little endian, of the SHA-256 of the canonical form of the type and all types that it contains.
     static var schemaFingerprint: UInt64 { get }
     /// Reads a message from protobuf bytes; more than `limit` bytes are refused.
     init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError)

@@ -23,7 +23,7 @@ extension TopicQoS: CustomStringConvertible {
 public struct TopicEntry: Sendable {
     /// The name; `<node>` in it stands for the name of the publishing node.
     public fileprivate(set) var name: String
-    /// The type of its messages.
+    /// The message type.
     public let type: any Message.Type
     /// The rule for which messages are kept.
     public let qos: TopicQoS
@@ -33,7 +33,7 @@ public struct TopicEntry: Sendable {
     public let maxSize: Int
     /// Whether a recorder records it by default.
     public let isRecorded: Bool
-    /// Whether its publisher may have nothing to publish for long, as without guidance, so that silence is no fault.
+    /// Whether its publisher may be silent for long, for example without guidance, so that silence is not an error.
     public let mayPause: Bool
     /// A one-line description of when its messages are published.
     public let when: String
