@@ -9,7 +9,7 @@ package final class BagPlayer {
     package struct Options: Sendable {
         /// The speed relative to the recording, in ``rates``; nil is 1, or as fast as the nodes can in lockstep.
         package var rate: Double?
-        /// The start of the playback, seconds from the bag's start.
+        /// The start of the playback, in seconds from the bag's start.
         package var start = 0.0
         /// The end of the playback, seconds from the bag's start; nil plays to the end.
         package var end: Double?
@@ -59,7 +59,7 @@ package final class BagPlayer {
     private static let pausedTick = Duration.milliseconds(200)
     /// The longest delay that the player catches up with.
     ///
-    /// After a longer stall the bag continues from where it stopped: all missed messages at once would be a different drive.
+    /// After a longer stall, the bag continues from where it stopped: publishing all missed messages at once would change the drive.
     private static let hesitation = Duration.milliseconds(50)
 
     private let bus: any Bus
@@ -82,7 +82,7 @@ package final class BagPlayer {
     private var places: [UInt16: Int] = [:]
     private var clockPublication: Publication?
     private var epoch: UInt32 = 0
-    /// When the bag's moment `origin` is due; pauses postpone it.
+    /// The time when the bag's moment `origin` is due; pauses postpone it.
     private var begin = MonotonicInstant(nanoseconds: 0)
     private var origin = SimulatedTime(nanoseconds: 0)
     private var time = SimulatedTime(nanoseconds: 0)
@@ -96,7 +96,7 @@ package final class BagPlayer {
         let all = (span.upperBound - span.lowerBound).inSeconds
         return all > 0 ? min(max((time - span.lowerBound).inSeconds / all, 0), 1) : messageCount > 0 ? 1 : 0
     }
-    /// The seconds played of the current pass.
+    /// The seconds of the current pass that have been played.
     package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
     /// The duration of one pass, seconds.
     package var duration: Double { (span.upperBound - span.lowerBound).inSeconds }
@@ -153,7 +153,8 @@ package final class BagPlayer {
 
     /// Returns the topics of the bag that a node published, according to the bag's channels.
     ///
-    /// If the channels do not tell, these are the topics that the node announces now or that belong to a node of that name.
+    /// If the channels do not record their publishers, these are the topics that the node announces now or that belong to a node of that
+    /// name.
     private func topics(publishedBy node: String, _ directory: BusDirectory?) throws(NodeError) -> Set<String> {
         let channels = reader.index.channels
         let names = Set(channels.compactMap { $0.metadata["node"] })
@@ -380,7 +381,7 @@ package final class BagPlayer {
 
     // MARK: Time
 
-    /// Advances time to a moment by ticks of `/clock`, or in lockstep by the participants' timers, one after another.
+    /// Advances time to a moment: in ticks of `/clock`, or in lockstep from one timer of the participants to the next.
     private func runTime(to due: SimulatedTime) throws {
         if due - time > Duration(clampingSeconds: options.longestGap) {
             let hours = Int((due - time).inSeconds / 3_600)
@@ -442,7 +443,7 @@ package final class BagPlayer {
         begin = begin + (MonotonicClock.now() - paused)
     }
 
-    /// Restarts the pace at a moment after a single step, which came early.
+    /// Restarts the pace at a moment after a single step, which was played early.
     private func endStep(at moment: SimulatedTime) {
         guard isStepping else { return }
         (isStepping, origin, begin) = (false, moment, MonotonicClock.now())

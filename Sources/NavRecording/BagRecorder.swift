@@ -20,7 +20,7 @@ package final class BagRecorder {
         ///
         /// See <doc:Lockstep>. "Everything" then leaves out health and logs, which depend on the machine.
         package var lockstep = false
-        /// Whether to replace an existing bag; otherwise `drive.mcap` stays as it is and `drive_1.mcap` is next.
+        /// Whether to replace an existing bag; otherwise `drive.mcap` is kept and the recording goes to `drive_1.mcap`.
         package var overwrite = false
         /// The bytes after which the recording continues in another file, which begins with the latched values; nil for no limit.
         package var splitBytes: Int?
@@ -37,7 +37,7 @@ package final class BagRecorder {
         /// The most bytes of memory for the snapshot messages.
         package var snapshotBytes = 256 << 20
         package var attachments: [String] = []
-        /// Facts about the recording, written into it by name.
+        /// Information about the recording, written into it by name.
         package var facts: [String: String] = [:]
 
         /// Creates options that record everything by the machine's clock.
@@ -82,7 +82,7 @@ package final class BagRecorder {
         var call: UnaryCall<SnapshotResponse>?
         /// The recorded time before the call that it holds, seconds.
         var before: Double
-        /// The end of its messages: a log time, or a deadline of the machine's clock in case recording time stands still.
+        /// The end of its messages: a log time, and a deadline of the machine's clock in case recording time stands still.
         var end: (logTime: Int64, deadline: MonotonicInstant)
         var isClosing = false
     }
@@ -158,11 +158,11 @@ package final class BagRecorder {
             for path in options.attachments { try attach(path) }
         }
         do throws(BusError) {
-            // No limit on the count: the bus bounds the bytes, and no entry of a journal may be lost.
+            // There is no limit on the count: the bus limits the bytes, and no entry of a journal may be lost.
             _ = try bus.subscribe(
                 matching: BagRecorder.filter(options), qos: .keepLast(QoS.maximumDepth),
                 maximumPayloadSize: Self.largest)
-            // In lockstep a recorder publishes nothing, so the topics in the statistics are those subscribed so far. It also
+            // In lockstep, a recorder publishes nothing, so the topics in the statistics are those subscribed so far. The recorder also
             // wants topics that appear later.
             participant.subscribed = { [unowned bus] in Set(bus.statistics.topics.map(\.topic)) }
             let filter = BagRecorder.filter(options)
@@ -211,7 +211,7 @@ package final class BagRecorder {
             repeat {
                 count = heard
                 try turn(.milliseconds(100))
-                // While many arrive at a time, they are a backlog.
+                // If many arrive at a time, there is a backlog.
             } while heard > count
                 && MonotonicClock.now() < stopped + (heard - count > 500 ? .seconds(5) : .milliseconds(500))
         } catch {
@@ -254,7 +254,7 @@ package final class BagRecorder {
         return losses
     }
 
-    /// Runs one turn of the recorder's loop.
+    /// Runs one iteration of the recorder's loop.
     package func turn(_ timeout: Duration) throws(BusError) {
         try participant.turn(waiting: timeout, isIdle: { true }, handle: record, event: { _ in })
         finishSnapshots()
@@ -295,7 +295,7 @@ package final class BagRecorder {
 
     /// Returns a message with the log time of a moment of `/clock`.
     ///
-    /// A publish time nearer to the machine's time comes from a publisher that does not follow `/clock`; the moment replaces it.
+    /// A publish time that is closer to the machine's time comes from a publisher that does not follow `/clock`; the moment replaces it.
     private func at(_ now: Int64, _ entry: RecordingThread.Entry) -> RecordingThread.Entry {
         var entry = entry
         let stamp = Double(entry.publishTime)

@@ -40,7 +40,7 @@ struct BagSeries {
         }.sorted()
     }
 
-    /// Deletes the oldest bags of the series until the others take at most `room` bytes; the last one stays.
+    /// Deletes the oldest bags of the series until the rest take at most `room` bytes; the last file is never deleted.
     ///
     /// - Returns: log lines about deleted files and failed deletions.
     func makeRoom(_ room: Int) -> [String] {
@@ -87,7 +87,7 @@ struct BagSeries {
         }
     }
 
-    /// Whether a file begins like a bag, as far as it goes.
+    /// Whether a file begins like a bag; also true for an empty file and for a truncated bag.
     private static func isBag(_ path: String) -> Bool {
         do throws(BagError) {
             let file = try BagFile(path: path)

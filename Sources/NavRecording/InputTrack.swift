@@ -110,7 +110,7 @@ package struct InputTrack: Sendable {
 
 package enum RecordedInput: Sendable {
     case fix(GnssFix)
-    /// The vehicle's report of its own motion.
+    /// Odometry of the vehicle.
     case odometry(VehicleOdometry)
 }
 

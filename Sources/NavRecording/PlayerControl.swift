@@ -3,7 +3,7 @@ import Synchronization
 
 /// The interactive control of a running playback; usable from any thread.
 package final class PlayerControl: Sendable {
-    /// A jump to another place of the bag.
+    /// A jump to another position in the bag.
     package enum Jump: Sendable, Equatable {
         /// By a number of seconds, forwards or (if negative) backwards.
         case by(Double)
@@ -19,7 +19,7 @@ package final class PlayerControl: Sendable {
         var factor = 1.0
     }
 
-    /// The most queued jumps; a key held down asks for more than can be done.
+    /// The most queued jumps; a key that is held down requests more than can be executed.
     private static let mostJumps = 16
 
     private let state: Mutex<State>

@@ -61,7 +61,7 @@ final class RecordingThread: Sendable {
         var paths: [String] = []
         /// Whether everything is written and closed.
         var isComplete = false
-        /// Whether the thread has ended, whether or not everything was written.
+        /// Whether the thread has ended, even if not everything was written.
         var hasEnded = false
     }
 
@@ -71,7 +71,7 @@ final class RecordingThread: Sendable {
     static let greatestRepetition = 64 << 20
     /// The bytes taken from the queue at a time.
     private static let batch = 1 << 20
-    /// The longest time between flushes, ns; together with a turn of the thread's loop it stays under a second.
+    /// The longest time between flushes, ns; together with an iteration of the thread's loop it stays under a second.
     private static let flushInterval: Int64 = 600_000_000
     /// The most supplements.
     private static let mostSupplements = 1_024
@@ -103,7 +103,7 @@ final class RecordingThread: Sendable {
         let (bag, path) = try series.create()
         if path != files.first { log.warning("'\(files.first)' already exists: recording into '\(path)'") }
         state.withLock { $0.report.paths = [path] }
-        // Nothing else uses the files: from here on they belong to the thread.
+        // From here on, only the thread uses the files.
         nonisolated(unsafe) let recording = Recording(series: series, log: MessageLog(bag))
         Thread { [self] in run(recording) }.start()
     }
@@ -159,7 +159,7 @@ final class RecordingThread: Sendable {
 
     // MARK: The thread
 
-    /// The file that is being written; belongs to the thread.
+    /// The file that is being written; only the thread uses it.
     private final class Recording {
         var series: BagSeries
         var log: MessageLog<FileSink>
@@ -195,7 +195,7 @@ final class RecordingThread: Sendable {
         recording.nextFlush = Clocks.monotonic() + Self.flushInterval
         while true {
             _ = pending.wait(timeout: .now() + .milliseconds(250))
-            // There is one signal per message: the surplus must not spin the loop.
+            // There is one signal per message: surplus signals must not keep the loop busy.
             while pending.wait(timeout: .now()) == .success {}
             supplement(recording)
             while let batch = next() {

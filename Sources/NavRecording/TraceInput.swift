@@ -12,7 +12,7 @@ package struct TraceInput: Sendable {
     package let others: InputTrack?
     /// The counts of rejected input, by reason.
     package let rejected: [(reason: String, count: Int)]
-    /// A one-line description of the unreadable part of a bag; nil when all of it can be read.
+    /// A one-line description of the unreadable part of a bag; nil when all of the bag can be read.
     package let loss: String?
 
     /// The largest file that is not a bag, bytes.
@@ -22,7 +22,8 @@ package struct TraceInput: Sendable {
         let bytes: [UInt8]?
         do throws(ConfigError) {
             let head = try TextFile.head(path, count: TraceFormat.sniffLength)
-            // Read rather than mapped: a file that is truncated meanwhile is an error instead of a signal.
+            // Read rather than mapped: truncation of a mapped file while it is being read would raise a signal instead
+            // of an error.
             bytes =
                 TraceFormat.detect(head, name: path) == .mcap
                 ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
