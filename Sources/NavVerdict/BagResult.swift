@@ -37,7 +37,7 @@ package struct BagResult: Sendable, Codable, Equatable {
     package var failures: [String] = []
     /// The differences from the stored reference, one line each.
     package var changes: [ChangeLine] = []
-    /// The criteria that cannot be judged: the bag has no truth for them, or the drive no occasion, such as a deviation.
+    /// The criteria that cannot be judged: the bag has no truth for them, or the drive has no event to judge, such as a deviation.
     package var unjudged: [String] = []
     /// The command that reproduces this verdict.
     package var command: String

@@ -206,9 +206,9 @@ package struct DriveFigures {
         return found
     }
 
-    /// Whether a place is off a route; `offset` is the point of the route nearest to the previous sample.
+    /// Whether a place is off a route; `offset` is the position along the route nearest to the previous sample, and is updated.
     ///
-    /// The whole line is searched only where the place is not on the part around that offset.
+    /// The whole line is searched only when the place is not on the part around that offset.
     private func isOff(_ place: NavGeo.Coordinate, _ line: NavGeo.Polyline, near offset: inout Double) -> Bool {
         let around = offset - Self.searchReach...offset + Self.searchReach
         if let hit = line.project(place, within: around), hit.distance <= Self.leavingDistance {

@@ -92,7 +92,8 @@ package struct Fleet: Sendable {
 }
 
 extension Fleet.Settings {
-    /// Takes one key: an entry's key overrides the file's, but `expect`, `set` and `criteria` are added to it.
+    /// Takes one key: an entry's key overrides the file's, except that `expect`, `set` and `criteria` are added to the
+    /// file's.
     fileprivate mutating func take(_ pair: YAMLValue.Pair) throws(ConfigError) {
         let value = pair.value
         switch pair.key {

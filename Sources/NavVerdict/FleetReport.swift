@@ -96,7 +96,7 @@ extension PairedComparison {
         var lines = rows.map { row in
             let low = row.interval.lowerBound == -.infinity ? "unbounded" : plainNumber(row.interval.lowerBound)
             let high = row.interval.upperBound == .infinity ? "unbounded" : plainNumber(row.interval.upperBound)
-            // A difference that chance explains is not shown to be a change, nor to be none.
+            // A difference that chance may explain is evidence neither for a change nor against one.
             let mark = row.isChange ? "CHANGED" : row.differing == 0 ? "same   " : "unclear"
             var judgement = ""
             if row.isChange, let prefersMore = Metric(rawValue: row.metric)?.prefersMore {

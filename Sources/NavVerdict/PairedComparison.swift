@@ -115,7 +115,7 @@ package struct PairedComparison: Sendable {
             }
             return outside
         }
-        // The limited precision of the bounds must not exclude 0 if 0 itself is not rejected.
+        // The limited precision of the bounds must not exclude 0 if the test does not reject it.
         let (low, high) = (bound(mean - width), bound(mean + width))
         return rejects(0) ? low...high : min(low, 0)...max(high, 0)
     }

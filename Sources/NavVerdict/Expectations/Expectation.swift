@@ -123,10 +123,10 @@ package struct EventPattern {
     }
 }
 
-/// One `expect` line: an event that comes, never comes, always matches, or comes a number of times.
+/// One `expect` line: an event that occurs, never occurs, always matches, or occurs a number of times.
 package struct Expectation {
     package enum Kind {
-        /// An event that comes in the order of these lines.
+        /// An event that occurs in the order of these lines.
         case sequence(EventPattern)
         /// Topics with no events other than those of the lines.
         case only([String])
@@ -182,7 +182,7 @@ package struct Expectation {
 /// The expectations of a drive, from a scenario or for a bag of a fleet.
 package struct Expectations {
     package let lines: [Expectation]
-    /// The lines of events that come in order.
+    /// The patterns of the events that occur in order.
     package let sequence: [EventPattern]
     /// The topics that allow no other events.
     package let exact: [String]
