@@ -26,7 +26,7 @@ public struct GPXReader: Sendable {
         isGPX = reading.isGPX
     }
 
-    /// Returns UTF-16, with a byte-order mark or beginning with `<`, as ASCII bytes, since only ASCII has a meaning here.
+    /// Returns UTF-16, with a byte-order mark or beginning with `<`, as ASCII bytes: only ASCII is significant here.
     static func utf8(_ bytes: [UInt8]) -> [UInt8] {
         let isLittle = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0x3c, 0x00])
         guard isLittle || bytes.starts(with: [0xfe, 0xff]) || bytes.starts(with: [0x00, 0x3c]) else { return bytes }

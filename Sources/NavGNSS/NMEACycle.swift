@@ -31,9 +31,9 @@ enum NMEAKind: UInt32 {
     }
 }
 
-/// A learner of the sentence that ends a receiver's cycle, as a kind and its occurrence in the cycle.
+/// An estimator of the sentence that ends a receiver's cycle, given by its kind and its occurrence in the cycle.
 struct NMEACycle: Sendable {
-    /// The number of epochs that must end alike before the end is trusted.
+    /// The number of consecutive epochs that must end with the same sentence before it is trusted.
     static let confirmations = 3
 
     private var kinds: [UInt32: Int] = [:]
@@ -41,7 +41,7 @@ struct NMEACycle: Sendable {
     private var learned: (kind: UInt32, number: Int)?
     private var confirmed = 0
 
-    /// Notes a sentence and returns whether it ends the cycle.
+    /// Records a sentence, and returns whether it ends the cycle.
     mutating func heard(_ kind: NMEAKind) -> Bool {
         let number = (kinds[kind.rawValue] ?? 0) &+ 1
         kinds[kind.rawValue] = number
@@ -50,7 +50,7 @@ struct NMEACycle: Sendable {
         return learned == (kind.rawValue, number)
     }
 
-    /// Notes that the next epoch began, so that the last sentence ended this one.
+    /// Records that the next epoch began, so that the last sentence ended this one.
     mutating func endedByNext() {
         if let last, let learned, last == learned {
             confirmed = min(confirmed + 1, Self.confirmations)
@@ -61,7 +61,7 @@ struct NMEACycle: Sendable {
         restart()
     }
 
-    /// Notes that the epoch was returned at its learned end.
+    /// Records that the epoch was returned at its learned end.
     mutating func endedEarly() { restart() }
 
     /// Forgets the learned end, which was wrong.
@@ -93,11 +93,10 @@ struct NMEACalendar: Sendable {
         return days + (missing + Self.rolloverDays - 1) / Self.rolloverDays * Self.rolloverDays
     }
 
-    /// Notes the date and time of a sentence.
+    /// Records the date and time of a sentence.
     mutating func tell(days: Int64, nanosecondOfDay: Int64) { last = (days, nanosecondOfDay) }
 
-    /// Returns the stamp of a time of day, ns since the Unix epoch, on the given day or the one that follows from the last
-    /// date.
+    /// Returns the stamp of a time of day, ns since the Unix epoch, on the given day, or else on the day derived from the last date.
     mutating func stamp(days: Int64?, nanosecondOfDay: Int64) -> Int64? {
         var day = days
         if day == nil, let last {

@@ -3,7 +3,7 @@ internal import NavMessages
 
 /// The sentences of one measurement time that have arrived so far.
 struct NMEAEpoch: Sendable {
-    /// A kind of sentence that tells whether there is a solution.
+    /// A kind of sentence that states whether there is a solution.
     enum Solution: UInt8, Comparable {
         case gll, rmc, gns, gga
 
@@ -42,7 +42,7 @@ struct NMEAEpoch: Sendable {
     var sigma: (north: Double, east: Double, up: Double?)?
     var integrity: IntegrityStatus?
 
-    /// Whether any sentence tells if there is a solution.
+    /// Whether any sentence states whether there is a solution.
     var hasSolution: Bool { isValid || isVoid }
 
     mutating func setPosition(_ latitude: Double, _ longitude: Double, from kind: Solution) {

@@ -152,7 +152,7 @@ struct NMEAFields {
         return counted(degrees >= 0 ? bearingRadians(degrees: degrees) : nil, .outOfRange)
     }
 
-    /// Reads latitude and longitude from four fields, starting with the given one, in degrees.
+    /// Reads latitude and longitude in degrees from four fields, starting with the given one.
     mutating func position(_ field: Int) -> (latitude: Double, longitude: Double)? {
         let latitude = sentence[field]
         let longitude = sentence[field + 2]

@@ -12,7 +12,7 @@ struct NMEAFramer: Sendable {
         case rejected(Rejection)
     }
 
-    /// The sentence found last, from its `$` up to its line end, exclusive.
+    /// The sentence found last, from its `$` to before its line end.
     private(set) var sentence: [UInt8] = []
     private var next: [UInt8] = []
     private var inSentence = false
@@ -84,7 +84,7 @@ struct NMEASentence {
 
     /// Reads a sentence from `$` to its end.
     ///
-    /// - Throws: why it cannot be used.
+    /// - Throws: the reason why the sentence cannot be used.
     init(_ sentence: [UInt8], acceptsMissingChecksum: Bool) throws(Refusal) {
         var text = sentence[...]
         while text.last == 0x20 { text.removeLast() }

@@ -15,11 +15,11 @@ public import NavMessages
 public struct NMEAParser: Sendable {
     /// The rule that decides when an epoch is complete.
     public enum EpochEnd: Sendable {
-        /// When a sentence with another time begins the next epoch: nothing is missed, but fixes are one epoch late.
+        /// When a sentence with another time begins the next epoch: no sentence is missed, but fixes are one epoch late.
         case nextEpoch
         /// When the sentence arrives that ended the last three epochs: no delay, for live receivers.
         ///
-        /// Later sentences of the epoch are counted as `late`, and the order is learned anew.
+        /// Later sentences of the epoch are counted as `late`, and the order is learned again.
         case learned
     }
 

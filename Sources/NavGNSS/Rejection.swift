@@ -4,7 +4,7 @@ public enum Rejection: String, CaseIterable, Sendable {
     case garbage
     /// A line or sentence longer than its limit.
     case tooLong = "too_long"
-    /// A sentence that ended before its checksum, because another one began or noise set in.
+    /// A sentence that ended before its checksum, because another one began or noise followed.
     case truncated
     /// The checksum does not match the content.
     case checksum
@@ -16,7 +16,7 @@ public enum Rejection: String, CaseIterable, Sendable {
     case encapsulated
     /// A query between talkers (`$CCGPQ,…`).
     case query
-    /// A sentence or report that carries nothing for a fix.
+    /// A sentence or report that contains nothing for a fix.
     case unusedKind = "unused_kind"
     /// A malformed field; the rest of the sentence is used.
     case malformedField = "malformed_field"
@@ -24,14 +24,14 @@ public enum Rejection: String, CaseIterable, Sendable {
     case outOfRange = "out_of_range"
     /// A date or time that does not exist.
     case badTime = "bad_time"
-    /// A fix with an unknown date, so that it has no stamp.
+    /// A fix without a stamp, because its date is unknown.
     case unknownDate = "unknown_date"
     /// A sentence of an epoch that was already returned.
     case late
     /// An epoch with only accuracy or time, without a solution.
     case noSolution = "no_solution"
     case notJSON = "not_json"
-    /// A JSON line without a known class.
+    /// A JSON line that is not a report of a known class.
     case unknownClass = "unknown_class"
     case serverError = "server_error"
     /// A row whose number of fields differs from the header's.

@@ -66,7 +66,7 @@ public struct UBXParser: Sendable {
     public mutating func finish() -> [GnssFix] {
         var fixes: [GnssFix] = []
         while !buffer.isEmpty {
-            // The rest of the open message will not come, but messages may follow in the buffer.
+            // The rest of the open message will not arrive, but messages may follow in the buffer.
             rejections.count(.truncated)
             buffer.removeFirst()
             fixes += consume([])
