@@ -87,7 +87,7 @@ final class CurlHandle {
         context.map { Unmanaged<CurlHandle>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Passes bytes from libcurl to a handle; returns their count to go on, a pause, or any other number to break off.
+    /// Passes bytes from libcurl to a handle; returns their count to continue, a pause, or any other number to cancel.
     private static func take(
         _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?,
         _ give: (CurlHandle, UnsafeBufferPointer<UInt8>) -> Int
@@ -114,7 +114,7 @@ final class CurlHandle {
 
     // MARK: Called by its owner
 
-    /// Begins an exchange; returns false when libcurl refuses.
+    /// Begins an exchange; returns false when libcurl rejects it.
     func begin(_ exchange: HTTPExchange) -> Bool {
         self.exchange = exchange
         if exchange.lines != lines {
@@ -148,7 +148,7 @@ final class CurlHandle {
 
     func leave() -> HTTPExchange? { exchange.take() }
 
-    /// Continues after a pause; returns an error when the paused bytes are not accepted.
+    /// Continues after a pause; returns an error when the paused bytes are rejected.
     func goOn() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
 
     /// Returns libcurl's text for an error.

@@ -3,7 +3,7 @@ import Glibc
 
 /// The capabilities of a libcurl.
 ///
-/// A client that needs more fails when it is made, since no later attempt would succeed.
+/// A client that needs more fails on creation, since no later attempt would succeed.
 package struct CurlLibrary: Sendable {
     package var version: String
     package var hasTLS: Bool
@@ -36,7 +36,7 @@ package struct CurlLibrary: Sendable {
                 + "TLS, or use an http: URL")
     }
 
-    /// Throws where libcurl refuses an option.
+    /// Throws when libcurl refuses an option.
     static func require(_ option: CURLoption, _ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
         guard code != CURLE_OUT_OF_MEMORY else { throw exhausted("set an option") }
@@ -50,7 +50,7 @@ package struct CurlLibrary: Sendable {
                     : "install a libcurl with HTTP and TLS"))
     }
 
-    /// Returns the error of a libcurl that lacks memory or open files to start with.
+    /// Returns the error for a libcurl that lacks the memory or open files to start.
     static func exhausted(_ what: String) -> HTTPError {
         let reason = errno == 0 ? "out of memory or open files (ulimit -n)" : String(cString: strerror(errno))
         return HTTPError(.system, "libcurl cannot \(what): \(reason); check this machine's memory and open files")

@@ -7,7 +7,7 @@ final class CurlMulti: @unchecked Sendable {
 
     fileprivate let multi: UnsafeMutableRawPointer
 
-    /// Fails with ``HTTPError/Code/system`` when this machine lacks the memory or open files for it.
+    /// Fails with ``HTTPError/Code/system`` when this machine lacks memory or open files.
     init(connections: Int) throws(HTTPError) {
         errno = 0
         guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("start") }
@@ -86,14 +86,14 @@ final class CurlLoop {
         for handle in busy where handle.exchange.map(isMeant) ?? false { breakOff(handle, outcome) }
     }
 
-    /// Ends a running exchange and its connection.
+    /// Cancels a running exchange and closes its connection.
     private func breakOff(_ handle: CurlHandle, _ outcome: HTTPExchange.Outcome) {
         curl_multi_remove_handle(multi, handle.easy)
         busy.removeAll { $0 === handle }
         handle.leave()?.end(outcome)
     }
 
-    /// Performs all possible work; returns the milliseconds until the next turn.
+    /// Performs all possible work; returns the milliseconds until the next call is due.
     func turn() -> Int32 {
         repeat {
             fill()
@@ -143,7 +143,7 @@ final class CurlLoop {
             let outcome: HTTPExchange.Outcome =
                 code == CURLE_OK ? .answered : .failed(code: code.rawValue, reason: handle.reason(of: code))
             let exchange = handle.leave()
-            // A handle that failed is not reused, since it may still be busy.
+            // A handle that failed is not reused, since it may still be active.
             if code == CURLE_OK { idle.append(handle) }
             guard let exchange else { continue }
             if exchange.ticket == nil {
@@ -159,7 +159,7 @@ final class CurlLoop {
         for handle in busy { breakOff(handle, .failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         for exchange in queue { exchange.end(.failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
         queue.removeAll()
-        // Nothing releases them any more.
+        // Nothing else will release these exchanges.
         for done in whole { done.exchange.end(done.outcome) }
         whole.removeAll()
     }
@@ -195,7 +195,7 @@ final class CurlLoop {
         return shortest
     }
 
-    /// Breaks off exchanges that take too long.
+    /// Cancels exchanges that take too long.
     private func check(at now: Duration) {
         guard now >= nextCheck else { return }
         nextCheck = now + .seconds(1)

@@ -23,8 +23,8 @@ final class CurlThread: TaskExecutor {
     private let configuration: HTTPConfiguration
     private let state: Mutex<State>
 
-    /// Fails with ``HTTPError/Code/configuration`` where libcurl refuses an option, and with ``HTTPError/Code/system``
-    /// where this machine lacks memory or open files.
+    /// Fails with ``HTTPError/Code/configuration`` when libcurl refuses an option, and with ``HTTPError/Code/system``
+    /// when this machine lacks memory or open files.
     init(_ configuration: HTTPConfiguration) throws(HTTPError) {
         var configuration = configuration
         configuration.concurrency = min(max(configuration.concurrency, 1), 64)
@@ -37,7 +37,7 @@ final class CurlThread: TaskExecutor {
 
     // Wake after releasing the lock: a woken thread would otherwise wait for it.
 
-    /// Takes over an exchange and guarantees that it ends.
+    /// Accepts an exchange and guarantees that it ends.
     func submit(_ exchange: HTTPExchange) {
         let (isTaken, sleeper) = state.withLock { state -> (Bool, CurlMulti?) in
             guard !state.isEnding else { return (false, nil) }
@@ -148,7 +148,7 @@ final class CurlThread: TaskExecutor {
             for job in jobs { job.runSynchronously(on: executor) }
             if !jobs.isEmpty {
                 jobs.removeAll(keepingCapacity: true)
-                // Requests of these jobs begin in this turn.
+                // Requests of these jobs begin in this iteration.
                 state.withLock { swap(&arrived, &$0.arrived) }
                 loop.add(arrived)
                 arrived.removeAll(keepingCapacity: true)

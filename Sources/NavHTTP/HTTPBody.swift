@@ -42,7 +42,8 @@ struct HTTPBody {
         stored.reserveCapacity(min(max((isKept ? request.expected : nil) ?? length ?? 0, 0), Self.greatestRoom))
     }
 
-    /// The most bytes that are reserved on the word of a list or a server; more is allocated as the bytes arrive.
+    /// The most bytes that are reserved because a list or a server states that size; more is allocated as the bytes
+    /// arrive.
     private static let greatestRoom = 1 << 19
     /// The greatest growth of a compressed body for which room is reserved, as a factor; road tiles compress to a half.
     private static let usualPacking = 8

@@ -48,7 +48,7 @@ public struct HTTPLimits: Sendable, Hashable {
 
 /// An HTTP client over libcurl, which returns an answer of bounded size in bounded time, or a typed failure.
 ///
-/// Servers must present a certificate that a trusted authority vouches for. Redirects are followed as
+/// Servers must present a certificate issued by a trusted authority. Redirects are followed as
 /// ``HTTPAddress/redirected(to:allowedHosts:)`` allows; a credential goes only to its own origin. Requests are not
 /// repeated: ``NavRemote`` decides about retries.
 package final class HTTPClient: Sendable {
@@ -102,7 +102,7 @@ package final class HTTPClient: Sendable {
             pace = exchange.pace
             let next = try request.address.redirected(to: location, allowedHosts: configuration.allowedHosts)
             request.address = next
-            // The credential goes only to its own origin, also after a detour through another server.
+            // The credential is sent only to its own origin, even after a redirect through another server.
             request.credential = next.origin == origin ? credential : nil
         }
     }

@@ -12,9 +12,9 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The body ended early.
         case truncated
         case timedOut
-        /// The body came slower than the minimum rate.
+        /// The body arrived more slowly than the minimum rate.
         case tooSlow
-        /// No connection, or a broken one.
+        /// There is no connection, or it broke.
         case unreachable
         /// This machine lacks the memory or open files for the request.
         case system

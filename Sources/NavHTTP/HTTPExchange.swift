@@ -9,7 +9,7 @@ final class HTTPExchange: @unchecked Sendable {
     // Unchecked: the thread's lock and the continuation order its owners' accesses; any thread may cancel it.
 
     enum Outcome: Sendable {
-        /// An answer, or our own reason to refuse it.
+        /// An answer, or this client's own reason to refuse it.
         case answered
         /// An error of libcurl with its text.
         case failed(code: UInt32, reason: String)
@@ -60,7 +60,7 @@ final class HTTPExchange: @unchecked Sendable {
 
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-    /// Takes a line of a head or a trailer; returns false to break off.
+    /// Takes a line of a head or a trailer; returns false to cancel.
     ///
     /// - Parameters:
     ///   - status: the status by all lines so far.
@@ -102,7 +102,7 @@ final class HTTPExchange: @unchecked Sendable {
         return false
     }
 
-    /// Takes a part of the body; returns false to break off.
+    /// Takes a part of the body; returns false to cancel.
     func takePart(_ bytes: UnsafeBufferPointer<UInt8>, at moment: Duration) -> Bool {
         pace.note(bytes.count, at: moment)
         if let meter, let ticket = meter.note(bytes.count) {

@@ -64,7 +64,7 @@ package struct HTTPResponse: Sendable {
 
     package func header(_ name: String) -> String? { headers.first(name) }
 
-    /// The seconds for which the server asks to be left alone; nil when it does not ask.
+    /// The seconds for which the server asks not to be contacted; nil when it does not ask.
     package var retryAfter: Double? {
         HTTPTime.retryAfter(header("Retry-After"), date: header("Date"), received: received)
     }

@@ -48,7 +48,7 @@ public final class TransferMeter: Sendable {
         fileprivate var granted: Double
     }
 
-    /// Counts received bytes; returns the ticket to wait for before more are taken, nil to go on.
+    /// Counts received bytes; returns the ticket to wait for before more are taken, nil to continue.
     package func note(_ bytes: Int) -> Ticket? {
         state.withLock { state in
             state.received &+= Int64(bytes)

@@ -39,7 +39,7 @@ package struct TransferPace: Sendable {
         (began, lastPart, windowBegan, sent) = (now, now, now, now)
     }
 
-    /// Notes that the request waits for a connection: at first, or after a redirect.
+    /// Records that the request waits for a connection: at first, or after a redirect.
     package mutating func noteWaiting() { stage = .waiting }
 
     package mutating func noteSent(at now: Duration) {
@@ -47,23 +47,23 @@ package struct TransferPace: Sendable {
         stage = .sent
     }
 
-    /// Notes that the head arrived, after which the rate counts.
+    /// Records that the head arrived, after which the minimum rate applies.
     package mutating func noteHead(at now: Duration) {
         (lastPart, windowBegan) = (now, now)
         windowBytes = 0
         stage = .body
     }
 
-    /// Notes that bytes of the body arrived.
+    /// Records that bytes of the body arrived.
     package mutating func note(_ bytes: Int, at now: Duration) {
         lastPart = now
         windowBytes += bytes
     }
 
-    /// Notes that the transfer waits for its meter.
+    /// Records that the transfer waits for its meter.
     package mutating func hold(at now: Duration) { heldSince = now }
 
-    /// Notes that the meter lets the transfer go on.
+    /// Records that the meter lets the transfer continue.
     package mutating func release(at now: Duration) {
         guard let since = heldSince else { return }
         heldSince = nil
@@ -72,10 +72,10 @@ package struct TransferPace: Sendable {
         lastPart = now
     }
 
-    /// The end of the allowed time, unless the meter makes the transfer wait.
+    /// The end of the allowed time, unless the transfer waits for its meter.
     private var ends: Duration { began + held + .seconds(limits.totalTimeout) }
 
-    /// Returns the exceeded limit, nil to go on; begins the next window of the minimum rate when one is over.
+    /// Returns the exceeded limit, or nil to continue; begins the next window of the minimum rate when one is over.
     package mutating func fault(at now: Duration) -> Fault? {
         guard heldSince == nil else { return nil }
         if stage != .waiting, now - lastPart > .seconds(limits.idleTimeout) { return .idle }

@@ -115,7 +115,7 @@ package enum Unpacker {
     private static func decompress(_ bytes: [UInt8], into output: inout Output) throws(Failure) {
         guard let context = ZSTD_createDCtx() else { throw .damaged }
         defer { ZSTD_freeDCtx(context) }
-        // The window is limited to 8 MiB, as RFC 9659 demands of zstd in HTTP; content that needs more memory is
+        // The window is limited to 8 MiB, as RFC 9659 requires of zstd in HTTP; content that needs more memory is
         // refused.
         guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 23)) == 0 else { throw .damaged }
         try bytes.withUnsafeBufferPointer { (source) throws(Failure) -> Void in
