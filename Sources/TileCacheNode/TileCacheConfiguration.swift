@@ -22,8 +22,7 @@ package struct TileCacheConfiguration: NodeConfiguration {
 
     /// The wall clock for expiry; not a configuration key.
     package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
-    /// The longest time for which sizes are sampled before a region is loaded, as slower sources are not waited for; not a configuration
-    /// key.
+    /// The longest time for which sizes are sampled before a region is loaded; slower sources are not awaited; not a configuration key.
     package var samplingTime = Duration.seconds(5)
 
     package init() {}
@@ -110,10 +109,10 @@ package struct TileCacheConfiguration: NodeConfiguration {
 package struct TileServerKeys: NodeConfiguration, Hashable {
     /// The address that it listens on, HOST:PORT; empty for no endpoint.
     package var listen = ""
-    /// Whether it may listen on other than the loopback address.
+    /// Whether it may listen on addresses other than the loopback address.
     package var allowsRemote = false
     package var connections = 64
-    /// The time after which an inactive client is cut off, seconds.
+    /// The time after which an inactive client is disconnected, seconds.
     package var idle = 15.0
     /// The origin of pages that may use it, for CORS.
     package var origin = "*"

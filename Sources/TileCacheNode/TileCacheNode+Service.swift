@@ -9,7 +9,7 @@ import NavTileStore
 
 /// The TileCache service: writing calls run on the cache's thread, in order; reading calls run beside it.
 extension TileCacheNode: TileCacheServiceProvider {
-    /// Returns a tile from the cache or from its source; waits for a download no longer than the call does.
+    /// Returns a tile from the cache or from its source; waits for a download at most as long as the call does.
     package func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
         guard let key = request.key, let zoom = key.zoom, let x = key.x, let y = key.y,
             let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
@@ -61,7 +61,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
         lastToken += 1
         let token = lastToken
-        // The submission is in the order of the calls, so that a later cancel or remove finds the region.
+        // Submissions keep the order of the calls, so that a later cancel or remove finds the region.
         guard engine.submit({ $0.handle(.load(order.definition, token: token)) }) else {
             call.finish(LoadRegionResponse(error: ErrorInfo(TileFailure.overloaded)))
             return
@@ -112,7 +112,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Stops loading an offline region; its loaded tiles stay.
+    /// Stops loading an offline region; its loaded tiles are kept.
     package func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws {
         let id = request.regionId ?? ""
         try ask(call, { CancelLoadResponse(error: $0) }) { cache throws(TileFailure) in
@@ -137,7 +137,7 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
     }
 
-    /// Reports the tiles of an area that are on board.
+    /// Reports which tiles of an area are on board.
     package func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.lookup.run { [lookup = engine.lookup] in
@@ -238,7 +238,7 @@ extension TileCacheNode: TileCacheServiceProvider {
     func show(_ event: RegionEvent) {
         guard let id = event.regionId, let calls = watchers[id] else { return }
         if event.kind == .loadProgress {
-            // A caller without credit skips this progress and sees a later one.
+            // A caller without credit skips this progress message and receives a later one.
             for watcher in calls where watcher.call.credit > 0 {
                 watcher.call.send(LoadRegionResponse(progress: event.progress))
             }

@@ -7,7 +7,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The tile cache node, which fetches the road and map tiles that the vehicle will need before it needs them.
+/// The tile cache node, which fetches road and map tiles before the vehicle needs them.
 package final class TileCacheNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "tile-cache-node"
@@ -17,7 +17,7 @@ package final class TileCacheNode: Node {
 
     let context: NodeContext
     let engine: TileCacheEngine
-    /// Calls of LoadRegion that are not accepted yet, by token.
+    /// The calls of LoadRegion that are not accepted yet, by token.
     var askers: [UInt64: StreamCall<LoadRegionResponse>] = [:]
     /// Calls of LoadRegion, by the region whose progress they receive.
     var watchers: [String: [Watcher]] = [:]
@@ -77,8 +77,8 @@ package final class TileCacheNode: Node {
             positionAt = Clocks.monotonic()
             engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
-        // A navigation node cannot start without any tiles, and so cannot report a position; the receiver's fixes can
-        // stand in.
+        // Without any tiles, a navigation node cannot start and report a position, so the receiver's fixes are used
+        // instead.
         try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
                 let latitude = fix.latitude, let longitude = fix.longitude
@@ -128,7 +128,7 @@ package final class TileCacheNode: Node {
         show(event)
     }
 
-    /// Takes live keys: budget, scrub, network, tiles kept ahead, intervals, size of regions.
+    /// Applies live keys: budget, scrub, network, tiles kept ahead, intervals, size of regions.
     package func reconfigure(_ configuration: TileCacheConfiguration) { engine.reconfigure(configuration) }
 
     /// Returns the health findings for sources, disk and budget.
@@ -158,7 +158,7 @@ package final class TileCacheNode: Node {
     /// The address of the endpoint for web maps, HOST:PORT; nil when it does not listen.
     package var serverAddress: String? { server?.address }
 
-    /// Requests that the endpoint for web maps has answered.
+    /// The number of requests that the endpoint for web maps has answered.
     package var webRequests: Int { server?.requestCount ?? 0 }
 
     /// The number of tiles that were fetched since the start.

@@ -60,8 +60,8 @@ extension TileLookup {
         return response
     }
 
-    /// Returns the number of tiles and bytes of a region, exactly where the sources list their tiles and else by
-    /// samples.
+    /// Returns the number of tiles and bytes of a region, exact where the sources list their tiles, and otherwise based
+    /// on samples.
     ///
     /// It also returns the bytes still to be downloaded.
     func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {

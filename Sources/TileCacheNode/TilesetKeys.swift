@@ -29,7 +29,7 @@ package struct TilesetKeys: Sendable, Hashable {
     package var pixelRatio = 1.0
     /// The hosts that its server may redirect to.
     package var hosts: [String] = []
-    /// Whether tiles are stored although their server says `no-store`.
+    /// Whether tiles are stored even if their server says `no-store`.
     package var storesAnyway = false
 
     package init(_ name: String, _ domain: TileDomain, source: String) {

@@ -30,8 +30,7 @@ package enum GeoJSONArea {
         }
     }
 
-    /// Parses the line of a LineString, or of a feature or collection with exactly one, around which an area is to be
-    /// made.
+    /// Parses the line around which an area is created: a LineString, or a feature or collection with exactly one.
     package static func line(_ data: Data, from source: String) throws(NodeError) -> [Coordinate] {
         let lines = try read(data, source).geometries(source).filter { $0.type == "LineString" }
         guard let line = lines.first, lines.count == 1 else {

@@ -5,11 +5,11 @@ import NavTileStore
 
 /// Listings of offline regions.
 extension TileCacheShell {
-    /// The most bytes of regions in an answer that is to hold all of them, since it may wait for a slow client.
+    /// The most bytes of regions in an answer with all regions, which may have to wait in memory for a slow client.
     private static let greatestList = 16 << 20
     /// The most bytes of regions in a page, which holds at least one region.
     ///
-    /// Even with the largest region a page stays below 4 MiB, the default message limit of callers.
+    /// Even with the largest region, a page stays below 4 MiB, the default message limit of callers.
     private static let greatestPage = 2 << 20
 
     /// Returns regions by id: all of them, or a page.

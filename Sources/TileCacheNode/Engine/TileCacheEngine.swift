@@ -56,13 +56,13 @@ final class TileCacheEngine: Sendable {
 
     // MARK: For the node
 
-    /// Takes news of the vehicle from the bus; of each kind the newest counts.
+    /// Takes updates of the vehicle from the bus; only the newest of each kind is kept.
     func tell(_ change: (inout VehicleNews) -> Void) {
         state.withLock { change(&$0.news) }
         pending.signal()
     }
 
-    /// Submits work for a call that waits for its answer; false when too much work waits already.
+    /// Submits work for a call that waits for its answer; false when too much work is waiting already.
     func submit(_ work: @escaping @Sendable (TileCacheShell) -> Void) -> Bool {
         let isTaken = state.withLock { state in
             guard state.work.count < Self.greatestBacklog, !state.isStopped else { return false }
@@ -79,9 +79,9 @@ final class TileCacheEngine: Sendable {
         pending.signal()
     }
 
-    /// Takes live keys; a new network mode holds for every call made after this returns.
+    /// Applies live keys; a new network mode applies to every call made after this returns.
     func reconfigure(_ configuration: TileCacheConfiguration) {
-        // The cache learns of the mode before the network closes, so that it knows why downloads are broken off.
+        // The cache is informed of the mode before the network closes, so that it knows why downloads are cancelled.
         post { $0.reconfigure(configuration) }
         if queue.network != configuration.cache.network { queue.network = configuration.cache.network }
         if queue.bytesPerSecond != configuration.bytesPerSecond { queue.bytesPerSecond = configuration.bytesPerSecond }
@@ -109,14 +109,14 @@ final class TileCacheEngine: Sendable {
 
     // MARK: The thread
 
-    /// Passes results to the thread and waits until they are stored, which bounds the tiles fetched meanwhile.
+    /// Passes results to the thread and waits until they are stored, which limits the tiles fetched in the meantime.
     private func take(_ results: [DownloadResult]) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isTaken = state.withLock { state in
                 guard !state.isStopped else { return false }
                 state.work.append { shell in
                     shell.handle(.downloads(results))
-                    // Tiles that could not be stored may be wanted again in this very turn.
+                    // Tiles that could not be stored may be wanted again in this iteration.
                     shell.queue.release()
                     continuation.resume()
                 }
@@ -145,7 +145,7 @@ final class TileCacheEngine: Sendable {
             state.withLock { $0.isWorking = false }
         }
         shell.handle(.stop)
-        // Work that arrived in between still holds continuations.
+        // Work that arrived in the meantime still holds continuations.
         for job in state.withLock({ $0.work }) { job(shell) }
         finished.signal()
     }

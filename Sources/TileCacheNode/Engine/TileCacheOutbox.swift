@@ -27,7 +27,7 @@ final class TileCacheOutbox: Sendable {
 
     init(waker: Waker) { self.waker = waker }
 
-    /// Adds an event of a region; the node adds stamp and number.
+    /// Adds an event of a region; the node sets its stamp and number.
     func tell(_ event: RegionEvent) { add(.event(event)) }
 
     func add(_ item: Item) {

@@ -6,8 +6,7 @@ import NavStorage
 import NavTileCache
 import NavTileStore
 
-/// The shell of the cache's decisions on the cache's thread, which passes events with their moments and carries out
-/// effects.
+/// The shell around the cache's decisions, which passes them events with their times and carries out the effects.
 ///
 /// All members are called on one thread, which may block on the disk; the network is awaited elsewhere.
 final class TileCacheShell {
@@ -19,7 +18,7 @@ final class TileCacheShell {
     /// Submits work to this thread from another one.
     private let post: @Sendable (@escaping @Sendable (TileCacheShell) -> Void) -> Void
     private let log: NodeLog
-    /// The tasks that sample the sizes of wanted regions, by the number of the request.
+    /// The tasks that sample the tile sizes of requested regions, by the number of the request.
     private var samples: [UInt64: Task<Void, Never>] = [:]
     /// The moment of the last report of totals, monotonic ns, and whether tiles were being fetched then.
     var reportedAt: Int64 = 0
@@ -54,7 +53,7 @@ final class TileCacheShell {
         return try answer.get()
     }
 
-    /// Takes news of the vehicle from the bus.
+    /// Takes updates of the vehicle from the bus.
     func take(_ news: VehicleNews) { handle(.vehicle(news.read { log.warning("\($0)") })) }
 
     /// Performs all due work.
@@ -66,7 +65,7 @@ final class TileCacheShell {
         return min(cache.due, report(Clocks.monotonic()))
     }
 
-    /// Takes live keys.
+    /// Applies live keys.
     func reconfigure(_ next: TileCacheConfiguration) {
         var next = next
         if next.predictive != lookup.configuration.predictive, let fault = next.predictive.fault {

@@ -90,7 +90,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Runs work that may wait for the disk; false when too much waits already.
+    /// Runs work that may wait for the disk; false when too much is waiting already.
     @discardableResult
     func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard workers.operationCount < TileCacheEngine.greatestBacklog else { return false }
@@ -109,11 +109,11 @@ final class TileLookup: Sendable {
 
     // MARK: One tile
 
-    /// Finds a tile in the cache, else fetches it from its source.
+    /// Finds a tile in the cache, or else fetches it from its source.
     ///
     /// - Parameters:
     ///   - acceptsPath: Whether the path suffices, so that the data need not be read.
-    ///   - deadline: The moment after which nobody waits for the answer, monotonic ns.
+    ///   - deadline: The moment after which the answer is no longer awaited, monotonic ns.
     func find(
         _ address: TileAddress, cacheOnly: Bool, acceptsExpired: Bool, acceptsPath: Bool, deadline: Int64
     ) async throws(TileFailure) -> FoundTile {
@@ -173,7 +173,7 @@ final class TileLookup: Sendable {
             }
             guard acceptsExpired || !record.isExpired else { return .success(.expired(record.validators)) }
             let body = record.body
-            // A tile that was fetched while the clock was ahead seems valid for years.
+            // A tile that was fetched while the clock was ahead appears valid for years.
             let expires = record.isExpired ? record.validators.expires.map { min($0, now) } : record.validators.expires
             var tile = FoundTile(
                 path: body.path, hash: body.hash, expires: expires, isFromCache: true,
@@ -207,7 +207,7 @@ final class TileLookup: Sendable {
         }
     }
 
-    /// Returns what `body` returns, or fails shortly before the deadline with the last complaints of the sources.
+    /// Returns what `body` returns, or fails shortly before the deadline with the last failures of the sources.
     func answer<Value: Sendable>(
         _ what: String, of names: [String], before deadline: Int64,
         _ body: @escaping @Sendable () async throws(TileFailure) -> Value

@@ -11,6 +11,6 @@ struct TilesetView: Sendable {
     var isUnknown = true
     /// The reason why the last poll of its source failed.
     var problem: String?
-    /// The media type of its tiles, where all have the same known one.
+    /// The media type of its tiles, if it is known and the same for all.
     var mediaType: String? { current?.edition.mediaType }
 }

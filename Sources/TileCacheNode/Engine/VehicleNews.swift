@@ -4,7 +4,7 @@ import NavGeo
 import NavMessages
 import NavTileCache
 
-/// The news of the vehicle since the last look; of each kind the newest counts.
+/// The updates of the vehicle since the last call; only the newest of each kind is kept.
 struct VehicleNews: Sendable {
     /// Position, progress and guidance.
     var update = VehicleUpdate()

@@ -83,7 +83,7 @@ struct TileAnswers: Sendable {
 
     private static func reply(_ failure: TileFailure) -> TileReply {
         switch failure.code {
-        // There is no tile at this place, which is no fault: answer with an empty tile.
+        // There is no tile at this place, which is not an error: answer with an empty tile.
         case .notFound where !failure.isRetryable:
             TileReply(204, [("Cache-Control", "no-cache")])
         case .notFound, .invalidRequest: .text(404, failure.message)

@@ -7,8 +7,8 @@ import Synchronization
 
 /// A server of tiles to web maps over HTTP/1.1, on the loopback address unless more is allowed.
 ///
-/// It has one thread and a bounded number of connections. A client that stalls, or sends or reads too slowly, is cut
-/// off.
+/// It has one thread and a bounded number of connections. A client that stalls, or sends or reads too slowly, is
+/// disconnected.
 final class TileServer: Sendable {
     private let listener: HTTPListener
     private let tally = TileServerTally()
@@ -85,7 +85,7 @@ private final class TileConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Cuts the connection unless something happens in time.
+    /// Closes the connection unless something happens in time.
     private func expect(within seconds: Double, _ context: ChannelHandlerContext) {
         deadline?.cancel()
         let channel = context.channel
@@ -143,7 +143,7 @@ private final class TileConnection: ChannelInboundHandler {
         }
     }
 
-    /// Returns the address by which the client knows this server: its Host field, when that is a possible address.
+    /// Returns the address by which the client knows this server: its Host field, if that is a possible address.
     private func host(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> String {
         let own = context.channel.localAddress.map { "\($0.ipAddress ?? keys.listen):\($0.port ?? 0)" } ?? keys.listen
         guard let told = head.headers.first(name: "host"), (1...255).contains(told.utf8.count),
@@ -178,7 +178,7 @@ private final class TileConnection: ChannelInboundHandler {
             context.write(
                 wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: reply.body)))), promise: nil)
         }
-        // A client that reads too slowly is cut off.
+        // A client that reads too slowly is disconnected.
         expect(within: keys.idle + Double(reply.body.count) / Self.slowestRate, context)
         let isLast = !head.isKeepAlive
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
