@@ -1,13 +1,13 @@
 import Foundation
 
-/// An access token of a provider, whose value is shown to nobody else.
+/// An access token of a provider, whose value is never shown.
 public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     let value: String
 
     /// The longest token, bytes.
     static let longest = 4_096
 
-    /// A token; surrounding white space is ignored.
+    /// Creates a token; surrounding white space is ignored.
     public init(_ text: String) throws(DirectionsError) {
         let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !value.isEmpty, value.utf8.count <= Self.longest, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
@@ -17,7 +17,7 @@ public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDe
         self.value = value
     }
 
-    /// Reads the token from a file, else from the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
+    /// Reads the token from a file, or else from the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
     ///
     /// - Parameter file: a path; empty for none.
     public static func read(file: String, environment: [String: String]) throws(DirectionsError) -> AccessToken? {

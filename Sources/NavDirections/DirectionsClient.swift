@@ -39,7 +39,7 @@ struct DirectionsClient: Sendable {
         }
         request.timeout = timeout
         request.readsFailures = true
-        // The path reveals where somebody drives.
+        // The path reveals where the user drives.
         request.hidesPath = true
         do throws(HTTPError) {
             let response = try await http.ask(request)
@@ -54,7 +54,7 @@ struct DirectionsClient: Sendable {
 }
 
 extension DirectionsError {
-    /// The failure of a provider for an HTTP error; a code without a counterpart means a failed connection.
+    /// Creates the provider's failure for an HTTP error; a code without a counterpart means a failed connection.
     package init(_ error: HTTPError) {
         let advice = error.code == .tooLarge ? "; directions.max_bytes is the limit" : ""
         self.init(Code(rawValue: error.code.rawValue) ?? .unreachable, "the provider: \(error.message)\(advice)")

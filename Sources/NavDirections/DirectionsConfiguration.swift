@@ -11,8 +11,8 @@ public struct DirectionsConfiguration: Sendable, Hashable {
         case valhalla
     }
 
-    /// The provider's address without the dialect's part: `https://host`, with a port and a path if need be; empty for
-    /// none.
+    /// The provider's address without the dialect's part: `https://host`, with a port and a path if necessary; empty
+    /// for none.
     public var url = ""
     /// The provider's protocol.
     public var dialect = Dialect.osrm
@@ -38,7 +38,7 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     public var alternatives = 0
     /// The language of names, an IETF tag; empty for the provider's default.
     public var language = ""
-    /// Whether the provider's steps are requested; guidance is made on board, so they only enlarge the answer.
+    /// Whether the provider's steps are requested; guidance is computed on board, so they only enlarge the answer.
     public var includesSteps = false
     /// Whether a request's departure time is sent; without it the provider assumes now.
     public var sendsDeparture = false
@@ -46,7 +46,7 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     public var proxy = ""
     /// A file of the only trusted certificates (PEM); empty to trust those of the machine.
     public var authorities = ""
-    /// The number of failures in a row that open the circuit breaker, 1 ... 100.
+    /// The number of consecutive failures that open the circuit breaker, 1 ... 100.
     public var failuresToRest = 3
     /// The first rest of the circuit breaker, seconds, 0.1 ... 3,600; it doubles after each failed trial.
     public var firstRest = 5.0

@@ -1,7 +1,6 @@
 import Foundation
 
-/// A Directions answer as JSON, in OSRM's shape, which Mapbox and Valhalla share; fields that are not read are left
-/// out.
+/// A Directions answer as JSON, in OSRM's shape, which Mapbox and Valhalla share; fields that are not used are omitted.
 struct DirectionsDocument: Decodable {
     struct Route: Decodable {
         var geometry: String

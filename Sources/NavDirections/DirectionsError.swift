@@ -5,39 +5,39 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
     public enum Code: String, Sendable, CaseIterable {
         /// The configuration is invalid; the message says what to change.
         case configuration
-        /// The provider knows no route between the places.
+        /// The provider found no route between the places.
         case noRoute
-        /// The provider knows no road near one of the places.
+        /// The provider found no road near one of the places.
         case noSegment
         /// The provider rejects the request.
         case invalidInput
-        /// The token is missing, wrong, or not sufficient.
+        /// The token is missing, wrong or insufficient.
         case unauthorized
         /// Too many requests; ``DirectionsError/retryAfter`` says when to retry, if the provider does.
         case rateLimited
         /// The provider failed (HTTP 5xx).
         case server
-        /// The provider redirects, which is not followed to protect the token.
+        /// The provider redirects; to protect the token, redirects are not followed.
         case redirected
         /// The answer does not conform to the dialect.
         case malformed
         /// The answer is larger than the configured limit.
         case tooLarge
         case timedOut
-        /// No connection, or a broken one.
+        /// There is no connection, or it broke.
         case unreachable
         /// The caller has cancelled the request.
         case cancelled
         /// The provider failed too often and is not asked until ``DirectionsError/retryAfter`` has passed.
         case resting
-        /// The answer is a route that is not on the map on board.
+        /// The answer is a route that is not on the on-board map.
         case unmapped
     }
 
     public var code: Code
     /// A description of what happened and what to do; never holds the token.
     public var message: String
-    /// The seconds after which a retry makes sense; nil when unknown.
+    /// The seconds after which a retry may succeed; nil when unknown.
     public var retryAfter: Double?
     /// The tiles needed to follow the route, by ascending id; with ``Code/unmapped`` only.
     public var missingTiles: [RoadTileID]

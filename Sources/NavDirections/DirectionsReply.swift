@@ -2,7 +2,7 @@ package import Foundation
 
 package struct DirectionsReply: Sendable {
     var status: Int
-    /// The seconds for which the provider asks to be left alone; nil when it does not ask.
+    /// The seconds for which the provider asks not to be contacted; nil when it does not ask.
     var retryAfter: Double?
     var body: Data
 
@@ -13,7 +13,7 @@ package struct DirectionsReply: Sendable {
         self.retryAfter = retryAfter.map { min($0, 86_400) }
     }
 
-    /// The reason why the reply has no route; nil when it should have one.
+    /// The reason why the reply has no route; nil when it should have a route.
     package var failure: DirectionsError? {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text

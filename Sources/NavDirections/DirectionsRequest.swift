@@ -185,7 +185,8 @@ private struct QuestionBuilder {
         ]
         if configuration.alternatives > 0 { document["alternates"] = configuration.alternatives }
         if !configuration.language.isEmpty { document["language"] = configuration.language }
-        // Valhalla knows no holes. A route through an area that is not sent is rejected when it is matched to the map.
+        // Valhalla does not support holes. A route through an area that is not sent is rejected when it is matched to
+        // the map.
         let areas = request.options.excludedAreas.filter(\.holes.isEmpty)
         if !areas.isEmpty {
             document["exclude_polygons"] = areas.map { area in
@@ -218,7 +219,7 @@ private struct QuestionBuilder {
         return result
     }
 
-    /// Returns a size of the vehicle; nil when it is that of the default car, which the provider assumes by itself.
+    /// Returns a dimension of the vehicle; nil when it is that of the default car, which the provider assumes anyway.
     private func size(_ size: KeyPath<VehicleProfile, Float?>) -> Float? {
         let isUsual = vehicle.kind == .car && vehicle[keyPath: size] == VehicleProfile()[keyPath: size]
         return isUsual ? nil : vehicle[keyPath: size]

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A running request, for a thread that waits for it.
 ///
-/// The answer is made on the threads of the runtime, so wait on a thread of your own, never inside a task.
+/// The answer is produced on the threads of the runtime, so wait on a separate thread, never inside a task.
 public final class OnlineCall: Sendable {
     private let answer = Mutex<Result<OnlineRoutes, DirectionsError>?>(nil)
     private let finished = DispatchSemaphore(value: 0)

@@ -4,9 +4,9 @@ import NavRemote
 public import NavRouting
 import Synchronization
 
-/// The routes of an online provider, put on the map on board.
+/// The routes of an online provider, mapped onto the on-board map.
 public struct OnlineRoutes: Sendable, Equatable {
-    /// The provider's best route, then those alternatives that are on the map; at least one.
+    /// The provider's best route, followed by those alternatives that are on the map; at least one route.
     public var routes: [MappedRoute]
     /// The number of attempts, at least 1.
     public var attempts: Int
@@ -19,7 +19,7 @@ public struct OnlineRoutes: Sendable, Equatable {
         try self.init(answer, request, router, attempts: 1)
     }
 
-    /// The routes that are on the map, which must include the best one.
+    /// Creates the routes that are on the map, which must include the best one.
     fileprivate init(
         _ answer: ProviderAnswer, _ request: RouteRequest, _ router: Router, attempts: Int
     ) throws(DirectionsError) {
@@ -53,9 +53,9 @@ private struct ProviderAnswer {
 
 /// A source of routes from an online provider, which is off unless configured and never the only source.
 ///
-/// A request ends within the deadline with routes on the map on board or with a typed failure, upon which the caller
-/// routes on board. A provider that fails repeatedly is left alone for a while, so that nobody waits for it. Then a
-/// single request is let through, and the first answer brings the provider back.
+/// A request ends within the deadline, with routes on the on-board map or with a typed failure, after which the caller
+/// routes on board. A provider that fails repeatedly is not asked for a while, so that no caller waits for it. Then a
+/// single request is let through, and the first answer ends the pause.
 public struct OnlineRouteProvider: Sendable {
     /// The state that copies share.
     private final class Core: Sendable {
@@ -85,10 +85,10 @@ public struct OnlineRouteProvider: Sendable {
             self.random = Mutex(random)
         }
 
-        /// The time since the provider was made.
+        /// The time since the provider was created.
         var now: Duration { ContinuousClock.now - start }
 
-        /// Begins a request; returns the error while the provider is left alone.
+        /// Begins a request; returns the error while the provider is paused.
         func admit() -> DirectionsError? {
             let now = now
             return breaker.withLock { breaker in
@@ -112,7 +112,7 @@ public struct OnlineRouteProvider: Sendable {
 
     private let core: Core
 
-    /// A provider with a configuration.
+    /// Creates a provider with a configuration.
     ///
     /// - Parameters:
     ///   - token: sent with each request; nil for a provider that needs none.
@@ -135,8 +135,8 @@ public struct OnlineRouteProvider: Sendable {
     ///
     /// - Parameters:
     ///   - router: the router whose map, vehicle and traffic the routes must be legal on.
-    ///   - deadline: the seconds that the caller can wait, limited by the configured deadline. Putting the route on the
-    ///     map takes extra time: milliseconds with nodes, up to a second for 500 km without.
+    ///   - deadline: the seconds that the caller can wait, limited by the configured deadline. Mapping the route to the
+    ///     map takes extra time: milliseconds with node ids, up to a second for 500 km without.
     public func routes(
         _ request: RouteRequest, on router: Router, deadline: Double? = nil
     ) async throws(DirectionsError) -> OnlineRoutes {
@@ -159,7 +159,7 @@ public struct OnlineRouteProvider: Sendable {
     /// Closes the provider's connections; running requests fail.
     public func shutdown() async { await core.client.shutdown() }
 
-    /// Sends attempts until an answer comes, a retry makes no sense, or the time is up.
+    /// Sends attempts until an answer arrives, a retry is useless, or the time is up.
     private func ask(
         _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int
     ) async throws(DirectionsError) -> ProviderAnswer {
@@ -190,7 +190,7 @@ public struct OnlineRouteProvider: Sendable {
         let now = core.now
         core.breaker.withLock { breaker in
             if error.blamesProvider {
-                // A refused token stays refused until somebody changes it.
+                // A rejected token remains rejected until it is replaced.
                 let wait = error.code == .unauthorized ? core.configuration.longestRest : error.retryAfter
                 breaker.noteFailure(error.message, at: now, atLeast: wait.map { .seconds($0) })
             } else if error.code == .cancelled {

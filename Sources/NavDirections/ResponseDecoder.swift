@@ -110,7 +110,8 @@ package struct ResponseDecoder {
         return divided(points, at: stops(waypoints).dropLast())
     }
 
-    /// Returns the positions of the stops after the start: where the provider put them, else where they were requested.
+    /// Returns the positions of the stops after the start: where the provider put them, or else where they were
+    /// requested.
     private func stops(_ waypoints: [DirectionsDocument.Waypoint?]) -> [Coordinate] {
         let last = request.waypoints.count - 1
         let stops = request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
@@ -125,7 +126,7 @@ package struct ResponseDecoder {
         }
     }
 
-    /// Returns a line cut where it passes some positions, one after another.
+    /// Returns a line cut at the points where it passes given positions, in order.
     private func divided(_ points: [Coordinate], at places: ArraySlice<Coordinate>) -> [[Coordinate]] {
         let line = Polyline(points)
         var cuts = [0.0]

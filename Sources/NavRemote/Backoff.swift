@@ -1,14 +1,14 @@
 /// The pauses before retries.
 ///
 /// Pauses double, and each is drawn at random from its upper half, so that vehicles that lost a server at the same
-/// moment do not return to it at the same moment.
+/// moment do not all return to it at the same moment.
 package struct Backoff: Sendable {
     /// The pause before the first retry, seconds.
     package var first: Double
     /// The longest pause, seconds.
     package var longest: Double
 
-    /// Pauses that grow from `first` to `longest`, seconds.
+    /// Creates pauses that grow from `first` to `longest`, seconds.
     package init(first: Double, longest: Double) {
         self.first = first
         self.longest = longest

@@ -1,7 +1,7 @@
 /// A circuit breaker, which stops requests to a failing server and tries a single one before it lets all through again.
 ///
-/// It is closed until several failures in a row, then open for a rest that doubles with each failed trial, then half
-/// open, when one request is let through. It knows no clock: moments are durations since any fixed one.
+/// It is closed until several consecutive failures, then open for a rest that doubles with each failed trial, then half
+/// open, when one request is let through. It has no clock: moments are durations since an arbitrary fixed moment.
 package struct CircuitBreaker: Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -17,10 +17,10 @@ package struct CircuitBreaker: Sendable {
     /// The reason of the last failure; nil since the last answer.
     package private(set) var reason: String?
 
-    /// A closed breaker.
+    /// Creates a closed breaker.
     ///
     /// - Parameters:
-    ///   - failuresToRest: the failures in a row that open it, at least 1.
+    ///   - failuresToRest: the consecutive failures that open it, at least 1.
     ///   - firstRest: the first rest.
     ///   - longestRest: the longest rest, no less than the first.
     ///   - longestRetryAfter: the longest wait that a server may ask for.
@@ -34,7 +34,7 @@ package struct CircuitBreaker: Sendable {
     /// Whether a request may be sent now; the caller must report it with ``noteQuestion(at:)``, and then its outcome.
     package func admits(at now: Duration) -> Bool { rest(at: now) == nil }
 
-    /// Returns the time for which the server is left alone; nil when it may be asked.
+    /// Returns the time for which the server is not asked; nil when it may be asked.
     package func rest(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
@@ -43,7 +43,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Notes that a request is sent, which is the trial if the server was resting.
+    /// Records that a request is sent, which is the trial if the server was resting.
     package mutating func noteQuestion(at now: Duration) {
         if case .open(let until, let rest) = state, now >= until { state = .trial(rest: rest) }
     }
@@ -53,18 +53,18 @@ package struct CircuitBreaker: Sendable {
         if case .open(let until, _) = state { until } else { nil }
     }
 
-    /// The failures in a row while it is closed; nil when it is not closed.
+    /// The consecutive failures while the breaker is closed; nil when it is not closed.
     package var failures: Int? {
         if case .closed(let failures) = state { failures } else { nil }
     }
 
-    /// Notes that the server answered, whatever the answer.
+    /// Records that the server answered, whatever the answer.
     package mutating func noteAnswer() {
         state = .closed(failures: 0)
         reason = nil
     }
 
-    /// Notes that the server failed; `atLeast` is the time for which it asks to be left alone.
+    /// Records that the server failed; `atLeast` is the wait that it requests.
     package mutating func noteFailure(_ reason: String, at now: Duration, atLeast: Duration?) {
         self.reason = reason
         let asked = min(atLeast ?? .zero, longestRetryAfter)
@@ -78,14 +78,14 @@ package struct CircuitBreaker: Sendable {
             rest = firstRest
         case .trial(let last): rest = min(last * 2, longestRest)
         case .open(let until, let last):
-            // Requests that were running when it opened tell nothing new, except when to come back.
+            // Requests that were running when the breaker opened are no new evidence, except for the requested wait.
             state = .open(until: max(until, now + asked), rest: last)
             return
         }
         state = .open(until: now + max(rest, asked), rest: rest)
     }
 
-    /// Notes that a request ended without evidence about the server.
+    /// Records that a request ended without evidence about the server.
     package mutating func noteNothing(at now: Duration) {
         if case .trial(let rest) = state { state = .open(until: now, rest: rest) }
     }

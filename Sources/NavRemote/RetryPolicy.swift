@@ -16,7 +16,7 @@ package struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - attempt: the number of the attempt, counted from 0.
     ///   - retryAfter: the wait that the server asks for, seconds, which is honoured.
-    ///   - remaining: the seconds until the answer is of no more use.
+    ///   - remaining: the seconds after which the answer is useless.
     ///   - chance: a random number, uniform in 0 ..< 1.
     package func pause(
         afterAttempt attempt: Int, retryAfter: Double?, remaining: Double = .infinity, chance: @autoclosure () -> Double
