@@ -6,11 +6,12 @@ package import NavNavigator
 package import NavRouting
 
 extension RoutePreferences {
-    /// The core's form of options; what they do not say is that of the node's vehicle.
+    /// Creates the core's form of options; values that they omit are those of the node's vehicle.
     ///
-    /// - Parameter isAsked: whether somebody asks for them and is told what cannot be. The options of a route that exists tell how it came to be:
-    ///   what this node cannot do, such as another language, is left out, and the route is published with the options in force.
-    /// - Throws: a failure that names what cannot be.
+    /// - Parameter isAsked: whether a caller requests the options, so that unsupported ones are an error. Otherwise they describe how an
+    ///   existing route was found: unsupported ones, such as another language, are dropped, and the route is published with the options in
+    ///   force.
+    /// - Throws: a failure that names the invalid option.
     package init(
         _ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         isAsked: Bool = true
@@ -26,7 +27,7 @@ extension RoutePreferences {
         allowsOnline = options.allowOnline ?? true
         usesTraffic = options.useTraffic ?? true
         units = options.units.flatMap { DistanceUnits($0) }
-        // A route that is given has none beside it.
+        // A given route has no alternatives.
         if isAsked { alternatives = options.alternatives.map { Int($0) } }
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
@@ -44,9 +45,9 @@ extension RoutePreferences {
 }
 
 extension NavMessages.RouteOptions {
-    /// The first field that cannot be obeyed, by its name and what is allowed; nil when there is none.
+    /// The first unsupported or invalid field, by its name and what is allowed; nil when there is none.
     fileprivate var defect: String? {
-        // A longer text is not repeated in the answer.
+        // A longer text is not repeated in the error.
         if let defect = TextLimits.defect(language, of: "language", limit: TextLimits.language) { return defect }
         if let tag = language, PhraseTable.named(tag) == nil {
             return "language: '\(tag)' is not supported; supported are \(PhraseTable.tags)"
@@ -63,9 +64,9 @@ extension NavMessages.RouteOptions {
         return nil
     }
 
-    /// The message of preferences.
+    /// Creates the message of preferences.
     ///
-    /// - Parameter guidance: that of a route, whose language and units are in force; nil for the preferences alone.
+    /// - Parameter guidance: the guidance of a route, whose language and units are in force; nil for the preferences alone.
     package init(_ preferences: RoutePreferences, of guidance: RouteGuidance? = nil) {
         self.init(
             vehicle: preferences.vehicle.map { NavMessages.VehicleProfile($0) },
@@ -84,7 +85,7 @@ extension NavMessages.RouteOptions {
 }
 
 extension NavMessages.Polyline {
-    /// The positions; nil when latitudes and longitudes are not as many, or one lies outside of the world.
+    /// The positions; nil when the numbers of latitudes and longitudes differ, or a position is outside the world.
     package var corners: [NavGeo.Coordinate]? {
         guard latDeltasE7.count == lonDeltasE7.count else { return nil }
         var (latitude, longitude) = (Int32(0), Int32(0))
@@ -101,7 +102,7 @@ extension NavMessages.Polyline {
 }
 
 extension NavRouting.VehicleProfile {
-    /// The core's form of a vehicle. Sizes that are not given are those of `own` when it is of the same kind, else as usual.
+    /// Creates the core's form of a vehicle; missing values are those of `own` if it is of the same kind, or else the kind's defaults.
     package init(_ message: NavMessages.VehicleProfile, like own: NavRouting.VehicleProfile) {
         let kind: Kind =
             switch message.vehicleClass {
@@ -122,9 +123,9 @@ extension NavRouting.VehicleProfile {
 }
 
 extension NavMessages.VehicleProfile {
-    /// The first measure that no vehicle has, by its name and range; nil when there is none.
+    /// The first measure out of range, by its name and range; nil when there is none.
     fileprivate var defect: String? {
-        // The ranges of the configuration's keys; a weight in tonnes is noticed.
+        // The ranges of the configuration's keys, which also reveal a weight in tonnes.
         let measures = [
             ("height_m", heightM, 0.5...10.0), ("width_m", widthM, 0.5...10), ("length_m", lengthM, 1...60),
             ("weight_kg", weightKg, 100...200_000), ("axle_load_kg", axleLoadKg, 100...50_000),
@@ -159,9 +160,9 @@ extension Avoidance {
 }
 
 extension RouteOrder {
-    /// The core's form of a request for routes.
+    /// Creates the core's form of a request for routes.
     ///
-    /// - Throws: a failure that names what cannot be.
+    /// - Throws: a failure that names what is invalid.
     package init(
         _ request: CalculateRouteRequest, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?
     )
@@ -183,7 +184,7 @@ extension RouteOrder {
 }
 
 extension PreviewChoice {
-    /// The route that a request names, its id before its place; nil when it names none.
+    /// Creates the reference to the route that a request names; its id takes precedence over its index; nil when it names none.
     package init?(index: UInt32?, route: UInt64?) {
         if let route {
             self = .route(route)
@@ -196,9 +197,9 @@ extension PreviewChoice {
 }
 
 extension NavigatorCommand {
-    /// The core's form of a command.
+    /// Creates the core's form of a command.
     ///
-    /// - Throws: a failure that names what cannot be.
+    /// - Throws: a failure that names what is invalid.
     package init(
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
         on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan

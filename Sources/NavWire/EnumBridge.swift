@@ -32,12 +32,12 @@ package protocol WireEnum: CaseIterable, Hashable, Sendable {
 }
 
 extension ProtoEnum {
-    /// The wire value of a case; unspecified when there is none.
+    /// Creates the wire value of a case; unspecified when there is none.
     package init<Core: WireEnum>(_ core: Core) where Core.Wire == Self {
         self = Core.bridge.pairs.first { $0.core == core }?.wire ?? Self(rawValue: 0)
     }
 
-    /// The wire value of a case; nil when there is none.
+    /// Creates the wire value of a case; nil when there is none.
     package init?<Core: WireEnum>(known core: Core) where Core.Wire == Self {
         self.init(core)
         if rawValue == 0 { return nil }
@@ -45,7 +45,7 @@ extension ProtoEnum {
 }
 
 extension WireEnum {
-    /// The core case of a wire value; nil for an unknown value.
+    /// Creates the core case of a wire value; nil for an unknown value.
     package init?(_ wire: Wire) {
         guard wire.rawValue != 0, let pair = Self.bridge.pairs.first(where: { $0.wire == wire }) else { return nil }
         self = pair.core

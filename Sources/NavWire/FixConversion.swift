@@ -7,8 +7,8 @@ extension Fix {
     ///
     /// An absent value, a NaN and a value out of the quantity's range count as unknown.
     ///
-    /// The receiver's accuracy becomes a σ per axis: from the covariance if known, else the message's radius unchanged. For Gaussian errors
-    /// a radius of 68 % is 1.5 σ, but receivers understate their radii by about as much, as drives with a reference show.
+    /// The receiver's accuracy becomes a σ per axis: from the covariance if known, or else the message's radius unchanged. For Gaussian
+    /// errors a radius of 68 % is 1.5 σ, but receivers understate their radii by about as much, as drives with a reference show.
     package init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
         guard let nanoseconds = message.stampNs else { return nil }
         self.init(
@@ -34,7 +34,7 @@ extension Double {
 }
 
 extension NavMessages.GnssFix {
-    /// σ per axis, metres: the root of the mean variance of east and north, else the horizontal accuracy.
+    /// σ per axis, metres: the root of the mean variance of east and north, or else the horizontal accuracy.
     package var horizontalSigma: Double? {
         let isKnown = positionCovarianceType != nil && positionCovarianceType != .unspecified
         if isKnown, positionCovariance.count == 9 {

@@ -161,7 +161,7 @@ extension NavMessages.PolicyDecision.Content {
 extension NavNavigator.PolicyAnswer {
     /// Creates the core's answer from a client's answer.
     ///
-    /// - Throws: a failure that names the field that cannot be obeyed.
+    /// - Throws: a failure that names the unsupported or invalid field.
     package init(_ answer: NavMessages.PolicyAnswer) throws(RouteFailure) {
         if let hold = answer.holdS, !(hold >= 0) {
             throw RouteFailure(code: .invalidRequest, message: "hold_s is not 0 or more")
@@ -176,7 +176,7 @@ extension NavNavigator.PolicyAnswer {
     /// Creates the core's answer from preferences for a reroute.
     ///
     /// - Parameter vehicle: The node's vehicle, used when the preferences name none.
-    /// - Throws: a failure that names what cannot be.
+    /// - Throws: a failure that names what is invalid.
     package init(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) throws(RouteFailure) {
         let waypoints = try [NavRouting.Waypoint](answer.waypoints)
         let preferences = try answer.options.map { options throws(RouteFailure) in
@@ -230,7 +230,8 @@ extension NavNavigator.PolicyAnswer {
             verdict: PolicyAnswer.verdict(decision.verdict),
             decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
             reason: decision.reason ?? "", hold: decision.holdS, content: content,
-            // A journal names its decider and keeps the latency; in another drive the stamps give the latency.
+            // In a replay of the journal, the latency is the recorded one; in another drive, it follows from the
+            // stamps.
             latency: decider == nil ? decision.latencyS.flatMap { $0.isFinite ? max($0, 0) : nil } : nil)
     }
 

@@ -45,12 +45,12 @@ extension EventContext {
 }
 
 extension Pose {
-    /// The pose on the road; off the roads the receiver's or the filter's.
+    /// Creates the pose on the road; off the roads, that of the receiver or the filter.
     package init(_ position: VehiclePosition) {
         self = position.road.map { Pose($0, position) } ?? Pose(raw: position)
     }
 
-    /// The receiver's pose, or the filter's if there is none.
+    /// Creates the receiver's pose, or the filter's if there is none.
     package init(raw position: VehiclePosition) {
         let fix = position.fix
         self.init(

@@ -34,7 +34,7 @@ extension NavMessages.Route {
             computeDurationS: plan.computeDuration)
     }
 
-    /// Creates the message that there is no route any longer.
+    /// Creates the message that there is no longer a route.
     package init(noneAt context: EventContext) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, causeSequence: context.cause,
@@ -98,7 +98,7 @@ extension NavMessages.RouteLeg {
         let firstPoint = edges.first?.coordinates.lowerBound ?? 0
         let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
         let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
-        // A maneuver is at the start of its edge; the nearest point of the line may be a different one at the same place.
+        // A maneuver is at the start of its edge; the nearest point of the line may be another one at the same place.
         let points =
             plan.guidance.steps[steps].map { step in
                 leg.edges.contains(step.maneuver.edge)
@@ -151,7 +151,7 @@ extension NavMessages.RoadSide {
     /// The distance within which a place is on the road, metres: as for the kerb side of a waypoint.
     private static let onTheRoad = 1.0
 
-    /// The side of the road on which a waypoint lies, seen on arrival.
+    /// Creates the side of the road on which a waypoint is, as seen on arrival.
     package init(of waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route) {
         let place = waypoint.waypoint.coordinate
         guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(arrivingAt: waypoint.routeOffset)
@@ -177,17 +177,17 @@ extension Intersection {
 }
 
 extension NavRouting.Route {
-    /// Whether a segment and the one before it share an OSM node, instead of a place within a segment that a waypoint cuts.
+    /// Whether a segment and the previous one meet at an OSM node, rather than at a waypoint that cuts a segment.
     fileprivate func meetsNode(before index: Int) -> Bool {
         let (last, next) = (segments[index - 1], segments[index])
         guard last.toNodeID == next.fromNodeID else { return false }
-        // A vehicle that turns round within a segment drives back to the node that it came from.
+        // A vehicle that makes a U-turn within a segment drives back to the node that it came from.
         return last.edge == next.edge || last.fromNodeID != next.toNodeID || edges[next.edge].startOffset == 0
     }
 }
 
 extension NavMessages.Annotation {
-    /// The entry of `node_ids` for a point that is no node.
+    /// The entry of `node_ids` for a point that is not a node.
     package static let noNode: Int64 = 0
 
     /// Creates the annotation of the segments between two of the route's points.

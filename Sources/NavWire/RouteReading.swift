@@ -8,8 +8,8 @@ import NavRouting
 extension RoutePlan {
     /// Creates a route from a message by matching it to this map: it may come from another map version or another node.
     ///
-    /// - Parameter wording: The language and units to use where the message names none that are available.
-    /// - Throws: A failure that says what is wrong with the route, or how much of it is on no road of the map.
+    /// - Parameter wording: The language and units to use if the message names none that are available.
+    /// - Throws: A failure that states what is wrong with the route, or how much of it is not on a road of the map.
     package init(
         _ message: NavMessages.Route, on map: MapSnapshot, wording own: Wording = Wording()
     ) throws(RouteFailure) {
@@ -73,7 +73,8 @@ extension RoutePlan {
 }
 
 extension NavMessages.Annotation {
-    /// The nodes, with a segment's end for each point within it; none when the leg turns round within a segment, whose far end is unknown.
+    /// The nodes, with the end of the segment for each point within a segment; empty when the leg makes a U-turn within a segment, since
+    /// the segment's far end is unknown.
     fileprivate var segmentEnds: [Int64] {
         var nodes = nodeIds
         for index in nodes.indices.reversed() where nodes[index] == Self.noNode {

@@ -3,18 +3,18 @@ import NavMessages
 /// The longest texts of requests and of policy answers, bytes of UTF-8.
 ///
 /// They are repeated on topics whose messages are bounded: `/nav/state` and `/nav/arrival` hold a waypoint in 16 KiB, and an instruction of
-/// at most 64 KiB says a waypoint's name in several lines. A message over its topic's limit cannot be published at all.
+/// at most 64 KiB repeats a waypoint's name in several lines. A message over its topic's limit cannot be published at all.
 package enum TextLimits {
-    /// The name of a waypoint.
+    /// The longest name of a waypoint.
     package static let waypointName = 1_024
-    /// The tag of a language.
+    /// The longest language tag.
     package static let language = 64
-    /// The reason of a policy answer.
+    /// The longest reason of a policy answer.
     package static let reason = 1_024
-    /// All of a revised instruction.
+    /// The largest revised instruction, encoded.
     package static let instruction = 32_768
 
-    /// Returns the error of a field whose text is too long; nil when it is not.
+    /// Returns the error for a field whose text is too long; nil when it is not.
     package static func defect(_ text: String?, of field: String, limit: Int) -> String? {
         guard let size = text?.utf8.count, size > limit else { return nil }
         return "\(field) has \(size) bytes of UTF-8, more than \(limit)"
@@ -22,12 +22,12 @@ package enum TextLimits {
 }
 
 extension NavMessages.Waypoint {
-    /// The error of a name that is too long; nil when it is not.
+    /// Returns the error for a name that is too long; nil when it is not.
     func nameDefect(_ field: String) -> String? {
         TextLimits.defect(name, of: "\(field).name", limit: TextLimits.waypointName)
     }
 
-    /// Shortens a name that is too long to whole characters.
+    /// Shortens a name that is too long, without splitting characters.
     mutating func shortenName() {
         guard var short = name?[...], short.utf8.count > TextLimits.waypointName else { return }
         while short.utf8.count > TextLimits.waypointName { short.removeLast() }
@@ -36,7 +36,7 @@ extension NavMessages.Waypoint {
 }
 
 extension SavedTrip {
-    /// Shortens the names of waypoints, since a trip that was saved by an older build may have longer ones and goes on all the same.
+    /// Shortens the names of waypoints: a trip saved by an older build may have longer ones and should still resume.
     mutating func shortenNames() {
         order?.origin?.shortenName()
         for index in order?.waypoints.indices ?? 0..<0 { order?.waypoints[index].shortenName() }

@@ -7,13 +7,13 @@ package struct TrafficUpdate: Sendable {
     /// The message without its speeds.
     package var header: TrafficSpeeds
     package var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
-    /// The number of speeds without two nodes, or neither closed nor above 0.
+    /// The number of speeds that lack a node, or are neither closed nor above 0.
     package var unusableCount = 0
 
     /// Whether it replaces all earlier traffic.
     package var replacesAll: Bool { header.replacesAll ?? false }
 
-    /// Returns the moment of measurement, or `now` if the message gives none; nil for a file, which has no age.
+    /// Returns the moment of measurement, or `now` if the message does not state it; nil for a file, which has no age.
     package func stamp(at now: NavGeo.Timestamp) -> NavGeo.Timestamp? {
         if let stamp = header.stampNs { return NavGeo.Timestamp(nanoseconds: stamp) }
         return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now
@@ -42,7 +42,7 @@ package struct TrafficUpdate: Sendable {
         }
     }
 
-    /// The speeds of a file, which replace all earlier traffic.
+    /// Creates the speeds of a file, which replace all earlier traffic.
     package init(ofFile speeds: ContiguousArray<NavRouting.TrafficSpeed>) {
         header = TrafficSpeeds(provider: Self.fileProvider, replacesAll: true)
         self.speeds = speeds
@@ -50,7 +50,7 @@ package struct TrafficUpdate: Sendable {
 }
 
 extension NavRouting.TrafficSpeed {
-    /// Creates the speed of a message; nil for one without two nodes, or neither closed nor above 0.
+    /// Creates the speed of a message; nil when it lacks a node, or is neither closed nor above 0.
     @inline(__always)
     package init?(_ message: NavMessages.TrafficSpeed) {
         guard let from = message.fromNode, let to = message.toNode else { return nil }

@@ -6,7 +6,7 @@ package import NavRouting
 extension SavedTrip {
     /// Creates the message of a trip.
     ///
-    /// - Parameter configured: The configured places that led to the trip; nil when a call did.
+    /// - Parameter configured: The configured places that started the trip; nil when a call started it.
     package init(_ trip: TripSnapshot, configured: String?) {
         var options = NavMessages.RouteOptions(trip.order.preferences)
         if trip.order.alternatives > 0 { options.alternatives = UInt32(trip.order.alternatives) }
@@ -27,7 +27,7 @@ extension SavedTrip {
 }
 
 extension TripSnapshot {
-    /// Creates the core's form of a kept trip. A route that cannot be followed on this map is left out, and a new one is then found.
+    /// Creates the core's form of a saved trip. A route that cannot be followed on this map is dropped, so that a new one is found.
     ///
     /// - Throws: A failure that names the invalid part.
     package init(
@@ -39,7 +39,7 @@ extension TripSnapshot {
         guard var request = message.order else {
             throw RouteFailure(code: .invalidRequest, message: "the saved trip has no destination")
         }
-        // The last waypoint of a given route, or of a trip saved by an older build, may be a VIA; the trip ends there all the same.
+        // The last waypoint of a given route, or of a trip saved by an older build, may be a VIA; the trip still ends there.
         if let end = request.waypoints.indices.last, request.waypoints[end].kind == .via {
             request.waypoints[end].kind = .stop
         }
