@@ -6,8 +6,8 @@ import NavigationNode
 
 /// The difference between the drives of two bags, event by event, for example before and after a change.
 ///
-/// It compares the events that a person following the drive is told, in the words of the node's log: instructions, reroutes,
-/// arrivals, alternatives, states. It ignores numbers that come with every fix.
+/// It compares the events announced to a person following the drive, in the words of the node's log: instructions, reroutes, arrivals,
+/// alternatives, states. It ignores the numbers that change with every fix.
 package struct BagDiff: Sendable {
     package typealias Event = EventDiff.Event
     package typealias Change = EventDiff.Change

@@ -7,8 +7,7 @@ import NavRouting
 
 /// A policy that answers the core's requests as the owner's policy did in the recording.
 ///
-/// Under another configuration the requests may come at other times: a decision answers only a request of its kind within
-/// ``reach`` of it.
+/// With another configuration, requests may occur at other times: a decision answers only a request of its kind within ``reach`` of it.
 struct RecordedPolicy {
     /// The greatest time between a request and the recorded decision, seconds: a few fixes.
     static let reach = 5.0

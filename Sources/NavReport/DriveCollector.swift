@@ -192,7 +192,7 @@ package struct DriveCollector {
     }
 
     private mutating func add(_ message: RouteProgress, _ stamp: Int64) {
-        // The estimate counts from the fix, so use the fix's own stamp if the message has one.
+        // The estimate is relative to the fix, so use the fix's own stamp if the message has one.
         let left = message.etaNs.map { Double($0) - Double(message.stampNs ?? stamp) }.map { $0 * 1e-9 }
         progress.append(
             stamp,
@@ -268,7 +268,7 @@ package struct DriveCollector {
         guard route.geometry != lastGeometry else { return }
         lastGeometry = route.geometry
         guard let geometry = route.geometry, geometry.count > 1 else { return }
-        // The time for simplification grows with the square of the points at worst.
+        // The time for simplification grows with the square of the number of points in the worst case.
         guard geometry.count <= Self.mostRoutePoints else { return leave("routes") }
         guard routes.count < Self.mostRoutes, routePoints < Self.mostRoutePoints else { return leave("routes") }
         let line = Line.simplified(

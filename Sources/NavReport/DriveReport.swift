@@ -22,7 +22,7 @@ package struct DriveReport {
         }
     }
 
-    /// The greatest distance from the drive's time, ns; times beyond it come from another clock.
+    /// The greatest distance from the drive's time, ns; times farther away come from another clock.
     private static let farthest: Int64 = 3 * 86_400 * 1_000_000_000
 
     private let runs: [Run]

@@ -2,10 +2,10 @@ import Foundation
 package import NavGeo
 package import NavMessages
 
-/// An ongoing drive: all of it for newly opened pages, and batches of news for open pages.
+/// An ongoing drive: the whole drive for newly opened pages, and batches of updates for open pages.
 ///
-/// The first fix or position begins a drive, and so do several consecutive places of another time, for example when a playback
-/// starts again. Earlier messages, such as the active route, belong to its start.
+/// The first fix or position begins a drive, and so do several consecutive places with a time outside the drive, for example when a
+/// playback restarts. Earlier messages, such as the active route, belong to its start.
 package struct LiveDrive {
     /// A node with its health.
     package struct Node: Encodable, Sendable {
@@ -60,10 +60,10 @@ package struct LiveDrive {
         var size: Int { bytes.count + 200 }
     }
 
-    /// The greatest step back from the last place's stamp, and forward from it, within one drive, ns.
+    /// The greatest step back and forward from the last place's stamp within one drive, ns.
     private static let backwards: Int64 = 10_000_000_000
     private static let forwards: Int64 = 3_600_000_000_000
-    /// The number of consecutive places of another time that begin a new drive.
+    /// The number of consecutive places with a time outside the drive that begin a new drive.
     private static let placesOfNewDrive = 5
     /// The most bytes of messages that may belong to the next drive.
     private static let mostPending = 8 << 20
@@ -119,7 +119,7 @@ package struct LiveDrive {
             begin(at: places.map(\.stamp).min() ?? stamp)
             return true
         }
-        // An old latched value still applies; a future one does not yet.
+        // An old latched value still applies, but one from the future does not apply yet.
         if step <= Self.forwards { collect(message) }
         return false
     }
@@ -142,7 +142,7 @@ package struct LiveDrive {
     }
 
     private mutating func collect(_ message: Message) {
-        // A stamp from another clock or from before the drive counts as its start.
+        // A stamp from another clock or from before the drive counts as the drive's start.
         let stamp = max(message.stamp, start ?? message.stamp)
         if stamp - latest < Self.forwards { latest = max(latest, stamp) }
         whole.add(message.type, topic: message.topic, sequence: message.sequence, stamp: stamp, message.bytes)
@@ -167,7 +167,7 @@ package struct LiveDrive {
         mapVersion += 1
     }
 
-    /// Returns the news since the last batch as JSON on one line; nil without news.
+    /// Returns the updates since the last batch as JSON on one line; nil without updates.
     package mutating func batch(_ nodes: [Node]?) throws -> [UInt8]? {
         guard hasNews || nodes != nil else { return nil }
         sequence += 1
@@ -180,7 +180,7 @@ package struct LiveDrive {
         return try Self.encoded(Batch(sequence: sequence, run: run, nodes: nodes, map: mapVersion))
     }
 
-    /// Returns the page of the drive so far, which requests later batches; all news must already be in a batch.
+    /// Returns the page of the drive so far, which requests later batches; all updates must already be in a batch.
     package func page(name: String, version: String) throws -> [UInt8] {
         let report = DriveReport([DriveReport.Run(name: name, content: whole)], map: map, version: version)
         return DriveReport.page(

@@ -175,7 +175,7 @@ package struct MapExtract {
     }
 }
 
-/// The cells of a grid around places, by their distance from these in cells.
+/// The cells of a grid around places, by their distance from the places in cells.
 private struct Rings {
     private struct Cell: Hashable {
         var row: Int32

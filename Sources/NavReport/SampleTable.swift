@@ -2,8 +2,8 @@ import Foundation
 
 /// A table of numbers over time with a bounded number of rows.
 ///
-/// When the table is full, each group of four rows is reduced to the two with the least and the greatest measure, and so are
-/// groups of later rows. Extremes of the measure are kept, whatever the length of the drive.
+/// When the table is full, each group of four rows is reduced to the two with the least and the greatest measure, and so are groups of
+/// later rows. Extremes of the measure are kept, however long the drive is.
 package struct SampleTable {
     /// The value of an unknown number.
     static let absent = Int32.min

@@ -5,11 +5,11 @@ public import NavRouting
 /// A path to drive: connected edges, with the start on the first and the end on the last.
 public struct DrivePath: Sendable, Equatable {
     public var edges: [EdgeIndex]
-    /// Metres along the first edge to the start.
+    /// The distance along the first edge to the start, metres.
     public var start: Double
-    /// Metres along the last edge to the end.
+    /// The distance along the last edge to the end, metres.
     public var end: Double
-    /// Metres from the start to where it leaves the planned route; nil when it never does.
+    /// The distance from the start to where the path leaves the planned route, metres; nil when it never does.
     public var deviation: Double?
 
     /// Creates the path of a route; nil when the graph does not hold all its edges.
@@ -21,7 +21,7 @@ public struct DrivePath: Sendable, Equatable {
         }
         var merged: [EdgeIndex] = []
         for (index, edge) in edges.enumerated() {
-            // A leg that ends within an edge and continues there gives one passage.
+            // A leg that ends within an edge and continues there counts as one passage.
             if index > 0, edge == merged.last, route.edges[index].startOffset > 0 { continue }
             merged.append(edge)
         }
@@ -44,8 +44,8 @@ public struct DetourPlanner {
     private let router: Router
     private let workspace: SearchWorkspace
 
-    /// The distance that the driver stays on the wrong road before following directions again, metres: long enough for any system to
-    /// notice.
+    /// The distance that the driver stays on the wrong road before following directions again, metres: long enough for any system to detect
+    /// the deviation.
     public static let wrongDistance = 250.0
 
     public init(router: Router, workspace: SearchWorkspace) {
@@ -69,7 +69,7 @@ public struct DetourPlanner {
             for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
                 guard let stray = goOn(from: wrong), let last = stray.last else { continue }
                 let length = Double(graph.edgeLengths[last.index])
-                // Short of the road's end, where the road is the only one.
+                // Slightly before the end of the road, where no other road coincides with it.
                 let place = graph.position(at: max(length - 5, length / 2), of: last)
                 let start = Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3)
                 let request = RouteRequest(waypoints: [start] + ahead.map(\.waypoint))

@@ -6,10 +6,10 @@ extension Drive {
     private static let backwardSpeed = 1.5
     /// Acceleration of a reversing car, m/s².
     private static let backwardAcceleration = 0.7
-    /// The least time at standstill between reversing and setting out, seconds.
+    /// The minimum time at standstill between reversing and setting out, seconds.
     private static let pause = 2.0
 
-    /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stands, and sets out.
+    /// Returns `rate` states per second of a vehicle that first reverses to the line's start, stops, and then sets out.
     ///
     /// - Parameter distance: The distance to reverse, metres, at most the line's length; 0 sets out at once.
     public func states(rate: Double, backingUp distance: Double) -> [DriveState] {
@@ -20,7 +20,7 @@ extension Drive {
             Drive.backwardSpeed / Drive.backwardAcceleration, (distance / Drive.backwardAcceleration).squareRoot())
         let speed = Drive.backwardAcceleration * ramp
         let moving = distance / speed + ramp
-        // Whole seconds, so that fixes at any whole rate fall on it.
+        // A whole number of seconds, so that fixes at any whole rate coincide with it.
         let duration = (moving + Drive.pause).rounded(.up)
         var states: [DriveState] = []
         for sample in 0..<Int((duration * rate).rounded(.up)) {
@@ -53,7 +53,7 @@ extension Drive {
 
     /// Returns the times at which the vehicle is in tunnels of the map, in seconds of the states' time.
     ///
-    /// - Parameter length: The least length of a tunnel, metres; satellites remain visible through the ends of shorter ones.
+    /// - Parameter length: The minimum length of a tunnel, metres; satellites remain visible through the ends of shorter ones.
     public func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]
     {
         var isDark = [Bool](repeating: false, count: edges.count)

@@ -16,7 +16,7 @@ public struct DriveState: Sendable, Equatable {
     public var speed: Double
     /// The index of the edge in ``Drive/edges``.
     public var edge: Int
-    /// Whether it reverses; its body then points against ``course``.
+    /// Whether the vehicle reverses; its body then points against ``course``.
     public var reverses = false
 
     /// Direction of the body, radians clockwise from north.

@@ -4,7 +4,7 @@ public import NavPositioning
 
 /// The errors of a simulated vehicle's own sensors.
 public struct OdometryModel: Sendable, Hashable {
-    /// The relative error of the wheel speed, positive when too great: tyres cause up to 2 %.
+    /// The relative error of the wheel speed, positive when the speed is too high: tyres cause up to 2 %.
     public var scaleError: Double
     /// Standard deviation of the speed, m/s.
     public var speedNoise: Double

@@ -8,7 +8,7 @@ import NavigationNode
 struct JournalComparison {
     struct Difference: Equatable {
         var topic: String
-        /// The position of the message among those of the topic, from 1.
+        /// The position of the message among the messages of its topic, from 1.
         var position: Int
         /// The number of the journal event that produced it, from 1.
         var entry: Int
@@ -17,7 +17,7 @@ struct JournalComparison {
         var reproduced: [String]
     }
 
-    /// A class, so that its queues are changed in place: a copy per message would cost as much as the queued messages.
+    /// A class, so that its queues are modified in place: a copy per message would cost as much as the queued messages.
     private final class Topic {
         let type: String
         var recorded: Deque<[UInt8]> = []
@@ -83,7 +83,7 @@ struct JournalComparison {
             if let bytes = topic.recorded.first {
                 note(name, topic, recorded: bytes, produced: nil, entry)
             } else if topic.produced.count > topic.missing {
-                // The recorder may have ended before the node did.
+                // The recorder may have stopped before the node did.
                 topic.missingCount += topic.produced.count - topic.missing
             }
         }

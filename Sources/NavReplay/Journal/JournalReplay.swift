@@ -10,9 +10,8 @@ import NavigationNode
 
 /// A replay that re-executes the journal of a recorded drive in this process, and compares the core's messages with the recording.
 ///
-/// The journal has every event in the order in which the core handled it, so neither threads nor clocks matter. Routes are
-/// found anew, on the map that they were found on; the answers of a network provider and of the owner's policy are taken from
-/// the journal.
+/// The journal has every event in the order in which the core handled it, so neither threads nor clocks matter. Routes are computed again,
+/// on the map on which they were found; the answers of a network provider and of the owner's policy are taken from the journal.
 package struct JournalReplay {
     package struct Summary: Sendable, Equatable, Codable {
         package var events = 0
