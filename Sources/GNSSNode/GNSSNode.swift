@@ -29,7 +29,7 @@ package final class GNSSNode: Node {
     /// The longest tolerated silence of a receiver, ns; the same as for a GNSS outage.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
-    /// 2025-01-01, ns since 1970: a device with an earlier date has lost count of the 1,024-week rollovers of GPS time.
+    /// 2025-01-01, ns since 1970: a device with an earlier date has missed a 1,024-week rollover of GPS time.
     private static let earliestDate: Int64 = 1_735_689_600_000_000_000
 
     /// Checks the source, and reads it if it is a file.
@@ -112,7 +112,7 @@ package final class GNSSNode: Node {
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
-                // At another rate than the recorded one, the time of arrival says nothing about a fix's latency.
+                // At a rate other than the recorded one, the time of arrival is no evidence of a fix's latency.
                 if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
             case .jump(let gap):
                 context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: skipping the gap")

@@ -20,14 +20,15 @@ package struct Playback {
 
     /// The longest wait for a subscriber, ns.
     private static let patience: Int64 = 10_000_000_000
-    /// The time that the node waits after the last fix, so that it arrives, ns.
+    /// The time that the node waits after the last fix, so that the fix arrives, ns.
     private static let rest: Int64 = 1_000_000_000
     /// The interval of checks for a subscriber, ns.
     private static let look: Int64 = 20_000_000
 
-    /// The longest gap between fixes that is waited for, ns of the file: an hour, as for a bag.
+    /// The longest gap between fixes that is played in full, ns of the file: an hour, as for a bag.
     private static let longestGap: Int64 = 3_600_000_000_000
-    /// The longest delay that the playback catches up with, ns; after a longer one it continues from where it stopped.
+    /// The longest delay that the playback catches up with, ns; after a longer delay it continues from where it
+    /// stopped.
     private static let hesitation: Int64 = 50_000_000
 
     private let stamps: [Int64?]
@@ -40,7 +41,8 @@ package struct Playback {
     /// Whether the playback starts over at its end.
     private let loops: Bool
 
-    /// Creates the playback of fixes with these stamps, ns; a fix without a stamp is due with the one before.
+    /// Creates the playback of fixes with these stamps, ns; a fix without a stamp is due together with the previous
+    /// one.
     package init(stamps: [Int64?], rate: Double, loops: Bool) {
         self.stamps = stamps
         first = stamps.lazy.compactMap { $0 }.first ?? 0

@@ -18,7 +18,7 @@ final class SourceReader: Sendable {
         var problem: String?
     }
 
-    /// The most fixes queued for the loop; the oldest are dropped beyond it.
+    /// The most fixes queued for the loop; if there are more, the oldest are dropped.
     private static let maximumWaiting = 1_024
 
     private struct State: Sendable {
@@ -45,7 +45,7 @@ final class SourceReader: Sendable {
         state = Mutex(State(longestPause: longestPause))
     }
 
-    /// Starts the thread; `open` receives a closure that tells whether the source is still wanted.
+    /// Starts the thread; `open` receives a closure that returns whether the source is still wanted.
     func start<Parser: StreamParser & Sendable>(
         _ parser: Parser, open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
     ) {
@@ -56,7 +56,7 @@ final class SourceReader: Sendable {
         thread.start()
     }
 
-    /// Tells the thread to end, which it does within a tenth of a second, or once a pending system call returns.
+    /// Requests the thread to end; it ends within a tenth of a second, or once a pending system call returns.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Changes the longest pause between two attempts, s.

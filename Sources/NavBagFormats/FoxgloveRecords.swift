@@ -13,7 +13,7 @@ package struct FoxgloveRecords: RecordSource {
     /// The share that has been read.
     package var progress: Double { base.progress }
 
-    /// Returns the next message: one of the recording, or the drawing of the message before.
+    /// Returns the next message: one of the recording, or the drawing of the previous message.
     package mutating func next() throws(BagError) -> Record? {
         if let record = ready {
             ready = nil

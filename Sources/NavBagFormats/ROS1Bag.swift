@@ -43,7 +43,7 @@ package struct ROS1Bag<Source: ByteSource>: RecordSource {
 
     /// Returns the next message.
     ///
-    /// Throws once where the bag is truncated or damaged, and for each chunk that cannot be unpacked.
+    /// Throws once at the place where the bag is truncated or damaged, and for each chunk that cannot be unpacked.
     package mutating func next() throws(BagError) -> Record? {
         while ready.isEmpty {
             guard position < source.count else { return nil }

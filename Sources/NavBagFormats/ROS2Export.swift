@@ -155,7 +155,7 @@ extension ROSNavSatFix {
 }
 
 extension GnssFix {
-    /// The altitude above mean sea level, metres, as in GPX; that above the ellipsoid where the geoid's height is unknown.
+    /// The altitude above mean sea level, metres, as in GPX; the altitude above the ellipsoid if the geoid's height is unknown.
     var elevation: Double? {
         guard altitudeDatum == .ellipsoid, let altitude, let geoidSeparationM else { return altitude }
         return altitude - geoidSeparationM

@@ -4,9 +4,9 @@ import NavMessages
 
 /// The messages of a ROS recording converted to messages of navbus; messages of navbus are passed on.
 ///
-/// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to
-/// the east and north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion
-/// on `/vehicle/odometry`. Other types are left out and counted.
+/// `NavSatFix` becomes a fix on `/gnss/fix`. A `TwistStamped` with the frame and stamp of a fix is the receiver's velocity to the east and
+/// north and becomes part of that fix. Any other `TwistStamped`, `Odometry` and `Imu` are the vehicle's motion on `/vehicle/odometry`.
+/// Other types are dropped and counted.
 package struct ROSImport: RecordSource {
     private struct Fix {
         var message: GnssFix
@@ -18,7 +18,7 @@ package struct ROSImport: RecordSource {
     private var ready: [Record] = []
     /// The last fix, waiting for its velocity.
     private var pending: Fix?
-    /// A velocity that came before its fix.
+    /// A velocity that arrived before its fix.
     private var early: (motion: ROSMotion, record: Record)?
     /// The frames of the fixes so far.
     private var frames: Set<String> = []
@@ -27,7 +27,7 @@ package struct ROSImport: RecordSource {
     private var inputs: [RecordChannel] = []
     private var isAtEnd = false
 
-    /// The number of messages left out, by topic and type.
+    /// The number of dropped messages, by topic and type.
     package private(set) var leftOut: [String: Int] = [:]
 
     package init(_ base: any RecordSource) { self.base = base }
@@ -100,7 +100,7 @@ package struct ROSImport: RecordSource {
         emit(fix.message, Topics.gnssFix.name, stamp: fix.header.stamp, fix.record)
     }
 
-    /// Emits the velocity whose fix has not come, unless it is in the frame of the fixes, where it is meaningless alone.
+    /// Emits the velocity whose fix has not arrived, unless it is in the frame of the fixes, where it is useless without its fix.
     private mutating func releaseEarly() {
         guard let held = early else { return }
         early = nil

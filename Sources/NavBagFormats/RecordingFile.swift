@@ -66,7 +66,7 @@ package enum RecordingFile {
         guard files.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else { return nil }
         let names = (try? files.contentsOfDirectory(atPath: path)) ?? []
         let bags = names.filter { $0.hasSuffix(".mcap") || $0.hasSuffix(".db3") }
-        // Only the error about them tells what to do.
+        // Only the error about these files says what to do.
         let found = bags.isEmpty ? names.filter { $0.hasSuffix(".mcap.zstd") || $0.hasSuffix(".db3.zstd") } : bags
         return found.sorted().map { "\(path)/\($0)" }
     }
@@ -93,7 +93,7 @@ private struct ChosenRecords: RecordSource {
 
 /// The fixes of a trace as records of `/gnss/fix`.
 ///
-/// The log time of a fix is its time of reception, else its stamp, else one second after the previous fix.
+/// The log time of a fix is its time of reception, or else its stamp, or else one second after the previous fix.
 struct TraceRecords: RecordSource {
     private let fixes: [GnssFix]
     private var position = 0

@@ -68,7 +68,7 @@ package struct SQLiteBag: RecordSource {
     /// The share of the messages that has been read.
     package var progress: Double { count > 0 ? Double(done) / Double(count) : 1 }
 
-    /// Returns the next message; throws at each damaged message, and once where the database is damaged.
+    /// Returns the next message; throws for each damaged message, and once if the database is damaged.
     package mutating func next() throws(BagError) -> NavBag.Record? {
         while done < count {
             done += 1
