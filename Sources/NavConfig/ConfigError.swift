@@ -3,6 +3,6 @@ public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The message.
     public let description: String
 
-    /// An error with a message.
+    /// Creates an error with a message.
     public init(_ description: String) { self.description = description }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Yams
 
-/// Loads a node's configuration: defaults, then a YAML file, then the environment, then `--set` on the command line.
+/// A loader of a node's configuration: defaults, then a YAML file, then the environment, then `--set` on the command line.
 public enum ConfigLoader {
-    /// Returns a configuration from its sources; later ones win.
+    /// Returns a configuration from its sources; later ones take precedence.
     ///
     /// - Parameters:
     ///   - file: A YAML file of nested or dotted keys; nil for none.

@@ -15,7 +15,7 @@ public struct ConfigRecord: Sendable, Equatable {
     /// The names with their values, in order.
     public var fields: [Field]
 
-    /// A record of names with values.
+    /// Creates a record of names with values.
     public init(_ fields: [(String, String)]) { self.fields = fields.map { Field(name: $0.0, value: $0.1) } }
 
     /// Parses a record; nil when a part has no `=` or no name.

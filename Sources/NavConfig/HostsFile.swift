@@ -1,4 +1,4 @@
-/// The nodes of this host that other hosts can reach, and those of other hosts that this one connects to.
+/// The nodes of this host that other hosts can reach, and the nodes of other hosts that this host connects to.
 ///
 /// All nodes of the host read them from one file:
 ///

@@ -1,5 +1,6 @@
-/// Returns the candidate that a mistyped name most likely meant; nil when none is near. It has the least edit distance (insert, delete,
-/// replace, swap of neighbours), at most a third of the longer name and never more than 3. The first of equals wins.
+/// Returns the candidate that a mistyped name most likely means; nil when none is close. It has the smallest edit distance (insert, delete,
+/// replace, swap of neighbours; case is ignored), at most a third of the longer name, but at least 1 and at most 3. Of equally close ones,
+/// the first is returned.
 package func nearestName(to name: String, among candidates: [String]) -> String? {
     let typed = Array(name.lowercased().utf8.prefix(64))
     var best: (name: String, distance: Int)?
@@ -14,7 +15,7 @@ package func nearestName(to name: String, among candidates: [String]) -> String?
     return best?.name
 }
 
-/// Returns `; did you mean "x"?)`, or an empty text.
+/// Returns `; did you mean "x"?`, or an empty text.
 package func suggestion(for name: String, among candidates: [String]) -> String {
     nearestName(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads whole files of limited size.
+/// A reader of whole files of limited size.
 public enum TextFile {
     /// The largest configuration file, bytes.
     public static let greatestConfiguration = 1 << 20
@@ -67,14 +67,14 @@ public struct TextLines: ~Copyable {
         file = try OpenFile(path)
     }
 
-    /// Reads standard input from its present position.
+    /// Reads standard input from its current position.
     ///
     /// - Parameter longest: The most bytes of a line.
     public init(standardInputWithLinesUpTo longest: Int) throws(ConfigError) {
         try self.init(STDIN_FILENO, named: "standard input", longest: longest)
     }
 
-    /// Reads an open descriptor from its present position; the caller keeps ownership.
+    /// Reads an open descriptor from its current position; the caller keeps ownership.
     package init(_ descriptor: Int32, named name: String, longest: Int = TextLines.longest) throws(ConfigError) {
         self.longest = longest
         file = try OpenFile(name, fcntl(descriptor, F_DUPFD_CLOEXEC, 0))

@@ -1,8 +1,8 @@
 package import Yams
 
-/// Parses YAML with limits that make any input safe.
+/// A parser of YAML with limits that make any input safe.
 package enum YAMLText {
-    /// The most values of a file: more than fit into the largest file, so that only nested aliases reach it.
+    /// The most values of a file: more than fit into the largest file, so that only nested aliases exceed it.
     private static let mostValues = TextFile.greatestConfiguration
 
     /// Returns the root of a text; nil for an empty text.

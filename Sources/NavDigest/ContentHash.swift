@@ -9,13 +9,13 @@ public struct ContentHash: Sendable, Hashable {
     /// The 32 bytes.
     public let bytes: [UInt8]
 
-    /// A hash from its 32 bytes; nil for any other number of them.
+    /// Creates a hash from its 32 bytes; nil for any other number of bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 
-    /// A hash from 64 hexadecimal digits; nil for any other text.
+    /// Creates a hash from 64 hexadecimal digits; nil for any other text.
     public init?(hexadecimal text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 64 else { return nil }
@@ -29,14 +29,14 @@ public struct ContentHash: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The hash of some bytes; nil when the library refuses, as it does for want of memory.
+    /// Creates the hash of some bytes; nil when the library refuses, for example for lack of memory.
     public init?(of data: UnsafeRawBufferPointer) {
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_Digest(data.baseAddress, data.count, &digest, nil, EVP_sha256(), nil) == 1 else { return nil }
         bytes = digest
     }
 
-    /// The hash of some bytes; nil when the library refuses.
+    /// Creates the hash of some bytes; nil when the library refuses.
     public init?(of data: [UInt8]) {
         guard let hash = data.withUnsafeBytes({ ContentHash(of: $0) }) else { return nil }
         self = hash
@@ -45,7 +45,7 @@ public struct ContentHash: Sendable, Hashable {
     /// The 64 lower-case hexadecimal digits.
     public var hexadecimal: String { ContentHash.hexadecimal(bytes) }
 
-    /// Two lower-case hexadecimal digits for each byte.
+    /// Returns two lower-case hexadecimal digits for each byte.
     public static func hexadecimal(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
             for (index, byte) in bytes.enumerated() {

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// SHA-256 of bytes as they come.
+/// A computation of the SHA-256 of bytes as they arrive.
 public final class ContentHasher {
     private let context: OpaquePointer?
     private var isSound: Bool
@@ -17,7 +17,7 @@ public final class ContentHasher {
         isSound = EVP_DigestUpdate(context, base, bytes.count) == 1
     }
 
-    /// The hash of all bytes so far; nil when the library refused.
+    /// Returns the hash of all bytes so far; nil when the library refused.
     public func finish() -> ContentHash? {
         var digest = [UInt8](repeating: 0, count: 32)
         guard isSound, EVP_DigestFinal_ex(context, &digest, nil) == 1 else { return nil }

@@ -37,7 +37,7 @@ public enum Geodesy {
         let (east, north) = (sin(bearing) * distance, cos(bearing) * distance)
         var scale = LocalFrame(latitude: start.latitude)
         var latitude = start.latitude
-        // The scale is that of the mean latitude, which depends on the result: two rounds leave an error below a millimetre.
+        // The scale is that of the mean latitude, which depends on the result: even two iterations leave an error below a millimetre.
         for _ in 0..<3 {
             latitude = start.latitude + north / scale.metresPerDegreeLatitude
             scale = LocalFrame(latitude: (start.latitude + latitude) / 2)
@@ -88,7 +88,7 @@ public struct LocalFrame: Sendable, Hashable {
     /// Metres per degree of longitude at the origin.
     public let metresPerDegreeLongitude: Double
 
-    /// A frame around `origin`.
+    /// Creates a frame around `origin`.
     @inlinable
     public init(origin: Coordinate) {
         let sinLatitude = sin(Angle.radians(origin.latitude))
@@ -100,7 +100,7 @@ public struct LocalFrame: Sendable, Hashable {
         metresPerDegreeLongitude = Angle.radians(primeVertical) * cos(Angle.radians(origin.latitude))
     }
 
-    /// A frame with the scale factors of a latitude, and its origin on the prime meridian.
+    /// Creates a frame with the scale factors of a latitude, and its origin on the prime meridian.
     @inlinable
     public init(latitude: Double) {
         self.init(origin: Coordinate(latitude: latitude, longitude: 0))

@@ -18,7 +18,7 @@ public struct Polyline: Sendable, Equatable {
         cumulativeLengths = lengths
     }
 
-    /// Creates a polyline whose running length the caller summed up with ``Geodesy/distance(_:_:)``.
+    /// Creates a polyline with the running length that the caller summed up with ``Geodesy/distance(_:_:)``.
     package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
         precondition(coordinates.count == cumulativeLengths.count, "each coordinate needs one cumulative length")
         self.coordinates = coordinates
@@ -61,7 +61,7 @@ public struct Polyline: Sendable, Equatable {
         return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
     }
 
-    /// The length within which two distances along a polyline are the same, metres: far above rounding, far below a road's shape.
+    /// The difference up to which two distances along a polyline count as equal, metres: far above rounding, far below a road's shape.
     private static let rounding = 0.1
 
     /// Returns the direction of travel on the way to the point `distance` metres from the start, radians clockwise from north: at a corner,
@@ -82,8 +82,8 @@ public struct Polyline: Sendable, Equatable {
         public var segment: Int
     }
 
-    /// Returns the nearest point within `range` metres from the start (by default on the whole polyline), the first of equals; nil for
-    /// fewer than two positions, or for a range beyond the polyline's ends.
+    /// Returns the nearest point within `range` metres from the start (by default on the whole polyline), the first of equally near ones;
+    /// nil for fewer than two positions, or for a range beyond the polyline's ends.
     public func project(_ coordinate: Coordinate, within range: ClosedRange<Double>? = nil) -> Projection? {
         guard coordinates.count > 1 else { return nil }
         if let range, range.lowerBound > length || range.upperBound < 0 { return nil }

@@ -12,7 +12,7 @@ public struct TileID: Sendable, Hashable, Comparable {
     /// The highest zoom level.
     public static let maximumZoom: UInt8 = 22
 
-    /// Creates a tile; nil when a number lies outside the pyramid.
+    /// Creates a tile; nil when a number is outside the pyramid.
     public init?(zoom: UInt8, x: UInt32, y: UInt32) {
         guard zoom <= TileID.maximumZoom, x < 1 << zoom, y < 1 << zoom else { return nil }
         self.zoom = zoom
@@ -65,7 +65,7 @@ public struct BoundingBox: Sendable, Hashable, Codable {
     /// Eastern edge, degrees.
     public var east: Double
 
-    /// A box from its edges.
+    /// Creates a box from its edges.
     public init(south: Double, west: Double, north: Double, east: Double) {
         self.south = south
         self.west = west
@@ -73,7 +73,7 @@ public struct BoundingBox: Sendable, Hashable, Codable {
         self.east = east
     }
 
-    /// Whether a position lies in the box or on its edge.
+    /// Whether a position is in the box or on its edge.
     public func contains(_ coordinate: Coordinate) -> Bool {
         coordinate.latitude >= south && coordinate.latitude <= north && coordinate.longitude >= west
             && coordinate.longitude <= east

@@ -62,7 +62,7 @@ package final class HTTPListener: Sendable {
             channel = try bootstrap.bind(host: listen.host, port: listen.port).wait()
         } catch {
             try? group.syncShutdownGracefully()
-            // The text of an IOError names the library call, so use the system's reason.
+            // An IOError's text names only the library call, so use the system's reason.
             let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             throw NodeError(.system, "cannot listen on \(text): \(reason); is the port in use?")
         }

@@ -2,7 +2,7 @@ import Glibc
 
 /// An address that a server listens on.
 package struct ListenAddress: Sendable, Equatable {
-    /// A host name or an address; an IPv6 address has no brackets.
+    /// A host name or an address; an IPv6 address is without brackets.
     package var host: String
     /// The port; 0 for any that is free.
     package var port: Int

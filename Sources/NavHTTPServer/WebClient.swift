@@ -15,7 +15,7 @@ package final class WebClient: Sendable, Hashable {
     private let channel: any Channel
     private let isSocket: Bool
     private let waiting = Atomic<Int>(0)
-    /// The last time that the client accepted data, or had none queued; ns of NIO's clock.
+    /// The last time at which the client accepted data, or had none queued; ns of NIO's clock.
     private let lastProgress = Atomic<UInt64>(0)
 
     init(_ channel: any Channel, isSocket: Bool) { (self.channel, self.isSocket) = (channel, isSocket) }

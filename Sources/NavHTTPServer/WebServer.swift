@@ -181,7 +181,7 @@ private final class WebConnection: ChannelInboundHandler, RemovableChannelHandle
     }
 }
 
-/// A handler that ends a connection whose client sends an unmasked frame, as RFC 6455, 5.1 demands.
+/// A handler that ends a connection whose client sends an unmasked frame, as RFC 6455, 5.1 requires.
 private final class UnmaskedFrameGuard: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

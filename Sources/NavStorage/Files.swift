@@ -60,7 +60,7 @@ package enum Files {
 
     /// Returns the names in a folder, unordered; empty when there is no such folder.
     ///
-    /// - Throws: ``StoreError`` when it cannot be read, so that it is not taken for empty.
+    /// - Throws: ``StoreError`` when the folder cannot be read, so that it is not mistaken for an empty one.
     package static func list(_ path: String) throws(StoreError) -> [String] {
         guard let directory = opendir(path) else {
             guard errno == ENOENT || errno == ENOTDIR else { throw error("cannot list the folder", path, errno) }
@@ -101,7 +101,8 @@ package enum Files {
 
     /// Starts to write a file's pages to the disk, so that a later sync waits less.
     ///
-    /// Linux does so before it drops unneeded pages, and keeps those that it is writing.
+    /// With this advice, Linux starts to write the pages before it drops those that are not needed, and keeps those
+    /// being written.
     package static func beginSync(_ file: Int32) { _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
 
     /// Drops the cached pages of a file, except mapped ones, so that the next reader reads from the disk.
@@ -130,7 +131,7 @@ package enum Files {
         try sync(try openDirectory(path), path)
     }
 
-    /// Opens a folder, for ``FileSync``.
+    /// Opens a folder for ``FileSync``.
     package static func openDirectory(_ path: String) throws(StoreError) -> Int32 {
         let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard file >= 0 else { throw error("cannot open the folder", path, errno) }
@@ -148,14 +149,14 @@ package enum Files {
         guard rename(path, other) == 0 else { throw error("cannot rename '\(path)' to", other, errno) }
     }
 
-    /// Unlinks a file; false when there was none.
+    /// Removes a file; false when it could not be removed.
     @discardableResult
     package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 
     /// Removes a folder if it is empty.
     package static func removeEmptyDirectory(_ path: String) { rmdir(path) }
 
-    /// Removes a folder and everything below it without following links; what cannot be listed or removed stays.
+    /// Removes a folder and everything below it without following links; what cannot be listed or removed is kept.
     package static func removeTree(_ path: String) {
         guard let status = status(path) else { return }
         guard status.isDirectory else {
@@ -166,7 +167,7 @@ package enum Files {
         rmdir(path)
     }
 
-    /// Makes `path` a hard link to `file`; false where that name is taken or its folder is missing.
+    /// Makes `path` a hard link to `file`; false when that name is taken or its folder is missing.
     ///
     /// On a file system without hard links it copies by way of `temporary`, so that the copy appears complete.
     package static func link(_ file: String, to path: String, by temporary: String) throws(StoreError) -> Bool {
@@ -189,7 +190,7 @@ package enum Files {
         return left.inode == right.inode && left.device == right.device
     }
 
-    /// Makes `path` a symbolic link to `target` in one step, replacing what it was.
+    /// Makes `path` a symbolic link to `target` in one step, replacing what was there.
     package static func pointLink(_ path: String, to target: String, by temporary: String) throws(StoreError) {
         unlink(temporary)
         guard symlink(target, temporary) == 0 else { throw error("cannot create the link", temporary, errno) }
@@ -229,9 +230,9 @@ package enum Files {
         return bytes
     }
 
-    /// Reads a whole file; nil when it is missing, larger, or unreadable.
+    /// Reads a whole file; nil when it is missing, larger than `limit` bytes, or unreadable.
     ///
-    /// - Throws: ``StoreError`` `exhausted`: it is not known whether the file is readable.
+    /// - Throws: ``StoreError`` `exhausted` when it is unknown whether the file is readable.
     package static func content(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8]? {
         do throws(StoreError) {
             return try read(path, limit: limit)
@@ -280,8 +281,8 @@ package enum Files {
 extension ContentHash {
     /// Returns the hash of some bytes.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when the library refuses; the content is then unknown and must not be taken
-    ///   for a different one.
+    /// - Throws: ``StoreError`` `exhausted` when the library refuses; the content is then unknown and must not be
+    ///   mistaken for different content.
     package static func checked(_ bytes: [UInt8]) throws(StoreError) -> ContentHash {
         guard let hash = ContentHash(of: bytes) else {
             throw StoreError(.exhausted, ContentHash.refusal)

@@ -5,13 +5,13 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case busy
         /// The folder, or the named item, does not exist.
         case missing
-        /// The folder or the disk may only be read.
+        /// The folder or the disk is read-only.
         case readOnly
         /// The disk, or this user's quota, is full.
         case diskFull
         /// The index was written by a newer program.
         case newerSchema
-        /// The index is damaged; the next opening sets it aside and rebuilds it.
+        /// The index is damaged; the next opening moves it aside and rebuilds it.
         case corruptIndex
         /// A stored file is damaged; it is no longer offered.
         case corruptObject
