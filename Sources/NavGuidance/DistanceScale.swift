@@ -1,6 +1,6 @@
 /// Systems of units for distances.
 public enum DistanceUnits: String, Sendable, Hashable, CaseIterable {
-    /// Those of the country's roads; for an unknown country, those of ``GuidanceOptions/text``.
+    /// The units of the country's roads; for an unknown country, those of ``GuidanceOptions/text``.
     case ofCountry = "country"
     /// Metres and kilometres.
     case metric

@@ -75,7 +75,7 @@ public struct Banner: Sendable, Equatable {
     public var type: ManeuverType
     /// The maneuver's direction.
     public var modifier: ManeuverModifier?
-    /// Which of a roundabout's exits is taken, from 1.
+    /// The number of the roundabout's exit that is taken, from 1.
     public var roundaboutExit: Int?
 }
 

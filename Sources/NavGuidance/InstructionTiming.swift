@@ -31,7 +31,7 @@ public struct InstructionTiming: Sendable, Hashable {
         public var prepare: Lead
         /// The announcement shortly before the maneuver.
         public var near: Lead
-        /// The announcement at the maneuver: early enough for the words to end there.
+        /// The announcement at the maneuver: early enough to finish speaking there.
         public var now: Lead
 
         /// Leads.

@@ -79,15 +79,15 @@ struct Intersection {
 
 /// Angle thresholds of guidance, degrees; the values are OSRM's, which were tuned on the maps of many countries.
 enum TurnAngles {
-    /// A road within this of straight looks straight when no other comes near.
+    /// A road within this angle of straight ahead looks straight when no other road comes near.
     static let fuzzy = 25.0
     /// The largest narrow turn.
     static let narrow = 40.0
-    /// Roads within this of each other belong together.
+    /// Roads within this angle of each other belong together.
     static let group = 60.0
-    /// A road within this of straight is no turn at all.
+    /// A road within this angle of straight ahead is not a turn.
     static let straight = 3.0
-    /// The halves of one divided road lie within this.
+    /// The halves of a divided road are within this angle of each other.
     static let mergeable = 95.0
 }
 
@@ -154,7 +154,7 @@ package final class JunctionModel {
         var back: UInt64?
     }
 
-    /// Whether a divided road may begin at a node: by one of its roads vehicles only arrive.
+    /// Whether a divided road may begin at a node: vehicles only arrive by one of its roads.
     private func mayDivide(at node: NodeIndex) -> Bool {
         graph.incoming(node).contains { isOpen($0) && openOpposite($0) == nil }
     }
@@ -569,7 +569,7 @@ package final class JunctionModel {
     }
 
     /// Swaps roads with nearly the same perceived direction whose first metres are in the opposite order: roads do not cross where they
-    /// split, so the first metres tell which one is on the left.
+    /// split, so the first metres show which one is on the left.
     private func restoreOrder(_ roads: inout [Intersection.Road], _ initialArrival: Double) {
         for index in roads.indices.dropFirst() {
             let (one, other) = (roads[index - 1], roads[index])

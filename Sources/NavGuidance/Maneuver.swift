@@ -115,7 +115,7 @@ public struct RoadLabel: Sendable, Hashable {
     /// Road numbers on those signs.
     public var destinationReferences: [String]
 
-    /// Whether it goes by its number if it has one, as motorways do.
+    /// Whether instructions refer to it by its number if it has one, as to motorways.
     public var prefersReference: Bool
 
     /// A label; empty when nothing is known.

@@ -4,7 +4,7 @@ internal import NavMap
 struct RoadSign: Equatable {
     let name: String
     let reference: String
-    /// The name in lower case without affixes such as `North`; made once, because it is compared at every junction.
+    /// The name in lower case without affixes such as `North`; computed once, because it is compared at every junction.
     private let stem: String
 
     init(name: String, reference: String) {
@@ -16,8 +16,8 @@ struct RoadSign: Equatable {
 
     /// Whether going from this road onto `other` is a name change that must be announced.
     ///
-    /// It is no change when a name ends, when a name only gains or loses an affix such as `North`, or when the number is among the others.
-    /// Losing the name for a number, or the number for a name, is a change.
+    /// It is not a change when a name ends, when a name only gains or loses an affix such as `North`, or when the number is among the
+    /// others. Losing the name for a number, or the number for a name, is a change.
     func changes(to other: RoadSign) -> Bool {
         if self == other { return false }
         if isEmpty { return !other.isEmpty }

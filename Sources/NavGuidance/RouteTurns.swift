@@ -233,8 +233,8 @@ struct TurnJoiner {
         return first <= 185 && second <= 185 || first >= 175 && second >= 175 ? total : first
     }
 
-    /// Returns the angle of two turns joined into one; nil where it would mislead the driver at the junction `place`, whose instruction
-    /// gives it.
+    /// Returns the angle of two turns joined into one; nil when it would mislead the driver at the junction `place`, whose instruction
+    /// announces it.
     ///
     /// The driver sees only the roads of that junction. The angle must be closer to the road taken than to any other and on the same side,
     /// and the sum of both turns must not exceed 180°, which would look like a turn to the other side.

@@ -55,7 +55,7 @@ final class CurlLoop {
 
     func add(_ exchanges: [HTTPExchange]) {
         for exchange in exchanges {
-            // It may have been cancelled before it arrived here.
+            // The exchange may have been cancelled before it arrived here.
             guard !exchange.isCancelled else {
                 exchange.end(.cancelled)
                 continue

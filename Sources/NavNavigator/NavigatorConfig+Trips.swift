@@ -32,9 +32,9 @@ public struct FasterRouteConfig: Sendable, Hashable {
 public struct AlternativesConfig: Sendable, Hashable {
     public enum Acceptance: String, Sendable, Hashable, CaseIterable {
         case unfiltered
-        /// Those that take less time than the route in force.
+        /// Alternatives that take less time than the route in force.
         case faster
-        /// Those that are shorter than the route in force.
+        /// Alternatives that are shorter than the route in force.
         case shorter
     }
 

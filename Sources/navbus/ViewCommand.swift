@@ -131,7 +131,7 @@ private final class LiveView: WebService {
         }
     }
 
-    /// Sends the latest news to all pages.
+    /// Sends the latest updates to all pages.
     func flush(_ nodes: [LiveDrive.Node]?) throws { try state.withLock { try Self.flush(&$0, nodes) } }
 
     private static func flush(_ state: inout State, _ nodes: [LiveDrive.Node]?) throws {

@@ -130,7 +130,7 @@ extension Bus {
         return try result.get()
     }
 
-    /// Makes a call and waits for its end, serving other calls meanwhile; for tools and start-up, not for a node's loop.
+    /// Makes a call and waits for its end, serving other calls in the meantime; for tools and start-up, not for a node's loop.
     ///
     /// - Returns: the responses in order (exactly one when a unary call succeeds), and the final status.
     public func callBlocking(

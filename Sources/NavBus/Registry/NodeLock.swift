@@ -45,7 +45,7 @@ package final class NodeLock {
 
     private static let attempts = 20
 
-    /// Creates the node's directory and opens its lock; nil when the directory vanished meanwhile.
+    /// Creates the node's directory and opens its lock; nil when the directory has disappeared in the meantime.
     private static func open(
         _ node: String, in directory: BusDirectory, mayVanish: Bool
     ) throws(BusError) -> FileDescriptor? {

@@ -38,7 +38,7 @@ struct PathChoice {
     private static let sameRoad = 3.0
     /// The weight for each road group by which the arm is lower.
     private static let lesserGroup = 0.4
-    /// The weight of leaving a road by a link. With the angle an exit of a motorway gets some 7 %.
+    /// The weight of leaving a road by a link. Together with the angle, a motorway exit gets some 7 %.
     private static let ontoLink = 0.3
     /// The weight of leaving a road for one that only gives access.
     private static let access = 0.2

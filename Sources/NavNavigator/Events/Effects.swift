@@ -153,9 +153,9 @@ struct MissingTileCounter {
 public enum SimulationReason: Sendable, Hashable, CaseIterable {
     /// A user requested a drive without a vehicle.
     case manual
-    /// No usable fix came for too long.
+    /// No usable fix arrived for too long.
     case poorGNSS
-    /// No usable fix came for too long, in a tunnel of the map.
+    /// No usable fix arrived for too long, in a tunnel of the map.
     case tunnel
 
     init(_ reason: ReckoningReason) {

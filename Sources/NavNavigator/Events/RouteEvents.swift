@@ -126,7 +126,7 @@ public struct FasterRouteEvent: Sendable, Equatable {
     public enum Rejection: Sendable, Hashable {
         /// A user or the owner's policy refused it.
         case refused
-        /// The approval did not come in time.
+        /// The approval did not arrive in time.
         case notApproved
         /// The vehicle came too near to the fork, or left its route.
         case tooLate

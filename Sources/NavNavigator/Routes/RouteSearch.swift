@@ -203,7 +203,7 @@ struct RouteSearch {
     /// Records that a found route is being decided.
     mutating func propose(_ request: Request) { state = .proposing(request) }
 
-    /// Records that a route came into force, or that none is needed any more.
+    /// Records that a route came into force, or that none is needed any longer.
     mutating func finish() {
         state = .idle
         failures = 0

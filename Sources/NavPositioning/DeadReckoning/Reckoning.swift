@@ -111,7 +111,7 @@ public struct Reckoning: Sendable {
     }
 
     private func patience(_ origin: Origin) -> Double {
-        // Fixes that come every five seconds are not missing after two and a half.
+        // Fixes that arrive every five seconds are not missing after two and a half.
         let patience = isInTunnel ? config.tunnelStartAfter : config.startAfter
         return max(patience, 1.5 * min(period, 20)) + lag
     }

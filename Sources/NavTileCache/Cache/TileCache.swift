@@ -383,7 +383,7 @@ package final class TileCache<Store: TileCacheStore> {
         guard isPlannedAnew || next.isPredictive != old.isPredictive else { return }
         makePlanners()
         for tileset in tilesets { planAnew(tileset) }
-        // The store learns at once which tiles are no longer wanted, before room is looked for.
+        // Inform the store at once which tiles are no longer wanted, before it searches for room.
         guardedAt = moment - Self.guardInterval
         tellStore()
         noteRoom()

@@ -62,7 +62,7 @@ struct DemandLane: Sendable {
     /// Appends a demand, or replaces the one for the same tile.
     mutating func append(_ want: TileDemand) {
         if let place = places[want.address.tile] {
-            // A demand that is done, or is for another edition, starts anew.
+            // A demand that is done, or is for another edition, starts over.
             if states[place] == .done { remaining += 1 }
             wants[place] = want
             states[place] = .pending

@@ -14,7 +14,7 @@ package enum EditionAnswer: Sendable {
 
 package enum TileAnswer: Sendable {
     case fetched(FetchedTile)
-    /// The verified tile, which may be passed on but not stored, as its server demands.
+    /// The verified tile, which may be passed on but not stored, as its server requires.
     case unstorable(FetchedTile)
     /// The tile that the caller has is still current, until the new validators expire.
     case notModified(Validators)

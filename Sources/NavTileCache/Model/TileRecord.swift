@@ -78,7 +78,7 @@ package struct TileRecord: Sendable, Hashable {
 package struct EditionRecord: Sendable, Hashable {
     package var key: EditionKey
     package var domain: TileDomain
-    /// The moment since when the edition is in use; nil when it is not in use.
+    /// The moment since which the edition has been in use; nil when it is not in use.
     package var inUseSince: Timestamp?
     package var added: Timestamp
     package var tileCount: Int64

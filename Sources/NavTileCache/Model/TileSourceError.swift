@@ -28,7 +28,7 @@ package struct TileSourceError: Error, Sendable, Equatable, CustomStringConverti
         case timedOut
         /// The answer arrived more slowly than the minimum rate.
         case tooSlow
-        /// No connection, or a broken one.
+        /// There is no connection, or it broke.
         case unreachable
         /// The source has another edition than the requested one; poll it for its edition.
         case editionChanged

@@ -17,9 +17,9 @@ package struct TilesetEdition: Sendable, Hashable {
     package var tiles: [ListedTile]?
     /// The source's own description, stored beside the tiles: the bytes of `tileset.json`, or of a TileJSON.
     package var document: [UInt8]
-    /// The attribution that the data's licence asks for.
+    /// The attribution that the data's licence requires.
     package var attribution: String
-    /// The media type of its tiles, where all have the same known one.
+    /// The media type of its tiles, if it is known and the same for all.
     package var mediaType: String?
 
     package init(

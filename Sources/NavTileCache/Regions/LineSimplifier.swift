@@ -1,8 +1,8 @@
 import Glibc
 
-/// A simplification of lines that leaves out hardly needed points.
+/// A simplification of lines that omits points that are hardly needed.
 enum LineSimplifier {
-    /// Returns the line simplified by the method of Douglas and Peucker (1973): the points left out lie within
+    /// Returns the line simplified by the method of Douglas and Peucker (1973): the omitted points are within
     /// `tolerance` metres of it.
     static func simplified(_ line: [ProjectedLine.Vertex], tolerance: Double) -> [ProjectedLine.Vertex] {
         guard line.count > 2 else { return line }

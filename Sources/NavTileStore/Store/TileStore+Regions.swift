@@ -256,8 +256,7 @@ extension TileStoreReader {
     ///
     /// - Parameters:
     ///   - moment: The moment of expiry that counts; nil to ignore expiry.
-    ///   - now: Tiles that appear to have been fetched later than now were fetched with a wrong clock, and count as
-    ///     expired; nil:
+    ///   - now: Tiles that seem to be fetched after now are from a wrong clock, and count as expired; nil:
     ///     `moment`.
     ///   - last: The tile after which to continue, so that a large region is searched window by window without
     ///     repetition.

@@ -88,7 +88,7 @@ extension TileStore {
     /// The files of a commit, which ``StoreFolder/batch`` lists until the index has them.
     private struct NewObjects {
         var hashes: [ContentHash] = []
-        /// Those of the files that replace a damaged one.
+        /// The hashes of the files that replace a damaged one.
         var replaced: [ContentHash] = []
     }
 

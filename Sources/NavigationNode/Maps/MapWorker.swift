@@ -13,7 +13,7 @@ import Synchronization
 /// A worker that makes the next map on its own thread at lower priority, so that neither progress nor a route search waits for new traffic
 /// or tiles.
 ///
-/// Updates that arrive meanwhile are batched into one map afterwards. None is lost unless the backlog exceeds ``greatestBacklog``.
+/// Updates that arrive in the meantime are batched into one map afterwards. None is lost unless the backlog exceeds ``greatestBacklog``.
 final class MapWorker: Sendable {
     /// The most bytes of queued traffic; a single message is accepted whatever its size.
     static let greatestBacklog = 64 << 20

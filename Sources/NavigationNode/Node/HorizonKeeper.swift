@@ -52,7 +52,7 @@ struct HorizonKeeper {
         let place = Self.road(encoder)?.offset
         if now != basis {
             guard basis != nil || now.edge != nil else { return nil }
-            // It extends as far ahead at the end of the edge as at its beginning.
+            // The horizon extends as far ahead at the end of the edge as at its beginning.
             var extent = keys.extent
             extent.length += Self.rest(encoder)
             horizon = makeHorizon(encoder, extent)

@@ -39,7 +39,7 @@ package final class NavigationNode: Node {
     ]
 
     /// Returns the tileset to wait for in a tile cache's store, `STORE/tilesets/NAME/current`, which appears once the cache has reached its
-    /// source; nil when it exists or is of no tile cache.
+    /// source; nil when it exists or does not belong to a tile cache.
     package static func missingInput(_ configuration: NavigationConfiguration) -> String? {
         let parts = configuration.tiles.split(separator: "/")
         guard parts.count >= 3, parts[parts.count - 1] == "current", parts[parts.count - 3] == "tilesets",

@@ -46,7 +46,7 @@ package final class NavigationSession {
         package var hasProgress = false
         /// The new saved trip, with an inner nil for none; nil when it has not changed.
         package var trip: SavedTrip?? { savedTrips.last }
-        /// An array, in memory of its own, keeps an outcome small: there rarely is a trip.
+        /// An array has its own memory and so keeps the outcome small: there is rarely a trip.
         fileprivate var savedTrips: [SavedTrip?] = []
         /// Replies to calls; for commands without a call, whose number is 0, failures only.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
@@ -221,7 +221,7 @@ package final class NavigationSession {
 
     /// Handles the vehicle's odometry.
     ///
-    /// A message is discarded when it has no time, comes before the first fix, or differs too much in time from the fixes.
+    /// A message is discarded when it has no time, arrives before the first fix, or differs too much in time from the fixes.
     ///
     /// - Parameter isRecorded: Whether the message comes from a drive's journal, where it was already admitted.
     package func handle(
@@ -279,7 +279,7 @@ package final class NavigationSession {
     }
 
     private func fireTimers(before stamp: NavGeo.Timestamp) {
-        // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
+        // Predictions occur at most every 50 ms and end by themselves; the bound is for clocks that jump.
         for _ in 0..<100_000 {
             guard let due = navigator.due, due < stamp else { return }
             fireTimer(at: due)
