@@ -28,7 +28,7 @@ struct Definitions {
         selection[Int(channel.id)] = topics?.contains(channel.topic) ?? true ? .wanted : .known
     }
 
-    /// Adds a schema unless its id is defined already; a schema with id 0 is ignored, as the format asks.
+    /// Adds a schema unless its id is defined already; a schema with id 0 is ignored, as the format requires.
     mutating func add(_ schema: BagSchema, at offset: Int) throws(BagError) {
         guard schema.id != 0 else { return }
         guard let known = schemas[schema.id] else {

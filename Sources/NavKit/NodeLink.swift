@@ -25,7 +25,7 @@ public final class NodeLink {
     /// - Parameters:
     ///   - remaps: the names on this bus, by catalogue name.
     ///   - simTime: whether the node's time comes from `/clock`.
-    ///   - directory: where players' names are looked up; without it players are still told apart by boot id.
+    ///   - directory: where players' names are looked up; without it players are still distinguished by boot id.
     public init(
         _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
         log: NodeLog

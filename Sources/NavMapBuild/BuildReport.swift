@@ -10,7 +10,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case shortWays
     /// Nodes that follow themselves in a road: they count once.
     case repeatedNodes
-    /// Objects that come twice: the last one counts.
+    /// Objects that occur twice: the last one counts.
     case duplicateIDs
     /// Nodes with coordinates out of range: treated as missing.
     case invalidCoordinates

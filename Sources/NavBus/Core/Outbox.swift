@@ -150,8 +150,7 @@ package struct Outbox {
 
     /// Records that the last message of a topic may not have reached every subscriber.
     ///
-    /// It counts as dropped. On a latched topic it is owed instead, because no later message may come that would reveal
-    /// the gap.
+    /// It counts as dropped. On a latched topic it is owed instead, because there may be no later message to reveal the gap.
     package mutating func missed(_ index: Int) {
         if topics[index].latched == nil {
             topics[index].statistics.dropped &+= 1

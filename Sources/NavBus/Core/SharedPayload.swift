@@ -28,7 +28,7 @@ final class QueuedBytes: Sendable {
 /// A payload that libzmq reads in place for all connections and releases on its own thread.
 final class SharedPayload {
     let bytes: UnsafeRawBufferPointer
-    /// The received payload that owns the bytes; nil when they are a copy of our own.
+    /// The received payload that owns the bytes; nil when this object owns a copy of the bytes.
     private let received: Payload?
     private let queued: QueuedBytes?
 

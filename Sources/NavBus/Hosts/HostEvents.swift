@@ -24,7 +24,7 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether somebody should act on the event.
+    /// Whether the operator should act on the event.
     public var isWarning: Bool {
         if case .peerFound = self { return false }
         return true

@@ -1,9 +1,9 @@
 /// A node's access to the bus: its publications, its subscriptions, and the messages that have arrived.
 ///
-/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have
-/// an equivalent within one process, without sockets, threads or waiting.
+/// One thread uses a node, in a loop around ``poll(timeout:)``. ``BusNode`` is the bus between processes; the tests have an equivalent
+/// within one process, without sockets, threads or waiting.
 ///
-/// A node hears its own topics when it subscribes to them.
+/// A node receives its own messages when it subscribes to their topics.
 public protocol Bus: AnyObject {
     /// The node's name, unique among the live nodes of its domain.
     var name: String { get }
@@ -78,7 +78,7 @@ public protocol Bus: AnyObject {
     /// Allows the server of a stream to send `messages` more, when ``CallOptions/grantsAutomatically`` is false.
     func grant(_ call: CallID, messages: Int) throws(BusError)
 
-    /// Runs one turn of the loop that serves calls and leaves topics' messages in their queues.
+    /// Runs one iteration of the loop that serves calls and leaves topics' messages in their queues.
     func runServices(timeout: Duration) throws(BusError)
 
     /// Makes a handle with which other threads end a wait.

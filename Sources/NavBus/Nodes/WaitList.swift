@@ -46,7 +46,7 @@ final class WaitList {
     /// Sleeps until a descriptor is readable, a signal arrives, or the time is over.
     ///
     /// - Parameters:
-    ///   - registry: the registry's descriptor, which may come later than the node.
+    ///   - registry: the registry's descriptor, which may be created later than the node.
     ///   - remoteSubscriber: likewise the descriptor of messages from other hosts, negative while there is none.
     @inline(__always)
     func wait(registry: Int32?, remoteSubscriber: Int32?, nanoseconds: Int64) -> Ready {

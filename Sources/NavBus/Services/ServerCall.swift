@@ -2,7 +2,7 @@ internal import DequeModule
 
 /// One call that a handler answers, at once or later; it belongs to the node's thread.
 ///
-/// A call that nobody answers ends at its deadline. To answer from another thread, use ``makeResponder()``.
+/// An unanswered call ends at its deadline. To answer from another thread, use ``makeResponder()``.
 public final class ServerCall: TimerEntry {
     /// The full name of the service.
     public let service: String

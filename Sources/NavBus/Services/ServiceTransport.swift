@@ -77,7 +77,7 @@ final class ServiceTransport {
     private static let highWaterMark: Int32 = 4096
     /// The time that a departed node's last messages may take, and the interval of checking a departing one: 5 ms.
     private static let lastWordNanoseconds: Int64 = 5_000_000
-    /// The most messages received in one turn.
+    /// The most messages received in one iteration.
     private static let batch = 4096
 
     init(

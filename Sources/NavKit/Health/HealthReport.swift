@@ -50,7 +50,7 @@ package struct HealthMemory {
     private var losses: [String: Loss] = [:]
     private var counts: [String: Count] = [:]
 
-    /// Returns the time since when each finding has lasted without interruption, given the current stamp.
+    /// Returns the moment since which each finding has lasted without interruption, given the current stamp.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
         let keys = findings.map { $0.code + " " + $0.subject }
         since = since.filter { keys.contains($0.key) }

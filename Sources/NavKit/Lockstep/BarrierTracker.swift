@@ -57,7 +57,7 @@ package struct BarrierTracker<Content> {
         case busy
         /// The node takes part in another player's playback.
         case otherSession(UInt64)
-        /// A wave or an end came without a begin.
+        /// A wave or an end arrived without a begin.
         case noSession
     }
 

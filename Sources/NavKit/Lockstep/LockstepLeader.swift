@@ -131,7 +131,7 @@ package final class LockstepLeader {
             told.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
         for point in own + heard.values.flatMap(\.published) {
             let topic = point.topic ?? ""
-            // The subscribers of a topic are known only once every participant has been told of it.
+            // The subscribers of a topic are known only once every participant has been informed of it.
             guard let sequence = before["\(point.bootId ?? 0) \(topic)"] else {
                 return "not every node knows \(topic) of '\(point.publisher ?? "")'"
             }

@@ -80,7 +80,7 @@ package final class LockstepParticipant {
 
     /// Runs one iteration of a node's loop: waits for messages, takes all that have arrived, and does what is possible.
     ///
-    /// - Parameter handle: handles one message; the second argument tells whether the message belongs to a wave.
+    /// - Parameter handle: handles one message; the second argument states whether the message belongs to a wave.
     package func turn(
         waiting timeout: Duration, isIdle: () -> Bool, handle: (Delivery, Bool) -> Void, event: (ClockEvent) -> Void
     ) throws(BusError) {

@@ -32,11 +32,10 @@ extension CountryBorder {
     /// example one for its land alone, the smallest comes first.
     ///
     /// A country is a relation with `boundary=administrative` and a two-letter code in `ISO3166-1:alpha2`, `ISO3166-1` or
-    /// `country_code_iso3166_1_alpha_2`, at any level, because dependent territories have codes and rules of their own. The
-    /// direction of its ways is ignored, because it does not tell on which side each country lies. Ways that touch form a
-    /// component. If every node of a component joins an even number of sides, the component surrounds an area by the even-odd
-    /// rule. Any other component is incomplete, at the edge of an extract or by a mistake, and surrounds nothing. A
-    /// component whose ways all have the role `inner` is cut out.
+    /// `country_code_iso3166_1_alpha_2`, at any level, because dependent territories have codes and rules of their own. The direction of
+    /// its ways is ignored, because it does not show on which side each country is. Ways that touch form a component. If every node of a
+    /// component joins an even number of sides, the component surrounds an area by the even-odd rule. Any other component is incomplete, at
+    /// the edge of an extract or by a mistake, and surrounds nothing. A component whose ways all have the role `inner` is cut out.
     static func borders(in data: OSMData) -> [CountryBorder] {
         var borders: [CountryBorder] = []
         for relation in data.relations.ids.indices {

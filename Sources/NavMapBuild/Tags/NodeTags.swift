@@ -92,8 +92,8 @@ public enum NodeTags {
 
     /// Whether a barrier that cars pass stops goods vehicles.
     ///
-    /// Their access tag decides first. Else it stops them if it leaves less room than the largest lorry of directive 96/53/EC
-    /// needs (4 m high, 2.55 m wide), or bars the weight of a lorry (3.5 t and more). A height restrictor without a height also
+    /// Their access tag decides first. Otherwise, the barrier stops them if it leaves less room than the largest lorry of directive
+    /// 96/53/EC needs (4 m high, 2.55 m wide), or bars the weight of a lorry (3.5 t and more). A height restrictor without a height also
     /// stops them, because that is its purpose.
     private static func barsTrucks(_ tags: TagSet, _ strings: StringTable) -> Bool {
         if let own = AccessTags.truck(tags, strings, .forward) { return own == .no }

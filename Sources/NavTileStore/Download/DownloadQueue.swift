@@ -345,7 +345,7 @@ package final class DownloadQueue: Sendable {
         state.idle = []
     }
 
-    /// Results for the waiting reader; nil when no more will come.
+    /// Results for the waiting reader; nil when no more will arrive.
     private struct Delivery {
         var reader: CheckedContinuation<[DownloadResult]?, Never>
         var results: [DownloadResult]?

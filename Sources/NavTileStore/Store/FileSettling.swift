@@ -5,7 +5,7 @@ import NavStorage
 import NavTileCache
 
 /// A pass that makes the files follow the index: it unlinks the objects that no tile uses, and updates the folders for
-/// mapping as the table `unsettled` demands.
+/// mapping as the table `unsettled` requires.
 struct FileSettling {
     private let access: IndexAccess
 
