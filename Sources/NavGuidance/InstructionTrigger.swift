@@ -20,6 +20,15 @@ public struct InstructionTrigger: Sendable, Equatable {
     private var lastOffset: Double?
     private var lastStamp: Timestamp?
     private var stride = 0.0
+    /// The speed up to a second ago, and the last measured acceleration, m/s², which is never negative.
+    private var earlier: Pace?
+    private var acceleration = 0.0
+
+    /// A speed in m/s, and its time on ``clock``.
+    private struct Pace: Sendable, Equatable {
+        var clock: Double
+        var speed: Double
+    }
 
     /// The instructions of one step that have been given or are no longer due.
     private struct Given: OptionSet, Sendable {
@@ -43,6 +52,8 @@ public struct InstructionTrigger: Sendable, Equatable {
     /// The time between two jointly announced maneuvers below which the next one is included too, because there is no time to announce it
     /// in between, seconds.
     static let breathlessSeconds = 4.5
+    /// The greatest acceleration that is extrapolated, m/s².
+    static let greatestAcceleration = 3.0
     /// The most maneuvers that one announcement names.
     static let longestRow = 3
 
@@ -187,6 +198,12 @@ public struct InstructionTrigger: Sendable, Equatable {
         clock += min(max(seconds, 0), 3_600)
         stride = min(moved, 2 * speed)
         (lastOffset, lastStamp) = (offset, stamp)
+        guard let earlier else { return earlier = Pace(clock: clock, speed: speed) }
+        // Measured over at least a second: the speeds of a fast receiver are noisy.
+        guard clock - earlier.clock >= 1 else { return }
+        let rise = (speed - earlier.speed) / (clock - earlier.clock)
+        acceleration = min(max(rise, 0), InstructionTrigger.greatestAcceleration)
+        self.earlier = Pace(clock: clock, speed: speed)
     }
 
     private mutating func speak(_ step: Int, _ offset: Double, _ speed: Double) -> SpokenInstruction? {
@@ -277,9 +294,22 @@ public struct InstructionTrigger: Sendable, Equatable {
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
+        guard isArrival || !wouldRepeatTooSoon(plan, remaining, speed) else { return nil }
         if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
         return said(sentence, step, kind, remaining, due: lead)
+    }
+
+    /// Whether the vehicle, at its present acceleration, reaches the latest place for the announcement at the maneuver within
+    /// ``InstructionTiming/repeatGap``, so that an announcement now would be repeated too soon.
+    private func wouldRepeatTooSoon(_ plan: StepAnnouncements, _ remaining: Double, _ speed: Double) -> Bool {
+        let timing = guidance.options.timing
+        let top = max(speed, plan.expectedSpeed)
+        let rising = acceleration > 0 ? min((top - speed) / acceleration, timing.repeatGap) : 0
+        let then = speed + acceleration * rising
+        let driven = (speed + then) / 2 * rising + then * (timing.repeatGap - rising)
+        let interval = speed > 0 ? stride / speed : 0
+        return remaining - driven < (timing.latest + interval) * then
     }
 
     private mutating func tellToContinue(_ step: Int, _ remaining: Double) -> SpokenInstruction? {

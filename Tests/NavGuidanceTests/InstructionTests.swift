@@ -296,6 +296,40 @@ struct InstructionTriggerTests {
         }
     }
 
+    @Test("An accelerating vehicle hears of no maneuver again within 8 s", arguments: [1.0, 1.5, 2.5], [1.0, 0.2])
+    func repeatsWhileAccelerating(acceleration: Double, interval: Double) throws {
+        for gap in stride(from: 40, through: 400, by: 10) {
+            var town = Town(
+                """
+                A              B    X
+                """, scale: 10)
+            town.road("ABX", "High Street", speed: 14)
+            town.place("C", below: "B", Double(gap))
+            town.place("Y", below: "C", 100)
+            town.place("D", rightOf: "C", 400)
+            town.road("BCY", "Mill Lane", speed: 14)
+            town.road("CD", "Side Lane", speed: 14)
+            let guidance = try town.guidance("ABCD")
+            let corner = guidance.steps[1].routeOffset
+            var trigger = InstructionTrigger(guidance)
+            var (seconds, offset, speed, last) = (0.0, 0.0, 4.0, -100.0)
+            var isTold = false
+            while offset < corner + Double(gap) {
+                for case .spoken(let spoken) in trigger.update(
+                    offset: offset, speed: speed, at: Timestamp(nanoseconds: Int64((seconds * 1e9).rounded())))
+                where spoken.text.lowercased().contains("side lane") {
+                    #expect(seconds - last >= 8, "\(gap) m: \(spoken.text)")
+                    last = seconds
+                    isTold = true
+                }
+                if offset >= corner { speed = min(speed + acceleration * interval, 14) }
+                offset += speed * interval
+                seconds += interval
+            }
+            #expect(isTold, "\(gap) m")
+        }
+    }
+
     @Test("Three turns in a few seconds are announced together")
     func row() throws {
         var town = Town(
