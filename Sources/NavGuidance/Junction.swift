@@ -113,7 +113,9 @@ extension RoadLabel {
     /// Creates the label of a road with the given attributes.
     init(_ attributes: RoadAttributes) {
         self.init(
-            name: attributes.name, references: RoadLabel.list(attributes.reference),
+            // A border street has two names.
+            name: RoadLabel.list(attributes.name).joined(separator: " / "),
+            references: RoadLabel.list(attributes.reference),
             destinations: RoadLabel.list(attributes.destination),
             destinationReferences: RoadLabel.list(attributes.destinationReference),
             prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags),

@@ -296,7 +296,7 @@ struct ManeuverBuilder {
         guard var type = turn.turn.type else { return }
         let node = roads.node(before: turn.piece)
         let isMini = node.map { roads.graph.nodeFlags[$0.index].contains(.miniRoundabout) } ?? false
-        if isMini, type == .turn || type == .continue || type == .endOfRoad { type = .roundaboutTurn }
+        if isMini, type == .turn || type == .continue || type == .endOfRoad || type == .fork { type = .roundaboutTurn }
         var maneuver = blank(type, turn.turn.modifier, edge: turn.piece, end: end)
         if let passage = passages[turn.piece] {
             let exit = passage.pieces.upperBound

@@ -78,6 +78,51 @@ struct ManeuverTests {
         #expect(try town.told("NAL") == ["Turn right onto High Street"])
     }
 
+    @Test("A street with two names is told by both")
+    func twoNames() throws {
+        var town = Town(
+            """
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", "High Street;Mile End")
+        town.road("SA", "Mill Lane")
+        #expect(try town.told("SAL") == ["Turn left onto High Street / Mile End"])
+    }
+
+    @Test("Turns and forks at a mini-roundabout mention it")
+    func miniRoundabout() throws {
+        var crossing = Town(
+            """
+                 N
+
+            L    A    R
+
+                 S
+            """)
+        crossing.road("LAR", "High Street")
+        crossing.road("SAN", "Mill Lane")
+        crossing.nodeFlags["A"] = .miniRoundabout
+        #expect(try crossing.told("SAL") == ["At the roundabout, turn left onto High Street"])
+        #expect(try crossing.told("SAN") == [])
+        var fork = Town(
+            """
+            L       R
+
+                A
+
+                S
+            """)
+        fork.road("SA", "Mill Lane")
+        fork.road("AL", "High Street")
+        fork.road("AR", "Church Street")
+        #expect(try fork.maneuvers("SAL")[1].type == .fork)
+        fork.nodeFlags["A"] = .miniRoundabout
+        #expect(try fork.told("SAL") == ["At the roundabout, turn slightly left onto High Street"])
+        #expect(try fork.told("SAR") == ["At the roundabout, turn slightly right onto Church Street"])
+    }
+
     @Test("A name change ahead is announced only on request")
     func nameChange() throws {
         var town = Town("S    A    N    M", scale: 25)
