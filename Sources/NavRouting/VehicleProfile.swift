@@ -1,6 +1,6 @@
 public import NavMap
 
-/// The kinds of roads that a driver prefers to avoid; they are used only where there is no other way.
+/// The kinds of roads that a driver prefers to avoid; the time on them is multiplied by ``CostModel/avoidanceFactor``.
 public struct Avoidance: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -54,7 +54,7 @@ struct VehicleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
     @Option(
         help: ArgumentHelp(
-            "Roads to use only when nothing else leads there, comma-separated: tolls,motorways,ferries,unpaved,tunnels.",
+            "Roads to avoid, comma-separated: tolls,motorways,ferries,unpaved,tunnels. A second on them counts as 8.",
             valueName: "NAMES"))
     var avoid = ""
     @Option(

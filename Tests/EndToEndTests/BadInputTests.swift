@@ -129,7 +129,7 @@ struct BadInputTests {
         Mistake(
             call: "route --tiles TILES --from 60.1655,24.9375 --to 60.1765,24.9505 --snap-max-m 0", status: 1,
             says: [
-                "no road", "within 0 m", "waypoint 0", "the nearest one from which the route can be driven is",
+                "no road", "within 0 m", "(start)", "the nearest one from which the route can be driven is",
                 "m away",
             ]),
         Mistake(

@@ -251,7 +251,7 @@ struct DrawnMapTests {
         #expect(near.names(of: route) == ["ABC"])
     }
 
-    @Test("avoided roads are used only if there is no other way")
+    @Test("avoided roads are driven round, and used where there is no other way")
     func avoidance() throws {
         let map = try ASCIIMap(
             """

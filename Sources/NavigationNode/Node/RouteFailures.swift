@@ -1,3 +1,4 @@
+import NavGeo
 package import NavKit
 import NavMap
 package import NavNavigator
@@ -25,8 +26,9 @@ extension RouteOutcome {
                 } ?? "check that it is inside the map (navbus map info)"
             throw RouteFailure(
                 code: .noRoadNearby,
-                message: "no road for this vehicle within \(RouteOutcome.radius(waypoint, request)) m of "
-                    + "\(RouteOutcome.place(waypoint, request)): \(advice)", nearestRoad: nearest)
+                message: "no road for this vehicle\(RouteOutcome.course(waypoint, request)) within "
+                    + "\(RouteOutcome.radius(waypoint, request)) m of \(RouteOutcome.place(waypoint, request)): \(advice)",
+                nearestRoad: nearest)
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
             throw RouteFailure(
@@ -41,9 +43,25 @@ extension RouteOutcome {
         Int(request.waypoints.indices.contains(waypoint) ? request.snapRadius(of: waypoint) : request.snapRadius)
     }
 
+    /// Returns the course that a waypoint asks for in words; empty without one.
+    private static func course(_ waypoint: Int, _ request: RouteRequest) -> String {
+        guard request.waypoints.indices.contains(waypoint), let bearing = request.waypoints[waypoint].bearing else {
+            return ""
+        }
+        let tolerance = Angle.degrees(request.waypoints[waypoint].bearingTolerance)
+        return " within \(Int(tolerance.rounded()))° of the course \(Int(Angle.degrees(bearing).rounded()))°"
+    }
+
+    /// Returns a waypoint in words. A request has its start apart from its waypoints, so the first of these is number 0.
     private static func place(_ waypoint: Int, _ request: RouteRequest) -> String {
         guard request.waypoints.indices.contains(waypoint) else { return "waypoint \(waypoint)" }
-        return "\(request.waypoints[waypoint].coordinate.text) (waypoint \(waypoint))"
+        let name =
+            switch waypoint {
+            case 0: "start"
+            case request.waypoints.count - 1: "destination"
+            default: "waypoints[\(waypoint - 1)]"
+            }
+        return "\(request.waypoints[waypoint].coordinate.text) (\(name))"
     }
 }
 

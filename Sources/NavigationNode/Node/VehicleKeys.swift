@@ -34,8 +34,8 @@ package struct VehicleKeys: NodeConfiguration, Equatable {
                 parse: { VehicleProfile.Kind(rawValue: $0) }, format: { $0.rawValue }),
             .text(
                 "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
-                "Roads to avoid; they are used only if there is no other way.", parse: { Avoidance(names: $0) },
-                format: { $0.text }),
+                "Roads to avoid: a second on them counts as \(Int(CostModel.avoidanceFactor)), so that a way round is taken up to that length.",
+                parse: { Avoidance(names: $0) }, format: { $0.text }),
             size("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
             size("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
             size("vehicle.length_m", \.length, in: 1...60, "Length, metres; \(usual(\.length))."),
