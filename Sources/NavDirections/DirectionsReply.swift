@@ -16,35 +16,35 @@ package struct DirectionsReply: Sendable {
     /// The reason why the reply has no route; nil when it should have a route.
     package var failure: DirectionsError? {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
-        let said = document?.message ?? document?.text
-        if let code = document?.code, let failure = Self.failure(code, said) {
+        let reason = document?.message ?? document?.text
+        if let code = document?.code, let failure = Self.failure(code, reason) {
             // Rate limiting is signalled by the status.
             if status != 429 { return failure }
         }
         switch status {
         case 200:
-            return document?.number == nil ? nil : failure(number: document?.number, said)
+            return document?.number == nil ? nil : failure(number: document?.number, reason)
         case 300..<400:
             return DirectionsError(
                 .redirected, "the provider redirects (HTTP \(status)); configure the final URL")
         case 401, 403:
             return DirectionsError(
                 .unauthorized,
-                "the provider rejected the token (HTTP \(status))\(Self.quoted(said)); check the token file")
+                "the provider rejected the token (HTTP \(status))\(Self.quoted(reason)); check the token file")
         case 408, 504:
             return DirectionsError(.timedOut, "the provider timed out (HTTP \(status))", retryAfter: retryAfter)
         case 429:
             return DirectionsError(
-                .rateLimited, "the provider limits the request rate (HTTP 429)\(Self.quoted(said))",
+                .rateLimited, "the provider limits the request rate (HTTP 429)\(Self.quoted(reason))",
                 retryAfter: retryAfter)
         case 500...:
             return DirectionsError(
-                .server, "the provider failed (HTTP \(status))\(Self.quoted(said))", retryAfter: retryAfter)
+                .server, "the provider failed (HTTP \(status))\(Self.quoted(reason))", retryAfter: retryAfter)
         case 400..<500:
-            return failure(number: document?.number, said)
+            return failure(number: document?.number, reason)
                 ?? DirectionsError(
                     .invalidInput,
-                    "the provider rejected the request (HTTP \(status))\(Self.quoted(said)); check url, "
+                    "the provider rejected the request (HTTP \(status))\(Self.quoted(reason)); check url, "
                         + "dialect and profile")
         default: return DirectionsError(.malformed, "the provider sent an unexpected response (HTTP \(status))")
         }

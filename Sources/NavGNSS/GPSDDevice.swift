@@ -83,8 +83,8 @@ struct GPSDDevice: Sendable {
 
     private func addSky(to fix: inout GnssFix, at time: Int64?) {
         guard let sky else { return }
-        if let told = sky.time, let time {
-            let (age, overflow) = time.subtractingReportingOverflow(told)
+        if let skyTime = sky.time, let time {
+            let (age, overflow) = time.subtractingReportingOverflow(skyTime)
             guard !overflow, (-Self.skyLifetime...Self.skyLifetime).contains(age) else { return }
         }
         fix.satellitesUsed = sky.used

@@ -85,7 +85,7 @@ public struct NMEAParser: Sendable {
         if let field = kind.timeField { time = self.time(sentence[field]) }
         if kind == .zda {
             if let days = date(of: sentence) {
-                if let time { calendar.tell(days: days, nanosecondOfDay: time) }
+                if let time { calendar.set(days: days, nanosecondOfDay: time) }
                 if let time, open?.nanosecondOfDay == time, open?.days == nil { open?.days = days }
             }
             return

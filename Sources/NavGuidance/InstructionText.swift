@@ -30,13 +30,13 @@ public struct InstructionText: Sendable, Hashable {
 
     /// Returns a road's spoken name: its name, else its first number; empty when unnamed. Motorways go by their number if they have one.
     func name(_ road: RoadLabel) -> String {
-        guard road.isToldByNumber, let reference = road.references.first else { return phrases.name(of: road) }
+        guard road.isCalledByNumber, let reference = road.references.first else { return phrases.name(of: road) }
         return reference
     }
 
     /// Returns a road's name as a part of a sentence, in a grammatical case.
     private func name(_ road: RoadLabel, in grammaticalCase: Substring) -> Sentence {
-        let isReference = road.isToldByNumber
+        let isReference = road.isCalledByNumber
         let name = name(road)
         var sentence = phrases.names.sentence(
             isReference ? phrases.names.spoken(reference: name) : name, isReference: isReference, in: grammaticalCase)

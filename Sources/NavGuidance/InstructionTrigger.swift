@@ -104,7 +104,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard !given[step].contains(.now) else { return [] }
         var due: [Instruction] = []
         let plan = guidance.announcements[step]
-        if let spoken = tellNow(step, 0, leads(plan, plan.expectedSpeed)) { due.append(.spoken(spoken)) }
+        if let spoken = announceNow(step, 0, leads(plan, plan.expectedSpeed)) { due.append(.spoken(spoken)) }
         showBanner(step + 1, &due)
         return due
     }
@@ -140,7 +140,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         if kind == .now || kind == .near {
             sentence = withFollowing(sentence, step, limit: guidance.options.timing.longestAnnouncement)
         }
-        var spoken = said(sentence, step, kind, remaining, due: remaining)
+        var spoken = announcement(sentence, step, kind, remaining, due: remaining)
         spoken.isRepeat = true
         return spoken
     }
@@ -214,21 +214,21 @@ public struct InstructionTrigger: Sendable, Equatable {
         let now = leads.now
 
         if let departure = depart(step, offset, near: leads.near ?? now, remaining) { return departure }
-        if remaining <= now { return tellNow(step, remaining, leads) }
+        if remaining <= now { return announceNow(step, remaining, leads) }
         // Wait until the last announcement has ended and the vehicle is past the previous maneuver.
         guard clock >= spokenUntil,
             offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
         if let near = leads.near, remaining <= near {
-            return tellAhead(step, .near, remaining, speed, due: near, until: now)
+            return announceAhead(step, .near, remaining, speed, due: near, until: now)
         }
         if let prepare = leads.prepare, remaining <= prepare {
-            return tellAhead(step, .prepare, remaining, speed, due: prepare, until: leads.near ?? now)
+            return announceAhead(step, .prepare, remaining, speed, due: prepare, until: leads.near ?? now)
         }
         if let far = leads.far, remaining <= far {
-            return tellAhead(step, .far, remaining, speed, due: far, until: leads.prepare ?? now)
+            return announceAhead(step, .far, remaining, speed, due: far, until: leads.prepare ?? now)
         }
-        return tellToContinue(step, remaining)
+        return announceContinuation(step, remaining)
     }
 
     private mutating func depart(
@@ -245,18 +245,18 @@ public struct InstructionTrigger: Sendable, Equatable {
             sentence = text.chained(sentence, text.body(guidance.steps[step + 1].maneuver, atHand: false))
             noteChained(step)
         }
-        return said(sentence, step, .depart, remaining, due: max(length(of: step), remaining))
+        return announcement(sentence, step, .depart, remaining, due: max(length(of: step), remaining))
     }
 
-    private mutating func tellNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
+    private mutating func announceNow(_ step: Int, _ remaining: Double, _ leads: Leads) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
         let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
         if isArrival {
             if given[step].contains(.chained), clock < spokenUntil, remaining > 12 { return nil }
         } else if clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
             // Announced less than `repeatGap` ago: wait until the last moment, unless there are further maneuvers to name.
-            let tellsMore = plan.isChained && !given[step + 1].contains(.chained)
-            if !tellsMore {
+            let announcesMore = plan.isChained && !given[step + 1].contains(.chained)
+            if !announcesMore {
                 guard remaining <= leads.latest else { return nil }
                 if given[step].contains(.chained) {
                     given[step].insert(.now)
@@ -269,12 +269,12 @@ public struct InstructionTrigger: Sendable, Equatable {
         let body = text.body(guidance.steps[step + 1].maneuver, atHand: true)
         // The distance distinguishes the maneuver from an earlier road that could be mistaken for it.
         let isAmbiguous = remaining > plan.unambiguousDistance + 1
-        return said(
+        return announcement(
             withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining,
             due: leads.now)
     }
 
-    private mutating func tellAhead(
+    private mutating func announceAhead(
         _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, _ speed: Double, due lead: Double,
         until next: Double
     ) -> SpokenInstruction? {
@@ -297,7 +297,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard isArrival || !wouldRepeatTooSoon(plan, remaining, speed) else { return nil }
         if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
-        return said(sentence, step, kind, remaining, due: lead)
+        return announcement(sentence, step, kind, remaining, due: lead)
     }
 
     /// Whether the vehicle, at its present acceleration, reaches the latest place for the announcement at the maneuver within
@@ -312,13 +312,13 @@ public struct InstructionTrigger: Sendable, Equatable {
         return remaining - driven < (timing.latest + interval) * then
     }
 
-    private mutating func tellToContinue(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
+    private mutating func announceContinuation(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
         guard !given[step].contains(.continue), remaining > guidance.options.timing.continueDistance,
             guidance.steps[step + 1].maneuver.type != .newName
         else { return nil }
         given[step].formUnion(.opening)
         let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)
-        return said(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
+        return announcement(sentence, step, .continue, remaining, due: max(length(of: step), remaining))
     }
 
     /// Appends closely following maneuvers; after that, they are announced at most once more, on reaching them.
@@ -348,7 +348,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         spokenOf[step + 1] = clock
     }
 
-    private mutating func said(
+    private mutating func announcement(
         _ sentence: Sentence, _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, due lead: Double
     ) -> SpokenInstruction {
         let phrases = guidance.options.text.phrases

@@ -123,11 +123,11 @@ extension RoadLabel {
     }
 
     /// Whether instructions use the road's number: it has one, and no name or a number that takes precedence.
-    var isToldByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }
+    var isCalledByNumber: Bool { !references.isEmpty && (name.isEmpty || prefersReference) }
 
     /// Whether another road has the name or number that instructions use for this one, regardless of affixes such as `North`.
-    func isToldLike(_ other: RoadLabel) -> Bool {
-        if isToldByNumber { return other.references.contains(references[0]) }
+    func isCalledLike(_ other: RoadLabel) -> Bool {
+        if isCalledByNumber { return other.references.contains(references[0]) }
         let stem = NameAffixes.stem(of: name)
         return name == other.name || !stem.isEmpty && stem == NameAffixes.stem(of: other.name)
     }

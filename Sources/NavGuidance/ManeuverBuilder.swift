@@ -88,7 +88,7 @@ struct ManeuverBuilder {
         let joined = TurnJoiner.joined(turns)
         lanes.merge(joined.lanes) { $1 }
         for turn in joined.turns.dropFirst().dropLast() where announcesNameChanges || !turn.isType(.newName) {
-            tell(turn, end: edges.upperBound)
+            announce(turn, end: edges.upperBound)
         }
         arrive(edges)
         measure()
@@ -292,7 +292,7 @@ struct ManeuverBuilder {
 
     // MARK: Making maneuvers
 
-    private mutating func tell(_ turn: RouteTurn, end: Int) {
+    private mutating func announce(_ turn: RouteTurn, end: Int) {
         guard var type = turn.turn.type else { return }
         let node = roads.node(before: turn.piece)
         let isMini = node.map { roads.graph.nodeFlags[$0.index].contains(.miniRoundabout) } ?? false
@@ -329,7 +329,7 @@ struct ManeuverBuilder {
         maneuver.endsRoad = type == .endOfRoad || type == .turn && turn.endsLongRoad
         maneuver.keepsRoad =
             turn.piece > 0 && sign(turn.piece - 1).continues(as: turn.sign)
-            && maneuver.road.isToldLike(roads.label(turn.piece - 1))
+            && maneuver.road.isCalledLike(roads.label(turn.piece - 1))
         // A driver cannot stay on a road whose name begins here.
         if type == .continue, turn.turn.modifier != .uTurn, !maneuver.road.isUnnamed, !maneuver.keepsRoad {
             maneuver.type = .turn

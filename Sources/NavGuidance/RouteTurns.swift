@@ -52,7 +52,7 @@ struct RouteTurn {
     func isType(_ type: ManeuverType) -> Bool { turn.type == type }
     var isSilent: Bool { turn.kind == .silent }
     /// Whether the road simply continues: under another name, or straight on.
-    var goesOn: Bool { isType(.newName) || isTurnAhead }
+    var continuesAhead: Bool { isType(.newName) || isTurnAhead }
     var isTurnAhead: Bool { (isType(.turn) || isType(.continue)) && turn.modifier == .straight }
     /// Whether the driver has something to do there.
     var isManeuver: Bool { turn.kind != .none && turn.kind != .silent }
@@ -187,14 +187,15 @@ struct TurnJoiner {
     ///   - previous: The turn before both.
     private mutating func combine(_ index: Int, with other: Int, first: Int, from previous: Int) {
         let angle =
-            first == index ? joinedAngle(index, other, toldAt: index) : joinedAngle(other, index, toldAt: index)
+            first == index
+            ? joinedAngle(index, other, announcedAt: index) : joinedAngle(other, index, announcedAt: index)
         let keeps = turns[index].isType(.fork) || turns[index].isType(.merge)
         // Two turns that both look straight on are a bend, not a turn.
         let goesAhead = turns[index].turn.modifier == .straight && turns[other].turn.modifier == .straight
         let own = turns[index].turn.modifier
         let modifier = keeps || goesAhead ? own : angle.map { ManeuverModifier(angle: $0) } ?? own
         let isSame = isSame(previous, other)
-        if turns[other].goesOn || turns[index].goesOn || turns[index].isSilent {
+        if turns[other].continuesAhead || turns[index].continuesAhead || turns[index].isSilent {
             if turns[index].isSilent {
                 turns[index].turn.kind = .maneuver(modifier == .straight ? .newName : isSame ? .continue : .turn)
             } else if turns[index].isType(.continue), !isSame {
@@ -214,7 +215,7 @@ struct TurnJoiner {
 
     private mutating func endSlipLane(_ index: Int) {
         let next = next(index)
-        guard !turns[next].isStop, let angle = joinedAngle(index, next, toldAt: index) else {
+        guard !turns[next].isStop, let angle = joinedAngle(index, next, announcedAt: index) else {
             turns[index].turn.kind = .maneuver(.turn)
             return
         }
@@ -238,19 +239,19 @@ struct TurnJoiner {
     ///
     /// The driver sees only the roads of that junction. The angle must be closer to the road taken than to any other and on the same side,
     /// and the sum of both turns must not exceed 180°, which would look like a turn to the other side.
-    private func joinedAngle(_ entry: Int, _ exit: Int, toldAt place: Int) -> Double? {
+    private func joinedAngle(_ entry: Int, _ exit: Int, announcedAt place: Int) -> Double? {
         let angle = totalAngle(entry, exit)
-        let told = 180 - angle
+        let announced = 180 - angle
         let sum = turns[entry].deviation + turns[exit].deviation
-        if abs(sum) > 180, told.sign != sum.sign { return nil }
+        if abs(sum) > 180, announced.sign != sum.sign { return nil }
         let (own, others) = (turns[place].deviation, turns[place].alternatives)
         guard !others.isEmpty else { return angle }
         if ManeuverModifier(turnDegrees: own) != .straight,
-            ManeuverModifier(turnDegrees: told) == .straight || told.sign != own.sign
+            ManeuverModifier(turnDegrees: announced) == .straight || announced.sign != own.sign
         {
             return nil
         }
-        return others.contains { abs($0 - told) < abs(own - told) } ? nil : angle
+        return others.contains { abs($0 - announced) < abs(own - announced) } ? nil : angle
     }
 
     // MARK: Conditions for joining
@@ -315,11 +316,11 @@ struct TurnJoiner {
     /// Whether a turn and the next one can be announced as one at the first: the second needs no announcement, or the joined direction is
     /// right.
     private func isOneTurn(_ current: Int, _ next: Int) -> Bool {
-        turns[next].goesOn || turns[next].isSilent || joinedAngle(current, next, toldAt: current) != nil
+        turns[next].continuesAhead || turns[next].isSilent || joinedAngle(current, next, announcedAt: current) != nil
     }
 
     private func isNameBeforeManeuver(_ previous: Int, _ current: Int, _ next: Int) -> Bool {
-        mayJoin(previous, current, next) && isShort(current) && turns[current].goesOn && turns[next].isManeuver
+        mayJoin(previous, current, next) && isShort(current) && turns[current].continuesAhead && turns[next].isManeuver
     }
 
     private func isSilentBeforeManeuver(_ current: Int, _ next: Int) -> Bool {
@@ -336,7 +337,7 @@ struct TurnJoiner {
     }
 
     private func isNameAfterManeuver(_ current: Int, _ next: Int) -> Bool {
-        guard mayJoin(current, next), turns[current].isManeuver, turns[next].goesOn else { return false }
+        guard mayJoin(current, next), turns[current].isManeuver, turns[next].continuesAhead else { return false }
         let isNear = turns[current].distance <= 1.5 * Self.reach && turns[next].isType(.newName)
         return isShort(current) || isNear && (turns[next].turn.modifier == .straight || turns[next].entries == 1)
     }

@@ -72,7 +72,7 @@ struct TurnClassifier {
         } else {
             passStreetJunction(&result)
         }
-        tellBends(&result, after: edge)
+        announceBends(&result, after: edge)
         if result.roads.count > 2 { SlipLanes(classifier: self).mark(&result, after: edge) }
         if result.approach.isMotorway {
             for index in result.roads.indices where result.roads[index].turn.type == .onRamp {
@@ -84,7 +84,7 @@ struct TurnClassifier {
 
     /// Makes a name change at a bend a turn if another road might be taken instead: one that is nearer to straight ahead, or any at a sharp
     /// bend.
-    private func tellBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
+    private func announceBends(_ intersection: inout Intersection, after edge: EdgeIndex) {
         let roads = intersection.roads
         guard roads.dropFirst().contains(where: { $0.turn.type == .newName }) else { return }
         let seen = roads.map { 180 - $0.angle }
@@ -442,7 +442,7 @@ struct TurnClassifier {
         func direction(_ index: Int) -> ManeuverModifier { ManeuverModifier(angle: roads[index].angle) }
         switch end {
         case 3 where direction(1) == direction(2):
-            tellApart(&intersection, left: 2, right: 1)
+            distinguish(&intersection, left: 2, right: 1)
         case 4:
             let entries = (1...3).filter { roads[$0].isEntry }
             let gaps = (
@@ -452,18 +452,18 @@ struct TurnClassifier {
                 trivial(1..<4)
             } else if entries.count <= 2 {
                 let (left, right) = !roads[3].isEntry ? (2, 1) : !roads[1].isEntry ? (3, 2) : (3, 1)
-                tellApart(&intersection, left: left, right: right)
+                distinguish(&intersection, left: left, right: right)
             } else if gaps.0 >= TurnAngles.narrow, gaps.1 >= TurnAngles.narrow {
                 for (index, modifier) in [(1, ManeuverModifier.sharpRight), (2, .right), (3, .slightRight)] {
                     intersection.roads[index].turn = basicTurn(intersection, index)
                     intersection.roads[index].turn.modifier = modifier
                 }
             } else if direction(1) == direction(2), direction(2) != direction(3), gaps.1 >= TurnAngles.group {
-                tellApart(&intersection, left: 2, right: 1)
+                distinguish(&intersection, left: 2, right: 1)
                 trivial(3..<4)
             } else if direction(2) == direction(3), direction(1) != direction(2), gaps.0 >= TurnAngles.group {
                 trivial(1..<2)
-                tellApart(&intersection, left: 3, right: 2)
+                distinguish(&intersection, left: 3, right: 2)
             } else {
                 trivial(1..<4)
             }
@@ -473,7 +473,7 @@ struct TurnClassifier {
     }
 
     /// Distinguishes two roads of the same direction: one gets another modifier, or is followed without an instruction.
-    private func tellApart(_ intersection: inout Intersection, left: Int, right: Int) {
+    private func distinguish(_ intersection: inout Intersection, left: Int, right: Int) {
         let (one, other) = (intersection.roads[left], intersection.roads[right])
         func assign(_ index: Int, _ modifier: ManeuverModifier) {
             intersection.roads[index].turn = basicTurn(intersection, index)
@@ -608,11 +608,11 @@ struct TurnClassifier {
             intersection.roads[left].turn = Turn(.fork, .slightLeft)
             intersection.roads[right].turn = Turn(.fork, .slightRight)
             let center = intersection.roads[middle]
-            let goesOn =
+            let continuesAhead =
                 center.deviation < TurnAngles.straight && center.road.hasSameClass(as: intersection.approach)
                 && !intersection.approach.sign.changes(to: center.road.sign)
             intersection.roads[middle].turn =
-                goesOn ? Turn(.silent, .straight) : Turn(.fork, .straight)
+                continuesAhead ? Turn(.silent, .straight) : Turn(.fork, .straight)
         }
     }
 }

@@ -149,7 +149,7 @@ final class CurlHandle {
     func leave() -> HTTPExchange? { exchange.take() }
 
     /// Continues after a pause; returns an error when the paused bytes are rejected.
-    func goOn() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
+    func resume() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
 
     /// Returns libcurl's text for an error.
     func reason(of code: CURLcode) -> String {

@@ -179,7 +179,7 @@ final class CurlLoop {
         }
         for handle in busy {
             guard let exchange = handle.exchange, exchange.ticket != nil, !isHeld(exchange) else { continue }
-            let code = handle.goOn()
+            let code = handle.resume()
             if code != CURLE_OK {
                 breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
             } else {

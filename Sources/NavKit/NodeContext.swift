@@ -191,17 +191,17 @@ public final class NodeContext {
     /// Passes a message to the node; one of an ended subscription is dropped.
     func dispatch(_ delivery: Delivery, at now: Int64) {
         guard let input = inputs.first(where: { $0.subscription == delivery.subscription }) else { return }
-        tell(input.handle(delivery, at: now), of: input)
+        report(input.handle(delivery, at: now), of: input)
     }
 
     /// Counts a message from ``subscribe(toBytesOf:handler:)`` that turned out to be unreadable.
     public func reject(_ topic: any CatalogueTopic, of bootID: UInt64, _ problem: String) {
         guard let input = inputs.first(where: { $0.name == link.name(of: topic) }) else { return }
-        tell(input.reject(bootID, problem, at: clock.epochNanoseconds), of: input)
+        report(input.reject(bootID, problem, at: clock.epochNanoseconds), of: input)
     }
 
     /// Logs a new problem with a publisher's messages.
-    private func tell(_ news: NodeInput.News?, of input: NodeInput) {
+    private func report(_ news: NodeInput.News?, of input: NodeInput) {
         switch news {
         case nil: break
         case .mismatch(let bootID):

@@ -12,7 +12,7 @@ public final class NodeLink {
     private var outlets: [String: Outlet] = [:]
 
     /// The topics whose publication failed, each already logged.
-    private var toldFailures: Set<String> = []
+    private var reportedFailures: Set<String> = []
     private let log: NodeLog
 
     /// The node's time.
@@ -72,7 +72,7 @@ public final class NodeLink {
             outlet.bytes += UInt64(bytes.count)
             outlet.lastAt = clock.epochNanoseconds
         } catch {
-            if toldFailures.insert(topic.name).inserted { log.error("cannot publish \(topic.name): \(error)") }
+            if reportedFailures.insert(topic.name).inserted { log.error("cannot publish \(topic.name): \(error)") }
         }
     }
 

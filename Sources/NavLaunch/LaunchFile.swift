@@ -97,7 +97,7 @@ public struct LaunchNode: Sendable, Equatable {
         if let readiness {
             lines.append(
                 "ready when there is \(readiness.conditions.map(\.description).joined(separator: " and ")), within "
-                    + seconds(readiness.timeout) + (readiness.onTimeout == .goOn ? ", else continuing" : ""))
+                    + seconds(readiness.timeout) + (readiness.onTimeout == .proceed ? ", else continuing" : ""))
         }
         if watchdog != Self.defaultWatchdog {
             lines.append(watchdog > .zero ? "watchdog after \(seconds(watchdog))" : "no watchdog")

@@ -95,7 +95,7 @@ extension LaunchFileReader {
             readiness.timeout = .seconds(timeout)
         }
         // A node that is not required does not block the others.
-        readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .goOn)
+        readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .proceed)
         return readiness
     }
 

@@ -24,7 +24,7 @@ public struct Readiness: Sendable, Equatable {
         /// The launch fails and everything is stopped.
         case stop
         /// The node counts as ready, and those that come after it start.
-        case goOn = "continue"
+        case proceed = "continue"
     }
 
     /// The conditions, all of which must hold; at least one.

@@ -256,7 +256,7 @@ package struct SupervisorStateMachine: Sendable {
         processes[node].state = .running
         if processes[node].heardAt != nil { processes[node].heardAt = running }
         switch readiness.onTimeout {
-        case .goOn:
+        case .proceed:
             processes[node].isWaived = true
             effects.append(.note(node: node, text + "; continuing without it"))
         case .stop:
@@ -315,8 +315,8 @@ package struct SupervisorStateMachine: Sendable {
     /// Lets the successors of a node that ended before it was ready start, if the launch may continue without it.
     private mutating func waive(_ node: Int, _ effects: inout [Effect]) {
         let process = processes[node]
-        let mayGoOn = process.readiness.map { $0.onTimeout == .goOn } ?? !process.isRequired
-        guard !process.wasReady, !process.isWaived, mayGoOn else { return }
+        let mayProceed = process.readiness.map { $0.onTimeout == .proceed } ?? !process.isRequired
+        guard !process.wasReady, !process.isWaived, mayProceed else { return }
         processes[node].isWaived = true
     }
 

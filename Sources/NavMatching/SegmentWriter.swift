@@ -67,8 +67,8 @@ struct SegmentWriter {
     /// Adds the stretches of one step; the first continues where the last step ended.
     mutating func drive(_ stretches: ArraySlice<Stretch>, on graph: RoadGraph, _ segments: inout [DrivenSegment]) {
         for (index, stretch) in zip(stretches.indices, stretches) {
-            let goesOn = index == stretches.startIndex && current?.key == graph.key(of: stretch.edge)
-            if !goesOn {
+            let continuesEdge = index == stretches.startIndex && current?.key == graph.key(of: stretch.edge)
+            if !continuesEdge {
                 turnRound(&segments)
                 current = Traversal(stretch.edge, from: stretch.from, graph: graph, beginsPath: false)
             }

@@ -103,7 +103,7 @@ public final class Navigator {
     public func admits(_ odometry: Odometry) -> Bool { positioning.admits(odometry) }
 
     /// Returns the current time implied by a fix's arrival and the usual delay of fixes; nil when it cannot be derived.
-    public func time(toldBy fix: Fix) -> Timestamp? { positioning.time(toldBy: fix) }
+    public func time(reportedBy fix: Fix) -> Timestamp? { positioning.time(reportedBy: fix) }
 
     /// Performs everything that is due by the time of an event.
     private func passTime(_ event: NavigatorEvent) {
@@ -127,8 +127,8 @@ public final class Navigator {
             missingTiles = MissingTileCounter()
             session.adopt(from: old, to: snapshot.graph)
             if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
-                tell(alternatives.clear(.invalidated, at: event.stamp), event)
-                tell(plan, .refreshed, event)
+                report(alternatives.clear(.invalidated, at: event.stamp), event)
+                report(plan, .refreshed, event)
             }
         }
         noteTraffic(event)
@@ -155,7 +155,7 @@ public final class Navigator {
                 ask(
                     .reviseInstruction(instruction, distance: distance, duration: duration), standard: true, event)
             case .noInstruction: publish(.visual(nil, distance: 0, duration: 0), event)
-            case .arrival(let arrival): tell(arrival, event)
+            case .arrival(let arrival): report(arrival, event)
             }
         }
         guard trip?.isComplete == false else { return endOfTrip(event) }
@@ -200,9 +200,9 @@ public final class Navigator {
             destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
             positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
         // The message carries the session and the route, so it is published again when either changes.
-        let told = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
-        if let publishedState, publishedState == told { return }
-        publishedState = told
+        let reported = (state: state, sessionID: session.id, routeID: trip?.routeID ?? 0)
+        if let publishedState, publishedState == reported { return }
+        publishedState = reported
         publish(.state(state), event)
     }
 

@@ -68,7 +68,7 @@ public struct Positioning: Sendable {
     /// A bit for each receiver: whether the receiver in use was heard since that receiver's last fix.
     private var followed: UInt64 = 0
     /// The time of the last published position.
-    private var told: Timestamp?
+    private var lastEmitted: Timestamp?
     /// The time since which the filter has been converging after a prediction while its positions still differ from the fixes; nil
     /// otherwise.
     private var returnStart: Timestamp?
@@ -138,7 +138,7 @@ public struct Positioning: Sendable {
     ///
     /// Nil when the fix gives no such information: receivers' clocks differ, so a receiver that is not in use determines the time only when
     /// the one in use is missing.
-    public func time(toldBy fix: Fix) -> Timestamp? {
+    public func time(reportedBy fix: Fix) -> Timestamp? {
         if let receiver, receiver != fix.receiver, followed & Positioning.bit(fix.receiver) != 0 { return nil }
         guard let received = fix.received, let latency = tracker.usualLatency else { return fix.stamp }
         return min(fix.stamp, received.advanced(bySeconds: tracker.limits.maximumFuture - latency))
@@ -160,7 +160,7 @@ public struct Positioning: Sendable {
         let stamp: Timestamp
         var end: Timestamp?
         switch event {
-        case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, time(toldBy: fix))
+        case .fix(let fix), .approvedFix(let fix): (stamp, end) = (fix.stamp, time(reportedBy: fix))
         case .odometry(let odometry):
             guard hasHeardFix, admits(odometry) else { return [] }
             (stamp, end) = (odometry.stamp, odometry.stamp)
@@ -205,7 +205,7 @@ public struct Positioning: Sendable {
         case .acceptedAfterJump: restart(&effects)
         case .acceptedAfterClockSet:
             restart(&effects)
-            told = nil
+            lastEmitted = nil
             effects.append(.clockSet(fix.stamp))
         }
         lastFix = fix.stamp
@@ -218,7 +218,7 @@ public struct Positioning: Sendable {
         let reason = reckoning.reason
         let ends = reckoning.note(fix, match, tracker, metric, prior)
         if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
-            return tell(VehiclePosition(led, like: fix), &effects)
+            return emit(VehiclePosition(led, like: fix), &effects)
         }
         var position = VehiclePosition(fix: fix, match: match, directionProbability: match.directionProbability)
         if reason != nil { returnStart = fix.stamp }
@@ -231,12 +231,12 @@ public struct Positioning: Sendable {
                 position.evidence = .blended
             }
         }
-        if ends, let ahead = told, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
-            told = nil
+        if ends, let ahead = lastEmitted, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
+            lastEmitted = nil
             effects.append(.clockSet(fix.stamp))
         }
         if let reason, reckoning.reason == nil { effects.append(.predictionEnded(reason, .fixes, position)) }
-        tell(position, &effects)
+        emit(position, &effects)
     }
 
     /// Predicts the position when it is due.
@@ -253,14 +253,14 @@ public struct Positioning: Sendable {
                 isLost: false, at: now)
             let position = VehiclePosition(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
             if begins, let reason = reckoning.reason { effects.append(.predictionBegan(reason, position)) }
-            tell(position, &effects)
+            emit(position, &effects)
         }
     }
 
     /// Publishes a position unless it is older than the last one: a fix behind a published prediction only updates the state.
-    private mutating func tell(_ position: VehiclePosition, _ effects: inout [Effect]) {
-        if let told, position.stamp < told { return }
-        told = position.stamp
+    private mutating func emit(_ position: VehiclePosition, _ effects: inout [Effect]) {
+        if let lastEmitted, position.stamp < lastEmitted { return }
+        lastEmitted = position.stamp
         effects.append(.position(position))
     }
 
@@ -283,7 +283,7 @@ public struct Positioning: Sendable {
     /// Forgets the vehicle's history, before and after a simulated or replayed drive.
     public mutating func startOver() -> [Effect] {
         var effects: [Effect] = []
-        told = nil
+        lastEmitted = nil
         restart(&effects)
         tracker.reset()
         return effects

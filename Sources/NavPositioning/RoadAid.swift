@@ -20,7 +20,7 @@ public struct RoadAid: Sendable {
         /// Metres driven along certain roads.
         var metres: Double
         /// Metres driven since the road last contributed.
-        var untold: Double
+        var uncounted: Double
     }
 
     private var trail: Trail?
@@ -68,7 +68,7 @@ public struct RoadAid: Sendable {
         var trail =
             trail
             ?? Trail(
-                coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, untold: 0)
+                coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, uncounted: 0)
         // The place on the line and the vehicle move alike unless the match has switched to another line.
         let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
@@ -77,15 +77,15 @@ public struct RoadAid: Sendable {
         let slack = RoadAid.sideways + min(0.1 * metres, RoadAid.sideways) + RoadAid.cornering * turned
         guard (line - moved).length <= slack else { return forget(&tracker) }
         trail.metres += metres
-        trail.untold += metres
+        trail.uncounted += metres
         (trail.coordinate, trail.bearing, trail.seen) = (road.coordinate, road.bearing, free.coordinate)
-        if trail.metres >= RoadAid.settling, trail.untold > 0.5 {
-            let growth = max(RoadAid.distance / trail.untold, 1).squareRoot()
+        if trail.metres >= RoadAid.settling, trail.uncounted > 0.5 {
+            let growth = max(RoadAid.distance / trail.uncounted, 1).squareRoot()
             tracker.constrain(
                 RoadConstraint(
                     coordinate: road.coordinate, bearing: road.bearing, crossSigma: RoadAid.crossSigma * growth,
                     bearingSigma: RoadAid.bearingSigma * growth))
-            trail.untold = 0
+            trail.uncounted = 0
         }
         self.trail = trail
         place(&match, road, tracker, frame, graph)

@@ -67,7 +67,7 @@ public struct DetourPlanner {
             guard travelled >= distance else { continue }
             let ahead = route.waypoints.dropLast().filter { $0.routeOffset > travelled } + [destination]
             for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
-                guard let stray = goOn(from: wrong), let last = stray.last else { continue }
+                guard let stray = continuation(from: wrong), let last = stray.last else { continue }
                 let length = Double(graph.edgeLengths[last.index])
                 // Slightly before the end of the road, where no other road coincides with it.
                 let place = graph.position(at: max(length - 5, length / 2), of: last)
@@ -96,7 +96,7 @@ public struct DetourPlanner {
             .sorted { (bend(edge, $0), $0) < (bend(edge, $1), $1) }
     }
 
-    private func goOn(from first: EdgeIndex) -> [EdgeIndex]? {
+    private func continuation(from first: EdgeIndex) -> [EdgeIndex]? {
         let graph = router.metric.turns.graph
         var path = [first]
         var length = Double(graph.edgeLengths[first.index])

@@ -52,10 +52,10 @@ public struct OdometryModel: Sendable, Hashable {
             heading = Angle.normalised(heading + turn)
             let rate = seconds > 0 ? turn / seconds : 0
             let speed = state.speed * (1 + scaleError) + speedNoise * random.gaussian()
-            let told = max((speed / resolution).rounded() * resolution, 0)
+            let reported = max((speed / resolution).rounded() * resolution, 0)
             return Odometry(
                 stamp: start.advanced(bySeconds: state.time),
-                speed: state.reverses ? -told : told, speedSigma: max(speedNoise, 0.02),
+                speed: state.reverses ? -reported : reported, speedSigma: max(speedNoise, 0.02),
                 turnRate: rate + turnBias + turnNoise * random.gaussian(), turnRateSigma: max(turnNoise, 1e-3),
                 standsStill: state.speed == 0)
         }

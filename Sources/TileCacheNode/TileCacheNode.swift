@@ -75,7 +75,7 @@ package final class TileCacheNode: Node {
                 let longitude = pose.longitude
             else { return }
             positionAt = Clocks.monotonic()
-            engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+            engine.update { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
         // Without any tiles, a navigation node cannot start and report a position, so the receiver's fixes are used
         // instead.
@@ -83,22 +83,22 @@ package final class TileCacheNode: Node {
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
                 let latitude = fix.latitude, let longitude = fix.longitude
             else { return }
-            engine.tell { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+            engine.update { $0.update.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
         try context.subscribe(to: Topics.progress) { [unowned self] message, _ in
             guard let metres = message.distanceTraveledM else { return }
-            engine.tell { $0.update.progress = (message.routeId, metres) }
+            engine.update { $0.update.progress = (message.routeId, metres) }
         }
         try context.subscribe(to: Topics.state) { [unowned self] message, _ in
             guard let phase = message.phase else { return }
-            engine.tell { $0.update.isGuided = phase == .guidance }
+            engine.update { $0.update.isGuided = phase == .guidance }
         }
         // Routes may span a continent, so they are decoded on the cache's thread.
         try context.subscribe(toBytesOf: Topics.route) { [unowned self] delivery in
-            engine.tell { $0.route = delivery.payload }
+            engine.update { $0.route = delivery.payload }
         }
         try context.subscribe(toBytesOf: Topics.alternatives) { [unowned self] delivery in
-            engine.tell { $0.alternatives = delivery.payload }
+            engine.update { $0.alternatives = delivery.payload }
         }
     }
 

@@ -83,8 +83,8 @@ struct BagConvert: ParsableCommand {
         NodeError(.invalid, "cannot convert '\(input)': \(error)")
     }
 
-    private func tell(_ count: UInt64, _ leftOut: [String: Int], _ damage: SkippedDamage) throws(NodeError) {
-        damage.tell()
+    private func report(_ count: UInt64, _ leftOut: [String: Int], _ damage: SkippedDamage) throws(NodeError) {
+        damage.report()
         for (name, count) in leftOut.sorted(by: { $0.key < $1.key }) {
             Console.note("left out: \(count) messages of \(name)")
         }
@@ -114,7 +114,7 @@ struct BagConvert: ParsableCommand {
             throw failure(error)
         }
         let source = (records as? FoxgloveRecords)?.base ?? records
-        try tell(count, (source as? ROSImport)?.leftOut ?? [:], damage)
+        try report(count, (source as? ROSImport)?.leftOut ?? [:], damage)
     }
 
     private func writeTrace(_ format: TraceExport.Format, _ file: OutputFile, _ filter: TopicFilter) throws {
@@ -144,7 +144,7 @@ struct BagConvert: ParsableCommand {
         } catch {
             throw failure(error)
         }
-        try tell(UInt64(export.count), [:], damage)
+        try report(UInt64(export.count), [:], damage)
     }
 
     private func writeROS2(_ importing: inout ROSImport, _ damage: SkippedDamage) throws(NodeError) {
@@ -163,6 +163,6 @@ struct BagConvert: ParsableCommand {
         } catch {
             throw failure(error)
         }
-        try tell(count, importing.leftOut.merging(leftOut) { $0 + $1 }, damage)
+        try report(count, importing.leftOut.merging(leftOut) { $0 + $1 }, damage)
     }
 }

@@ -24,7 +24,7 @@ final class SkippedDamage {
     }
 
     /// Reports the skipped parts on standard error.
-    func tell() {
+    func report() {
         if let text { Console.note(text) }
     }
 }
@@ -52,7 +52,7 @@ struct LenientRecords: RecordSource {
 
     var progress: Double { base.progress }
 
-    func tellDamage() { damage.tell() }
+    func reportDamage() { damage.report() }
 }
 
 /// The bags that a command reads.
@@ -125,7 +125,7 @@ struct BagOutput: ParsableArguments {
             throw NodeError(.invalid, "cannot write '\(out)': \(error)")
         }
         try file.finish()
-        records.tellDamage()
+        records.reportDamage()
     }
 
     private static func copySupplements(of reader: BagReader, to writer: inout BagWriter) throws(BagError) {
@@ -313,7 +313,7 @@ struct BagCat: ParsableCommand {
             printed += 1
         }
         output.flush()
-        records.tellDamage()
+        records.reportDamage()
         if let problem = decoder.problem { throw NodeError(.invalid, problem) }
         if let error = check.error { throw error }
     }
@@ -422,7 +422,7 @@ struct BagSnapshot: ParsableCommand {
                 "\(document.path): \(document.messages) messages, from \(Format.seconds(document.before_s)) before the call on"
             print(json ? (try? navbus.json(document)) ?? "{}" : Console.printable(text))
         } catch {
-            throw NodeError.told(.system, "the snapshot failed: \(error.text)")
+            throw NodeError.printable(.system, "the snapshot failed: \(error.text)")
         }
     }
 }

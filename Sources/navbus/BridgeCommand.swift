@@ -66,7 +66,7 @@ private struct BridgedTopics {
     /// The seconds between two checks of the nodes.
     private static let interval = 1.0
     /// The seconds between two checks for the publisher of an unknown topic.
-    private static let haste = 0.1
+    private static let fastInterval = 0.1
 
     let tool: ToolBus
     let bridge: FoxgloveBridge
@@ -80,7 +80,7 @@ private struct BridgedTopics {
     /// Returns the channel of a topic; nil when its type is not known.
     mutating func channel(of topic: String) throws -> RecordChannel? {
         // The publisher may be newer than the last check.
-        if channels[topic] == nil, refused[topic] == nil { try look(every: Self.haste) }
+        if channels[topic] == nil, refused[topic] == nil { try look(every: Self.fastInterval) }
         return channels[topic]
     }
 

@@ -82,7 +82,7 @@ enum Console {
 
 extension NodeError {
     /// Returns an error with text from another process.
-    static func told(_ code: Code, _ text: String) -> NodeError { NodeError(code, Console.printable(text)) }
+    static func printable(_ code: Code, _ text: String) -> NodeError { NodeError(code, Console.printable(text)) }
 }
 
 /// A table with aligned columns; numbers are right-aligned.

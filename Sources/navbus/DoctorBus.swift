@@ -180,10 +180,12 @@ enum BusChecks {
             if types.count > 1 {
                 findings.append(Finding("topic \(name)", .fail, "carries two types: \(who); remap one"))
             } else if versions.count > 1 {
-                let told = sides.filter { $0.fingerprint != 0 }
+                let announced = sides.filter { $0.fingerprint != 0 }
                     .map { "\($0.node) \(Format.hexadecimal($0.fingerprint))" }.joined(separator: ", ")
                 findings.append(
-                    Finding("topic \(name)", .warn, "two versions of the schema (\(told)): rebuild the older programs"))
+                    Finding(
+                        "topic \(name)", .warn, "two versions of the schema (\(announced)): rebuild the older programs")
+                )
             }
         }
         return findings.isEmpty ? [Finding("schemas", .ok, "all sides of every topic agree")] : findings

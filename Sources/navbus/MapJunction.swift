@@ -93,7 +93,7 @@ struct JunctionDrawing {
         [arm.name, arm.reference].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
-    private func told(_ way: JunctionView.Way) -> String {
+    private func announcement(_ way: JunctionView.Way) -> String {
         way.maneuver.map { "\($0.rawValue), \(way.modifier.rawValue)" } ?? "nothing, \(way.modifier.rawValue)"
     }
 
@@ -121,7 +121,7 @@ struct JunctionDrawing {
                     + (approach.lanes.isEmpty ? "" : ", lanes " + approach.lanes.map(text).joined(separator: " | ")))
             for way in approach.ways {
                 var line = "  to \(letter(way.arm)) \(turn(way)): "
-                line += way.obstacle.map { "closed, \($0.rawValue)" } ?? told(way)
+                line += way.obstacle.map { "closed, \($0.rawValue)" } ?? announcement(way)
                 if !way.lanes.isEmpty { line += ", lanes " + way.lanes.map { String($0 + 1) }.joined(separator: " ") }
                 lines.append(line)
             }

@@ -48,7 +48,7 @@ final class MessageReader {
 
     func json(_ delivery: Delivery, indent: Bool) throws -> Result<String, NodeError> {
         switch try schema(delivery) {
-        case .none(let reason): return .failure(.told(.missing, reason))
+        case .none(let reason): return .failure(.printable(.missing, reason))
         case .pool(let pool, let type):
             do throws(MessageError) {
                 let text = try pool.json(decoding: delivery.payload.bytes, as: type, indent: indent)

@@ -47,7 +47,7 @@ struct NodeParams: ParsableCommand {
         let answer = try ask(tool, "GetParameters", request.encoded())
         let response = try decode(GetParametersResponse.self, answer)
         if let error = response.error {
-            throw NodeError.told(.invalid, "node '\(node)': \(error.message ?? "refused")")
+            throw NodeError.printable(.invalid, "node '\(node)': \(error.message ?? "refused")")
         }
         return response.parameters
     }
@@ -68,7 +68,7 @@ struct NodeParams: ParsableCommand {
         let answer = try ask(tool, "SetParameters", SetParametersRequest(parameters: changed).encoded())
         let response = try decode(SetParametersResponse.self, answer)
         if let error = response.error {
-            throw NodeError.told(.invalid, "node '\(node)' changed nothing: \(error.message ?? "refused")")
+            throw NodeError.printable(.invalid, "node '\(node)' changed nothing: \(error.message ?? "refused")")
         }
         let keys = changed.map(\.key)
         return response.parameters.filter { keys.contains($0.key) }
@@ -103,7 +103,7 @@ struct NodeParams: ParsableCommand {
         do {
             return try tool.call([(node, method, request)], timeout: .seconds(5))[0].get()
         } catch let status as CallStatus {
-            throw NodeError.told(.system, "\(method) of node '\(node)' failed: \(status.text)")
+            throw NodeError.printable(.system, "\(method) of node '\(node)' failed: \(status.text)")
         }
     }
 

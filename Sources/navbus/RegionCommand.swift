@@ -81,7 +81,7 @@ struct RegionBusOptions: ParsableArguments {
 extension ErrorInfo {
     /// The error for this answer of the cache.
     var failure: NodeError {
-        .told(code == .notFound ? .missing : .invalid, message ?? "the tile cache failed without a reason")
+        .printable(code == .notFound ? .missing : .invalid, message ?? "the tile cache failed without a reason")
     }
 }
 

@@ -109,9 +109,9 @@ struct ReplayCommand: ParsableCommand {
             print(try navbus.json(summary))
         } else {
             let motion = summary.odometry > 0 ? "\(summary.odometry) odometry reports, " : ""
-            let told = summary.commands > 0 ? "\(summary.commands) commands, " : ""
+            let commandCount = summary.commands > 0 ? "\(summary.commands) commands, " : ""
             print(
-                "\(out): \(summary.fixes) fixes, \(motion)\(told)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
+                "\(out): \(summary.fixes) fixes, \(motion)\(commandCount)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
         }
         if summary.routes == 0, let failure = summary.failure {

@@ -71,7 +71,7 @@ struct ReportCommand: ParsableCommand {
                 count += 1
                 if count % 4_096 == 0 { bar.show(records.progress, path) }
             }
-            damage.tell()
+            damage.report()
         } catch {
             bar.finish()
             throw NodeError(error.code == .io ? .missing : .invalid, error.description)

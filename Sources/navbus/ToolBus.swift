@@ -146,13 +146,13 @@ final class ToolBus {
             [(node.node, "GetSchema", GetSchemaRequest(type: name).encoded())], timeout: .seconds(3))[0]
         switch answer {
         case .failure(let status):
-            return .failure(.told(.missing, "node '\(node.node)' returned no schema: \(status.text)"))
+            return .failure(.printable(.missing, "node '\(node.node)' returned no schema: \(status.text)"))
         case .success(let bytes):
             let response = try? GetSchemaResponse(decoding: bytes)
             guard let set = response?.fileDescriptorSet, !set.isEmpty else {
                 let reason =
                     response.map { $0.error?.message ?? "the response is empty" } ?? "the response cannot be read"
-                return .failure(.told(.missing, "node '\(node.node)' returned no schema: \(reason)"))
+                return .failure(.printable(.missing, "node '\(node.node)' returned no schema: \(reason)"))
             }
             return .success(set)
         }

@@ -151,7 +151,7 @@ struct TopicPub: ParsableCommand {
         }
         if compiled != nil { return Kind(description: description, pool: .builtIn) }
         guard let other, other.topic.typeName == type else {
-            throw NodeError.told(
+            throw NodeError.printable(
                 .usage, "the type '\(type)' is unknown here: give --descriptors FILE (navbus topic info lists types)")
         }
         let tool = try ToolBus("schema")

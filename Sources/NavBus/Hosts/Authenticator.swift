@@ -34,7 +34,7 @@ package struct Authenticator {
         if allowed.contains(key) { return Verdict(reply: Self.reply(id, "200", "OK"), event: nil) }
         statistics.denied += 1
         var event: HostEvent?
-        if deniedReports.mayTell(key, now) {
+        if deniedReports.mayReport(key, now) {
             event = .denied(key: key, address: String(decoding: request[3].prefix(64), as: UTF8.self))
         }
         return Verdict(reply: Self.reply(id, "400", "this key is not allowed"), event: event)
@@ -61,7 +61,7 @@ package struct Authenticator {
         statistics.refused += 1
         settle()
         let isStrange = statistics.refused > statistics.denied
-        return isStrange && refusedReports.mayTell(endpoint, now) ? .refused(endpoint: endpoint) : nil
+        return isStrange && refusedReports.mayReport(endpoint, now) ? .refused(endpoint: endpoint) : nil
     }
 
     private mutating func settle() {

@@ -59,12 +59,12 @@ struct ReportLimiter<Subject: Hashable> {
     /// The most subjects that are remembered; while all are recent, no others are reported.
     static var capacity: Int { 64 }
 
-    private var told: [(subject: Subject, at: Int64)] = []
+    private var reported: [(subject: Subject, at: Int64)] = []
 
-    mutating func mayTell(_ subject: Subject, _ now: Int64) -> Bool {
-        told.removeAll { now - $0.at >= Self.pauseNanoseconds }
-        guard told.count < Self.capacity, !told.contains(where: { $0.subject == subject }) else { return false }
-        told.append((subject, now))
+    mutating func mayReport(_ subject: Subject, _ now: Int64) -> Bool {
+        reported.removeAll { now - $0.at >= Self.pauseNanoseconds }
+        guard reported.count < Self.capacity, !reported.contains(where: { $0.subject == subject }) else { return false }
+        reported.append((subject, now))
         return true
     }
 }

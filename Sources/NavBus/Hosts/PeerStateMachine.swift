@@ -140,6 +140,6 @@ package struct PeerStateMachine {
     }
 
     private mutating func report(_ event: HostEvent, _ now: Int64) -> [Effect] {
-        reports.mayTell(event.description, now) ? [.report(event)] : []
+        reports.mayReport(event.description, now) ? [.report(event)] : []
     }
 }

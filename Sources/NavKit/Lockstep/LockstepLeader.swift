@@ -48,7 +48,7 @@ package final class LockstepLeader {
         while !isStopped() {
             let points = try ownPoints(publications) + known.values.flatMap(\.published)
             let heard = try ask(names, points)
-            let missing = try deafness(heard, publications, told: points, names: names)
+            let missing = try deafness(heard, publications, announced: points, names: names)
             known = heard
             if let missing {
                 guard MonotonicClock.now() < deadline else {
@@ -124,11 +124,11 @@ package final class LockstepLeader {
     /// Returns a description of a missing connection, or of a participant that has published since it was asked; nil
     /// when the playback can begin.
     private func deafness(
-        _ heard: [String: BarrierResponse], _ publications: [Publication], told: [BarrierPoint], names: [String]
+        _ heard: [String: BarrierResponse], _ publications: [Publication], announced: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {
         let own = try ownPoints(publications)
         let before = Dictionary(
-            told.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
+            announced.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
         for point in own + heard.values.flatMap(\.published) {
             let topic = point.topic ?? ""
             // The subscribers of a topic are known only once every participant has been informed of it.

@@ -74,7 +74,7 @@ package struct LogGate {
     private var tokens = LogGate.burst
     private var refilled: Int64?
     private var cut: UInt64 = 0
-    private var cutToldAt: Int64?
+    private var cutReportedAt: Int64?
     /// The number of lines that were collapsed since the start.
     package private(set) var collapsed: UInt64 = 0
     /// The number of lines that were omitted in a storm since the start.
@@ -114,11 +114,11 @@ package struct LogGate {
         }
         // A line that has been quiet for ten seconds counts as new.
         recent.removeAll { $0.held == 0 && now - $0.since >= 10 * LogGate.holdNanoseconds }
-        if cut > 0, now - (cutToldAt ?? .min / 2) >= LogGate.holdNanoseconds {
+        if cut > 0, now - (cutReportedAt ?? .min / 2) >= LogGate.holdNanoseconds {
             let text = "\(cut) lines were dropped: more than \(Int(LogGate.perSecond)) per second"
             passed.append(Passed(line: LogLine(.warning, text), count: 1))
             cut = 0
-            cutToldAt = now
+            cutReportedAt = now
         }
         return passed
     }
@@ -130,7 +130,7 @@ package struct LogGate {
         guard tokens >= 1 || candidate.line.level == .critical else {
             cut += candidate.count
             leftOut += candidate.count
-            if cutToldAt == nil { cutToldAt = now }
+            if cutReportedAt == nil { cutReportedAt = now }
             return
         }
         tokens = max(0, tokens - 1)

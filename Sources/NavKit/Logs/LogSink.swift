@@ -16,7 +16,7 @@ final class LogSink: Sendable {
         var overrun: UInt64 = 0
         var waker: Waker?
         /// The number of lines that could not be written since the start, how many of them were reported, and the last errno.
-        var unwritten: (count: UInt64, told: UInt64, error: Int32) = (0, 0, 0)
+        var unwritten: (count: UInt64, reported: UInt64, error: Int32) = (0, 0, 0)
         /// Whether the last line was cut off in the middle.
         var isTorn = false
     }
@@ -90,15 +90,15 @@ final class LogSink: Sendable {
     /// A line that is not accepted at once is counted, so that a full disk or a stalled reader never blocks the threads
     /// that log.
     private func write(_ item: LogGate.Passed, _ stamp: Int64, to output: Int32, _ state: inout State) {
-        let missing = state.unwritten.count - state.unwritten.told
+        let missing = state.unwritten.count - state.unwritten.reported
         if missing > 0 {
             let reason = String(cString: strerror(state.unwritten.error))
             let notice = LogLine(.warning, "\(missing) log lines could not be written to standard error: \(reason)")
             if write(text(LogGate.Passed(line: notice, count: 1), stamp), to: output, &state) {
-                state.unwritten.told = state.unwritten.count
+                state.unwritten.reported = state.unwritten.count
             }
         }
-        if state.unwritten.told < state.unwritten.count || !write(text(item, stamp), to: output, &state) {
+        if state.unwritten.reported < state.unwritten.count || !write(text(item, stamp), to: output, &state) {
             state.unwritten.count += item.count
         }
     }
@@ -106,7 +106,7 @@ final class LogSink: Sendable {
     /// Writes one line in a single write, so that lines of several threads and processes do not mix.
     private func write(_ text: String, to output: Int32, _ state: inout State) -> Bool {
         // Wait for a stalled reader once, and then not again until it reads.
-        let isFailing = state.unwritten.told < state.unwritten.count
+        let isFailing = state.unwritten.reported < state.unwritten.count
         let outcome = StandardError.write(
             Array((state.isTorn ? "\n" : "").utf8) + Array(text.utf8), to: output, patience: isFailing ? 0 : 50)
         if outcome.written > 0 { state.isTorn = outcome.error != 0 }

@@ -68,7 +68,7 @@ package struct ClockFollower {
     package private(set) var isPaused = false
     /// The number of ignored messages since the start, by reason.
     package private(set) var ignored: [Reason: UInt64] = [:]
-    private var told: Set<Reason> = []
+    private var reported: Set<Reason> = []
 
     package init() {}
 
@@ -102,12 +102,12 @@ package struct ClockFollower {
     private mutating func jump(from present: ClockMoment, to sample: Sample) -> Verdict {
         let next = ClockMoment(epoch: ClockEpoch(number: present.epoch.number &+ 1), time: sample.time)
         (moment, sourceEpoch, isPaused) = (next, sample.epoch, sample.isPaused)
-        told = []
+        reported = []
         return .event(.jumped(from: present, to: next))
     }
 
     private mutating func ignore(_ reason: Reason) -> Verdict {
         ignored[reason, default: 0] += 1
-        return .ignored(reason, isFirst: told.insert(reason).inserted)
+        return .ignored(reason, isFirst: reported.insert(reason).inserted)
     }
 }

@@ -259,10 +259,10 @@ struct TileAssembly: Sendable {
             case .both: isMeant = true
             case .forward: isMeant = !edge.isBackward
             case .backward: isMeant = edge.isBackward
-            case .unsaid where kind == .stop || kind == .giveWay:
+            case .untagged where kind == .stop || kind == .giveWay:
                 // Signs without a direction apply to traffic towards the nearer end.
                 isMeant = edge.isBackward == (at - start < end - at)
-            case .unsaid: isMeant = true
+            case .untagged: isMeant = true
             }
             let index = edge.isBackward ? end - at : at - start
             if isMeant { features.append(PointFeature(kind: kind, shapeIndex: UInt16(index))) }

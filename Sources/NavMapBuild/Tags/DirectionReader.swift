@@ -28,13 +28,13 @@ struct DirectionReader {
         let isForResidents =
             common.flags.contains(.bicycleRoad) || roadClass == .track
             || roadClass == .livingStreet && Countries.barsThroughTrafficInLivingStreets(country)
-        let unsaid: AccessTags.Level = needsPermission ? .no : isForResidents ? .destination : .yes
+        let untagged: AccessTags.Level = needsPermission ? .no : isForResidents ? .destination : .yes
         let tagged = AccessTags.car(tags, strings, direction, general: !needsPermission)
-        var car = carMayEnter ? tagged ?? unsaid : .no
+        var car = carMayEnter ? tagged ?? untagged : .no
         // The number of occupants is unknown, so as in OSRM's profile `hov=designated` roads are used only at the ends of a
         // trip.
         if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
-        let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? unsaid : .no
+        let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? untagged : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }
         if !needsPermission || !road.access.isEmpty {
@@ -43,8 +43,10 @@ struct DirectionReader {
             unknownConditions += conditional.unknown
         }
         guard !road.access.isEmpty || opensAtTimes(road) else { return nil }
-        if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.bus) }
-        if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.taxi) }
+        if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? untagged) != .no { road.access.insert(.bus) }
+        if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? untagged) != .no {
+            road.access.insert(.taxi)
+        }
         if tags.word(.emergency) != .no { road.access.insert(.emergency) }
         // The flags follow the access of cars, if cars may use the road.
         switch road.access.contains(.car) ? car : truck {

@@ -6,14 +6,14 @@ public enum NodeTags {
     package enum Facing: Sendable {
         case forward, backward, both
         /// Not tagged: both directions for signals, towards the nearer junction for stop and give-way signs.
-        case unsaid
+        case untagged
     }
 
     package struct Meaning: Sendable, Equatable {
         package var flags: NodeFlags = []
         /// The feature that the node represents between the ends of an edge; nil without a feature.
         package var feature: PointFeature.Kind?
-        package var facing = Facing.unsaid
+        package var facing = Facing.untagged
     }
 
     package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Meaning {

@@ -14,7 +14,7 @@ extension Navigator {
     func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
         guard config.policy.asked.contains(question.kind), questions.all.count < Navigator.mostQuestions else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
-            return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
+            return proceed(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }
         let request = PolicyRequest(
             requestID: questions.nextID(), question: question, standard: standard,
@@ -57,7 +57,7 @@ extension Navigator {
     ) {
         let (question, standard) = (request.purpose.question, request.purpose.standard)
         let latency = answer.latency ?? max(event.stamp.seconds(since: request.stamp), 0)
-        goOn(
+        proceed(
             from: question, decision(on: question, request.id, answer, standard: standard, latency: latency), event)
     }
 
@@ -77,8 +77,8 @@ extension Navigator {
     /// The longest time for which a refusal stands, seconds.
     static let longestHold = 3_600.0
 
-    private func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
-        if decision.requestID != 0 || decision.kind.isAlwaysTold { publish(.policyDecision(decision), event) }
+    private func proceed(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+        if decision.requestID != 0 || decision.kind.isAlwaysPublished { publish(.policyDecision(decision), event) }
         switch question {
         case .shouldReroute: decideReroute(decision, event)
         case .rerouteOptions: fetchReroute(decision, event)
@@ -96,12 +96,12 @@ extension Navigator {
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }
         case .shouldAdvanceLeg(let waypoint, _): decideLeg(waypoint, decision.verdict, event)
         case .reviseInstruction(let instruction, let distance, let duration):
-            tell(instruction, decision.answer.content, distance, duration, event)
+            report(instruction, decision.answer.content, distance, duration, event)
         }
     }
 
     /// Publishes an instruction, with the owner's revisions if there are any.
-    private func tell(
+    private func report(
         _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
         _ event: NavigatorEvent
     ) {
@@ -110,7 +110,7 @@ extension Navigator {
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
         // The owner may already have answered to a later instruction.
-        guard !revised.isSuppressed, instruction.isRepeat ? trip.repeats(instruction.id) : trip.tells(instruction.id)
+        guard !revised.isSuppressed, instruction.isRepeat ? trip.repeats(instruction.id) : trip.isNew(instruction.id)
         else { return }
         switch revised.applied(to: instruction) {
         case .visual(let visual): publish(.visual(visual, distance: distance, duration: duration), event)

@@ -18,7 +18,7 @@ public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
 
     /// Whether its decisions are published even when nobody was asked. Decisions on single fixes and instructions are not: they are
     /// frequent, and other publications carry the same information.
-    var isAlwaysTold: Bool {
+    var isAlwaysPublished: Bool {
         switch self {
         case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute,
             .shouldPreventReroutesWhenArriving, .shouldAdvanceLeg:

@@ -15,7 +15,7 @@ struct DriveAlong {
     /// The real vehicle's position, which its fixes keep updating; nil when unknown.
     var vehicle: VehiclePosition?
     /// The start of an unpublished prediction of the real vehicle's position; nil without one.
-    var untoldPrediction: Positioning.Effect?
+    var unreportedPrediction: Positioning.Effect?
 
     /// Seconds between two fixes. It shrinks as the speed factor grows, so that instructions stay equally close to their places.
     private var interval: Double { 1 / max(speedFactor, 1) }
@@ -69,10 +69,10 @@ extension Navigator {
         // Simulations do not nest: a prediction for lack of fixes ends now, and begins again when this simulation ends.
         if let reason = positioning.predictionReason {
             take([.predictionEnded(reason, .startedOver, nil)], event)
-            simulation?.untoldPrediction = lastPosition.map { .predictionBegan(reason, $0) }
+            simulation?.unreportedPrediction = lastPosition.map { .predictionBegan(reason, $0) }
         }
-        tell(.willBegin, nil, event)
-        tell(.began, nil, event)
+        report(.willBegin, nil, event)
+        report(.began, nil, event)
     }
 
     func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
@@ -86,10 +86,10 @@ extension Navigator {
     func endSimulation(_ end: SimulationEvent.End, _ event: NavigatorEvent) {
         guard let simulation else { return }
         self.simulation = nil
-        tell(.willEnd, end, event)
-        tell(.ended, end, event)
+        report(.willEnd, end, event)
+        report(.ended, end, event)
         lastPosition = simulation.vehicle
-        if let began = simulation.untoldPrediction { take([began], event) }
+        if let began = simulation.unreportedPrediction { take([began], event) }
     }
 
     /// Follows the real vehicle during a simulated drive.
@@ -98,15 +98,15 @@ extension Navigator {
             switch effect {
             case .judged(let fix, let verdict): perform(.judged(fix, verdict))
             case .clockSet, .receiver: take([effect], event)
-            case .predictionBegan: simulation?.untoldPrediction = effect
-            case .predictionEnded: simulation?.untoldPrediction = nil
+            case .predictionBegan: simulation?.unreportedPrediction = effect
+            case .predictionEnded: simulation?.unreportedPrediction = nil
             case .position(let position): simulation?.vehicle = position
             case .filtered, .step: break
             }
         }
     }
 
-    private func tell(
+    private func report(
         _ phase: SimulationEvent.Phase, _ end: SimulationEvent.End?, _ event: NavigatorEvent
     ) {
         publish(.simulation(SimulationEvent(phase: phase, reason: .manual, position: lastPosition, end: end)), event)

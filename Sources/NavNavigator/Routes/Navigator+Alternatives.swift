@@ -13,7 +13,7 @@ extension Navigator {
             ask(.shouldTakeAlternative(offered), standard: true, event)
         }
         guard let trip = self.trip else { return }
-        tell(alternatives.pass(trip, at: event.stamp), event)
+        report(alternatives.pass(trip, at: event.stamp), event)
         guard trip.deviation.state == .onRoute, trip.wasSeenOnRoute, !search.isRerouting, position.isSeenUnderWay,
             map.router.isHierarchical, !routes.contains(\.isAlternatives), alternatives.isDue(at: event.stamp, position)
         else { return }
@@ -32,13 +32,13 @@ extension Navigator {
         guard let trip else { return }
         switch answer {
         case .found(let found):
-            tell(alternatives.take(found, for: trip, leastToFork: leastToFork, at: event.stamp), event)
-        case .failed(let failure): tell(alternatives.fail(failure, for: trip), event)
+            report(alternatives.take(found, for: trip, leastToFork: leastToFork, at: event.stamp), event)
+        case .failed(let failure): report(alternatives.fail(failure, for: trip), event)
         }
     }
 
     /// Publishes an update; does nothing for nil.
-    func tell(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
+    func report(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
         if let update { publish(.alternatives(update), event) }
     }
 

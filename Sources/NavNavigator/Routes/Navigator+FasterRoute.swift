@@ -9,7 +9,7 @@ extension Navigator {
         if let offer = faster.offer, isTooLate(offer, trip) {
             withdraw(.acceptFasterRoute)
             _ = faster.take()
-            tell(.rejected(.tooLate), offer, event)
+            report(.rejected(.tooLate), offer, event)
         }
         // A faster route would start the next leg, but a trip held at a stop continues only on AdvanceLeg.
         let isPossible = position.isSeenUnderWay && search.isIdle && !trip.isAtStop
@@ -56,7 +56,7 @@ extension Navigator {
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)
-        tell(.detected(acceptUntil: offer.until), offer, event)
+        report(.detected(acceptUntil: offer.until), offer, event)
         switch approval {
         case .automatic: ask(.acceptFasterRoute(offer.plan, gain), standard: true, event)
         case .policy: ask(.acceptFasterRoute(offer.plan, gain), standard: false, event)
@@ -71,9 +71,9 @@ extension Navigator {
         guard accepts else {
             faster.hold(for: hold, at: event.stamp)
             let isRefused = decider == .client || decider == .recorded
-            return tell(.rejected(isRefused ? .refused : .notApproved), offer, event)
+            return report(.rejected(isRefused ? .refused : .notApproved), offer, event)
         }
-        if isTooLate(offer, old) { return tell(.rejected(.tooLate), offer, event) }
+        if isTooLate(offer, old) { return report(.rejected(.tooLate), offer, event) }
         cancelSearch(event)
         replaceRoute(offer.plan, origin: offer.origin, .fasterRoute, as: offer.id, event)
         publish(
@@ -81,7 +81,7 @@ extension Navigator {
                 RerouteEvent(
                     phase: .applied(oldRouteID: old.routeID), reason: .fasterRoute, requestID: routes.nextID(),
                     position: lastPosition, provider: offer.plan.provider)), event)
-        tell(.applied(oldRouteID: old.routeID), offer, event)
+        report(.applied(oldRouteID: old.routeID), offer, event)
     }
 
     /// Applies a user's decision, regardless of who else was asked.
@@ -101,7 +101,7 @@ extension Navigator {
         decideFasterRoute(false, .timeout, event)
     }
 
-    func tell(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
+    func report(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
         publish(.fasterRoute(FasterRouteEvent(phase: phase, id: offer.id, plan: offer.plan, gain: offer.gain)), event)
     }
 }

@@ -85,8 +85,8 @@ extension Navigator {
             progress: trip.progress)
         refreshed.plan.offset = trip.offset
         publish(.refresh(refreshed), event)
-        if changed > 0 { tell(trip.plan, .refreshed, event) }
-        tell(alternatives.refresh(pricing, for: trip, at: event.stamp), event)
+        if changed > 0 { report(trip.plan, .refreshed, event) }
+        report(alternatives.refresh(pricing, for: trip, at: event.stamp), event)
         return .success(refreshed)
     }
 }

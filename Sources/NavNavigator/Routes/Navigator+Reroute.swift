@@ -77,7 +77,7 @@ extension Navigator {
         var draft = draft
         draft.isAnnounced = true
         search.consider(draft)
-        tell(.willReroute, draft, event)
+        report(.willReroute, draft, event)
         ask(.rerouteOptions(draft.reason, draft.preferences, draft.waypoints), standard: true, event)
     }
 
@@ -112,7 +112,7 @@ extension Navigator {
         draft.preferences.options = options
         draft.attempt = search.failures + 1
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
-        tell(
+        report(
             .fetching(attempt: request.attempt), draft, event,
             config.hasOnlineProvider && draft.preferences.allowsOnline ? .online : .onBoard)
         // A second attempt may start with a U-turn, in case no road leads ahead.
@@ -167,7 +167,7 @@ extension Navigator {
     func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
         let next = search.fail(request, failure, at: event.stamp)
         switch request.purpose {
-        case .reroute(let draft): tell(.failed(failure, nextAttempt: next), draft, event)
+        case .reroute(let draft): report(.failed(failure, nextAttempt: next), draft, event)
         case .start(let order):
             reply(.failed(failure), to: order.call)
             // The waiting caller has received the failure, and the current route is unchanged. Publish it only if there is no caller.
@@ -185,11 +185,11 @@ extension Navigator {
     private func take(
         _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
     ) {
-        tell(.fetched, draft, event, plan.provider)
+        report(.fetched, draft, event, plan.provider)
         if let rejection = objection(to: plan, draft) {
             search.finish()
             if rejection == .stale { search.refuse(request, for: config.rerouteBackoffFirst, at: event.stamp) }
-            return tell(.rejected(rejection), draft, event, plan.provider)
+            return report(.rejected(rejection), draft, event, plan.provider)
         }
         let seconds = secondsToManeuver(of: plan)
         // A reroute requested by a user is not requested again after a refusal here, so it would be lost.
@@ -235,13 +235,13 @@ extension Navigator {
         if decision.verdict {
             if let rejection = objection(to: plan, draft) {
                 search.finish()
-                return tell(.rejected(rejection), draft, event, plan.provider)
+                return report(.rejected(rejection), draft, event, plan.provider)
             }
             return apply(plan, request, draft, event)
         }
         let isOwners = decision.answer.decider == .client || decision.answer.decider == .recorded
         search.refuse(request, for: isOwners ? hold(decision) : config.rerouteBackoffFirst, at: event.stamp)
-        tell(.rejected(isOwners ? .policy : .tooNear), draft, event, plan.provider)
+        report(.rejected(isOwners ? .policy : .tooNear), draft, event, plan.provider)
     }
 
     private func apply(
@@ -253,7 +253,7 @@ extension Navigator {
         plan.preferences = draft.preferences
         replaceRoute(
             plan, origin: request.origin, draft.reason == .waypoint ? .waypointSkipped : .rerouted, event)
-        tell(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
+        report(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
     }
 
     // MARK: Ending
@@ -267,11 +267,11 @@ extension Navigator {
         if let wanted {
             reply(.failed(RouteFailure(code: .cancelled, message: "superseded by another command")), to: wanted.call)
         }
-        if let draft, draft.isAnnounced { tell(.rejected(.superseded), draft, event) }
-        if case .reroute(let draft) = (pending ?? proposal)?.purpose { tell(.rejected(.superseded), draft, event) }
+        if let draft, draft.isAnnounced { report(.rejected(.superseded), draft, event) }
+        if case .reroute(let draft) = (pending ?? proposal)?.purpose { report(.rejected(.superseded), draft, event) }
     }
 
-    private func tell(
+    private func report(
         _ phase: RerouteEvent.Phase, _ draft: RouteSearch.Draft, _ event: NavigatorEvent,
         _ provider: RouteProvider? = nil
     ) {

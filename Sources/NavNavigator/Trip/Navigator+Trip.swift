@@ -105,7 +105,7 @@ extension Navigator {
         if trip != nil {
             endSimulation(.stopped, event)
             supersedeOffers(event)
-            tell(alternatives.clear(.stopped, at: event.stamp), event)
+            report(alternatives.clear(.stopped, at: event.stamp), event)
             for request in questions.take(for: { _ in true }) { perform(.withdrawPolicy(requestID: request.id)) }
             publish(.visual(nil, distance: 0, duration: 0), event)
             trip = nil
@@ -124,7 +124,7 @@ extension Navigator {
         endPreview(event)
         endSimulation(.stopped, event)
         supersedeOffers(event)
-        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
+        report(alternatives.clear(.routeChanged, at: event.stamp), event)
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
         if let kept = wanted.resumed {
             session.resume(kept, alongSameRoute: false)
@@ -136,7 +136,7 @@ extension Navigator {
         if let trip, wanted.resumed == nil || session.chosenRoute.isEmpty {
             session.choose(plan.route, id: trip.routeID)
         }
-        tell(trip?.plan ?? plan, wanted.resumed == nil ? change : .resumed, event)
+        report(trip?.plan ?? plan, wanted.resumed == nil ? change : .resumed, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
         if let drive = wanted.simulation { simulate(drive, event) }
     }
@@ -148,7 +148,7 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         supersedeOffers(event)
-        tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
+        report(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
         let isUndecided = questions.contains { $0.question.kind == .shouldPreventReroutesWhenArriving }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
         // Announcements and decisions about the next stop remain valid as long as the stop is the same.
@@ -159,12 +159,12 @@ extension Navigator {
         put(plan, origin: origin, start: start, isApproaching: isApproaching, id: id, event)
         trip?.preventsReroutes = prevents
         if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
-        tell(trip?.plan ?? plan, change, event)
+        report(trip?.plan ?? plan, change, event)
         // A route that replaces one at a stop begins with the next leg.
         if isAtStop, let trip { publish(.arrival(trip.legStart), event) }
     }
 
-    func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
+    func report(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
         var plan = plan
         plan.chosenRouteID = session.chosenRouteID
         plan.offset = trip?.offset ?? 0
@@ -194,7 +194,7 @@ extension Navigator {
         withdraw(.shouldTakeAlternative, .acceptFasterRoute)
         cancelRequests { $0.isAlternatives }
         cancelRequests { $0.isFasterRoute }
-        if let offer = faster.take() { tell(.rejected(.superseded), offer, event) }
+        if let offer = faster.take() { report(.rejected(.superseded), offer, event) }
     }
 
     /// Handles the arrival at the destination: nothing changes the route any more.
@@ -203,7 +203,7 @@ extension Navigator {
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
         endSimulation(.arrived, event)
         supersedeOffers(event)
-        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
+        report(alternatives.clear(.routeChanged, at: event.stamp), event)
     }
 
     // MARK: Legs
@@ -219,7 +219,7 @@ extension Navigator {
         reply(.legStarted(self.trip?.progress, context(of: event)), to: call)
     }
 
-    func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
+    func report(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
         publish(.arrival(arrival), event)
         guard arrival.phase == .arrived, !arrival.isDestination, let waypoint = trip?.stop else { return }
         leaveBehind(event)
@@ -231,7 +231,7 @@ extension Navigator {
     private func leaveBehind(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         supersedeOffers(event)
-        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
+        report(alternatives.clear(.routeChanged, at: event.stamp), event)
     }
 
     func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {

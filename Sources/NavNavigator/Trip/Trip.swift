@@ -55,9 +55,9 @@ final class Trip {
     private var banner: VisualInstruction?
     private var spokenID: InstructionID?
     /// Whether a prediction led to the displayed banner, and the banner before it.
-    private var foreseen: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
+    private var predictedBanner: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
     /// The last banner and the last spoken instruction that were published, possibly delayed by the owner's policy.
-    private var told: (visual: InstructionID?, spoken: InstructionID?)
+    private var reported: (visual: InstructionID?, spoken: InstructionID?)
     /// Whether a deviation this close to the stop leads to no reroute; nil until the vehicle was near.
     var preventsReroutes: Bool?
     /// The moment since which all conditions of an arrival have held.
@@ -261,16 +261,16 @@ final class Trip {
     }
 
     /// Records that an instruction is published; returns false when a later one already was.
-    func tells(_ id: InstructionID) -> Bool {
-        let last = id.kind == .visual ? told.visual : told.spoken
+    func isNew(_ id: InstructionID) -> Bool {
+        let last = id.kind == .visual ? reported.visual : reported.spoken
         if let last, id.isBefore(last) { return false }
-        if id.kind == .visual { told.visual = id } else { told.spoken = id }
+        if id.kind == .visual { reported.visual = id } else { reported.spoken = id }
         return true
     }
 
     /// Whether a requested repeat is still useful: no later maneuver has been announced since.
     func repeats(_ id: InstructionID) -> Bool {
-        !isComplete && !(told.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)
+        !isComplete && !(reported.spoken.map { (id.leg, id.step) < ($0.leg, $0.step) } ?? false)
     }
 
     /// Returns the next maneuver's spoken instruction for a repeat, with the seconds to the maneuver; nil when no maneuver follows on the
@@ -350,7 +350,7 @@ final class Trip {
         guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
             banner.map({ !next.id.isBefore($0.id) }) ?? true
         else { return [] }
-        if !foreseen.isShown { foreseen = (true, banner) }
+        if !predictedBanner.isShown { predictedBanner = (true, banner) }
         banner = next
         return [.visual(next)]
     }
@@ -362,14 +362,14 @@ final class Trip {
     private func confirmed(_ due: [Instruction]) -> [Instruction] {
         var due = due
         due.removeAll { $0.id == banner?.id }
-        guard foreseen.isShown else { return due }
-        let before = foreseen.instead
-        foreseen = (false, nil)
+        guard predictedBanner.isShown else { return due }
+        let before = predictedBanner.instead
+        predictedBanner = (false, nil)
         let isDue = due.contains { if case .visual = $0 { true } else { false } }
         guard let banner, var right = trigger.banner(offset: cursor.offset, leg: leg) else { return due }
         if !isDue, let before, right.id.isBefore(before.id) { right = before }
         guard right.id.isBefore(banner.id) else { return due }
-        told.visual = nil
+        reported.visual = nil
         return isDue ? due : [.visual(right)] + due
     }
 

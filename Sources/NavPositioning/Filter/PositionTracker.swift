@@ -194,7 +194,7 @@ public struct PositionTracker: Sendable {
         }
         isNewReceiver = false
         reports.drop(through: valid)
-        goOn(to: fix.stamp)
+        proceed(to: fix.stamp)
         return verdict
     }
 
@@ -229,9 +229,9 @@ public struct PositionTracker: Sendable {
             isHeard = true
         }
         if let dropped = reports.append(odometry), let dropped = reports.trusted(dropped) {
-            base?.goOn(dropped)
-            measured?.goOn(dropped)
-            onRoad?.goOn(dropped)
+            base?.proceed(dropped)
+            measured?.proceed(dropped)
+            onRoad?.proceed(dropped)
         }
         guard let present, odometry.stamp > present.stamp, let odometry = reports.trusted(odometry) else { return }
         self.present?.update(odometry)
@@ -274,7 +274,7 @@ public struct PositionTracker: Sendable {
     /// The time without a measured distance after which the first accepted fix outweighs the prediction, seconds.
     private static let silence = 20.0
 
-    private mutating func goOn(to stamp: Timestamp?) {
+    private mutating func proceed(to stamp: Timestamp?) {
         present = base
         if let stamp { present?.advance(to: stamp, reports) }
         answer = present.map { MotionEstimate($0) }
@@ -287,14 +287,14 @@ extension MotionFilter {
     mutating func advance(to stamp: Timestamp, _ reports: OdometryBuffer) {
         var index = 0
         while index < reports.count, reports[index].stamp <= stamp {
-            if let report = reports.trusted(reports[index]) { goOn(report) }
+            if let report = reports.trusted(reports[index]) { proceed(report) }
             index += 1
         }
         predict(to: stamp)
     }
 
     /// Updates with odometry that is newer than the state.
-    mutating func goOn(_ odometry: Odometry) {
+    mutating func proceed(_ odometry: Odometry) {
         if odometry.stamp > stamp { update(odometry) }
     }
 }

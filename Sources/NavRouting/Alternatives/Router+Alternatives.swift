@@ -44,9 +44,9 @@ extension Router {
         case .found(let found): solution = found
         }
         let options = request.options
-        let isWishful = !options.chosenRoute.isEmpty || options.initialManeuverAvoidance > 0
+        let hasPreferences = !options.chosenRoute.isEmpty || options.initialManeuverAvoidance > 0
         // The legs that alternatives are requested for, if they are not the fastest ones.
-        let given = remaining?.legs ?? (isWishful ? solution.legs : nil)
+        let given = remaining?.legs ?? (hasPreferences ? solution.legs : nil)
         let limit = min(max(limit, 0), 2)
         var choices: [LegChoice] = []
         for (number, leg) in solution.legs.enumerated() where limit > 0 {

@@ -53,8 +53,8 @@ package struct RegionLoad {
     /// The moment when the last result arrived, monotonic ns.
     var cameAt: Int64
     /// The moment when the progress was last reported, monotonic ns, and that progress.
-    var toldAt: Int64 = 0
-    var told: StoredRegionProgress?
+    var reportedAt: Int64 = 0
+    var reported: StoredRegionProgress?
     /// The moment when the progress was last written, monotonic ns.
     var writtenAt: Int64
 

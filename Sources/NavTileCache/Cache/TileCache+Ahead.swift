@@ -57,7 +57,7 @@ extension TileCache {
     /// Examines all wanted tiles of a tileset again, because its edition or the profile has changed.
     func planAnew(_ tileset: TrackedTileset) {
         tileset.unwantAll()
-        tileset.isToTell = true
+        tileset.needsReport = true
         tileset.isToGuard = true
         let wanted = wanted(of: tileset)
         guard !wanted.isEmpty else { return }
@@ -71,14 +71,14 @@ extension TileCache {
         if moment - askedAgainAt >= Self.askAgain {
             askedAgainAt = moment
             if mayHaveRoom { noteRoomAhead() }
-            for tileset in tilesets where !tileset.open.isEmpty { tileset.isToTell = true }
+            for tileset in tilesets where !tileset.open.isEmpty { tileset.needsReport = true }
         }
         for tileset in tilesets {
             let cursor = planners[tileset.domain]?.cursor ?? 0
-            let isNearer = abs(cursor - tileset.toldCursor) >= Self.stride && !tileset.open.isEmpty
-            guard tileset.isToTell || isNearer else { continue }
-            tileset.isToTell = false
-            tileset.toldCursor = cursor
+            let isNearer = abs(cursor - tileset.reportedCursor) >= Self.stride && !tileset.open.isEmpty
+            guard tileset.needsReport || isNearer else { continue }
+            tileset.needsReport = false
+            tileset.reportedCursor = cursor
             guard !tileset.open.isEmpty, !isInVain(tileset), !tileset.poll.isSuperseded else {
                 forget(tileset.owner)
                 continue
@@ -88,7 +88,7 @@ extension TileCache {
     }
 
     /// Informs the store which tiles will be needed, so that it evicts them last.
-    func tellStore() {
+    func reportStore() {
         guard moment - guardedAt >= Self.guardInterval, mayLackWanted || tilesets.contains(where: \.isToGuard) else {
             return
         }

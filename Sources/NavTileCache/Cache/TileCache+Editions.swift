@@ -51,7 +51,7 @@ extension TileCache {
             guard settings.network != .offline || !tileset.settings.isRemote else {
                 tileset.problem = tileset.newest == nil ? "the network mode is offline, and no tiles are stored" : nil
                 tileset.poll.postpone(at: moment)
-                tellTilesets()
+                reportTilesets()
                 continue
             }
             tileset.poll.begin()
@@ -71,7 +71,7 @@ extension TileCache {
         tileset.poll.fail(at: moment)
         if tileset.problem != error.message { warn("tileset '\(tileset.name)': \(error.message)") }
         tileset.problem = error.message
-        tellTilesets()
+        reportTilesets()
     }
 
     private func take(_ answer: EditionAnswer, _ tileset: TrackedTileset) {
@@ -93,7 +93,7 @@ extension TileCache {
             isNews: before != tileset.newest?.edition, interval: Int64(settings.editionInterval * 1e9), at: moment)
         guard wasSuperseded else { return }
         // No tiles were requested while the edition was unknown.
-        tileset.isToTell = true
+        tileset.needsReport = true
         askAnew(for: tileset.name)
     }
 
@@ -118,7 +118,7 @@ extension TileCache {
                 "tileset '\(tileset.name)' has a newer edition, '\(edition.version.prefix(12))'; it is loaded while "
                     + "'\(tileset.current?.key.version.prefix(12) ?? "")' stays in use")
         }
-        tellTilesets()
+        reportTilesets()
         planAnew(tileset)
         if isNews { restageRegions(of: tileset) }
         return true
@@ -149,7 +149,7 @@ extension TileCache {
             }
             for tileset in pending where tileset.waitsForRegions != held.contains(tileset.name) {
                 tileset.waitsForRegions.toggle()
-                tileset.isToTell = true
+                tileset.needsReport = true
             }
             for tileset in pending where !held.contains(tileset.name) {
                 if try !keepsWhatIsAhead(tileset) { hold([tileset.name]) }
@@ -174,7 +174,7 @@ extension TileCache {
                 log(
                     "tileset '\(tileset.name)': switched to edition '\(tileset.current?.key.version.prefix(12) ?? "")'")
             }
-            tellTilesets()
+            reportTilesets()
             for id in coming { finish(id) }
         }
     }

@@ -4,7 +4,7 @@ package import NavStorage
 /// Loading of offline regions.
 extension TileCache {
     /// The shortest interval between progress reports, ns.
-    private static var tellInterval: Int64 { 500_000_000 }
+    private static var reportInterval: Int64 { 500_000_000 }
     /// The shortest interval between writes of the progress, ns; progress lost in a crash is recounted at the next
     /// start.
     private static var writeInterval: Int64 { 5_000_000_000 }
@@ -85,7 +85,7 @@ extension TileCache {
             } else if let reason = stall(load) {
                 end(id, .incomplete, reason)
             }
-            due = min(due, tell(id))
+            due = min(due, report(id))
         }
         // Retries come before a switch of editions: a region that lost a tile is loaded beside its remaining tiles,
         // which stay in use until then.
@@ -184,9 +184,9 @@ extension TileCache {
         outdatedReasons[id] = nil
         loggedEnds[id] = nil
         isChanged = true
-        if load.changesGeometry { tell(.geometryChanged, id) }
-        if load.changesMetadata { tell(.metadataChanged, id) }
-        tell(.loadFinished, id, load.progress, success: true)
+        if load.changesGeometry { report(.geometryChanged, id) }
+        if load.changesMetadata { report(.metadataChanged, id) }
+        report(.loadFinished, id, load.progress, success: true)
         // Tiles of its former definition may now be evicted to make room.
         if load.isUpdate { noteRoom() }
     }
@@ -215,7 +215,7 @@ extension TileCache {
                     + (retries.contains(id) ? "it is retried automatically" : "load it again when that is fixed"))
         }
         if load.isUpdate { outdatedReasons[id] = failure }
-        tell(.loadFinished, id, load.progress, success: false, failure)
+        report(.loadFinished, id, load.progress, success: false, failure)
     }
 
     /// Returns the reason why no more tiles can arrive; nil while one still may.
@@ -259,11 +259,11 @@ extension TileCache {
     /// another way.
     private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
         let id = region.definition.id
-        guard let told = loggedEnds[id] else { return false }
+        guard let reported = loggedEnds[id] else { return false }
         let missing = try store.reader.missingTiles(
             ofRegion: id, expiredAt: region.newest.acceptExpired ? nil : now, now: now, after: nil,
             limit: RegionLoad.windowSize)
-        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
+        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == reported
     }
 
     /// The moment of the next retry of a region that could not be completed, monotonic ns.
@@ -328,11 +328,11 @@ extension TileCache {
 
     // MARK: Reports
 
-    private func tell(_ id: String) -> Int64 {
-        guard let load = loads[id], load.progress != load.told else { return .max }
-        guard moment - load.toldAt >= Self.tellInterval else { return load.toldAt + Self.tellInterval }
-        loads[id]?.toldAt = moment
-        loads[id]?.told = load.progress
+    private func report(_ id: String) -> Int64 {
+        guard let load = loads[id], load.progress != load.reported else { return .max }
+        guard moment - load.reportedAt >= Self.reportInterval else { return load.reportedAt + Self.reportInterval }
+        loads[id]?.reportedAt = moment
+        loads[id]?.reported = load.progress
         add(.region(RegionNotice(kind: .loadProgress, id: id, progress: load.progress)))
         guard moment - load.writtenAt >= Self.writeInterval else { return .max }
         loads[id]?.writtenAt = moment
@@ -350,7 +350,7 @@ extension TileCache {
         }
     }
 
-    func tell(
+    func report(
         _ kind: RegionNotice.Kind, _ id: String, _ progress: StoredRegionProgress? = nil, success: Bool? = nil,
         _ failure: TileFailure? = nil
     ) {

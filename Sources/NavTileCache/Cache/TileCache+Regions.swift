@@ -19,8 +19,8 @@ extension TileCache {
             return
         }
         // A region that was never complete changes at once.
-        if changesGeometry { tell(.geometryChanged, id) }
-        if changesMetadata { tell(.metadataChanged, id) }
+        if changesGeometry { report(.geometryChanged, id) }
+        if changesMetadata { report(.metadataChanged, id) }
     }
 
     /// Pins the tiles of a region and begins to load those that are missing.
@@ -112,7 +112,7 @@ extension TileCache {
         }
         if let load = loads.removeValue(forKey: id) {
             abandon(load.owner)
-            tell(.loadFinished, id, load.progress, success: false, failure)
+            report(.loadFinished, id, load.progress, success: false, failure)
         }
         retries.remove(id)
         outdatedReasons[id] = nil
@@ -155,7 +155,7 @@ extension TileCache {
             loads[id] = nil
             outdatedReasons[id] = nil
             isChanged = true
-            tell(.loadFinished, id, load.progress, success: false, failure)
+            report(.loadFinished, id, load.progress, success: false, failure)
             noteRoom()
         } else {
             // Tiles may have arrived for other owners as well.
@@ -186,7 +186,7 @@ extension TileCache {
             }
             let isOther =
                 (name != nil && name != before.name) || (metadata != nil && metadata != before.metadata)
-            if isOther { tell(.metadataChanged, id) }
+            if isOther { report(.metadataChanged, id) }
         }
         if isToRevalidate { try revalidate(id) }
         return try region(id)

@@ -164,7 +164,7 @@ package final class TileCache<Store: TileCacheStore> {
             note(problem, "opening the store")
         }
         attempt("loading the stored editions") { () throws(StoreError) in try takeStoredEditions() }
-        tellTilesets()
+        reportTilesets()
         attempt("resuming the offline regions") { () throws(StoreError) in try resumeRegions() }
     }
 
@@ -180,7 +180,7 @@ package final class TileCache<Store: TileCacheStore> {
             for tileset in tilesets { planAnew(tileset) }
         }
         demandAhead()
-        tellStore()
+        reportStore()
     }
 
     /// Writes the state that outlives the process.
@@ -191,7 +191,7 @@ package final class TileCache<Store: TileCacheStore> {
     }
 
     /// Reports that the tilesets have changed.
-    func tellTilesets() {
+    func reportTilesets() {
         add(.tilesetsChanged)
         isChanged = true
     }
@@ -241,7 +241,7 @@ package final class TileCache<Store: TileCacheStore> {
         fullDisk = nil
         add(.pauseDownloads(false))
         isChanged = true
-        for tileset in tilesets { tileset.isToTell = true }
+        for tileset in tilesets { tileset.needsReport = true }
         for id in loads.keys { loads[id]?.isToAsk = true }
         retries.end(.disk)
         return moment
@@ -334,7 +334,7 @@ package final class TileCache<Store: TileCacheStore> {
         // edition.
         if error.code == .editionChanged, let tileset, result.edition == tileset.newest?.key.version {
             tileset.poll.noteChange()
-            tileset.isToTell = true
+            tileset.needsReport = true
             for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
                 loads[id]?.isToAsk = true
                 loads[id].map { forget($0.owner) }
@@ -374,7 +374,7 @@ package final class TileCache<Store: TileCacheStore> {
             if next.network != .offline {
                 for tileset in tilesets {
                     tileset.poll.restart(isUrgent: false)
-                    tileset.isToTell = true
+                    tileset.needsReport = true
                 }
                 retries.end(.network)
             }
@@ -385,7 +385,7 @@ package final class TileCache<Store: TileCacheStore> {
         for tileset in tilesets { planAnew(tileset) }
         // Inform the store at once which tiles are no longer wanted, before it searches for room.
         guardedAt = moment - Self.guardInterval
-        tellStore()
+        reportStore()
         noteRoom()
     }
 }

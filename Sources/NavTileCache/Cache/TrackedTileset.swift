@@ -21,9 +21,9 @@ package final class TrackedTileset {
     /// The validators of those missing tiles that are on board but have expired.
     private(set) var expired: [TileID: Validators] = [:]
     /// Whether the queue's demands are out of date.
-    var isToTell = false
+    var needsReport = false
     /// The vehicle's position along the route at the last update of the queue, metres.
-    var toldCursor = 0.0
+    var reportedCursor = 0.0
     /// Whether the store's wanted tiles are out of date.
     var isToGuard = false
     /// Whether tiles have left the wanted ones since the store's last update.
@@ -61,7 +61,7 @@ package final class TrackedTileset {
                 expired[wanted.tile] = nil
             }
             open[wanted.tile] = wanted.need
-            isToTell = true
+            needsReport = true
         }
     }
 
@@ -69,12 +69,12 @@ package final class TrackedTileset {
     func unwant(_ tiles: [TileID]) {
         for tile in tiles where open.removeValue(forKey: tile) != nil {
             expired[tile] = nil
-            isToTell = true
+            needsReport = true
         }
     }
 
     func unwantAll() {
-        isToTell = isToTell || !open.isEmpty
+        needsReport = needsReport || !open.isEmpty
         (open, expired) = ([:], [:])
     }
 
@@ -89,7 +89,7 @@ package final class TrackedTileset {
     func demandWhole(_ tile: TileID) {
         guard open[tile] != nil else { return }
         expired[tile] = nil
-        isToTell = true
+        needsReport = true
     }
 
     /// Gives up a tile that found no room, and all tiles that are needed no sooner, because they would find none

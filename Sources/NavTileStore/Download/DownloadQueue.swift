@@ -416,7 +416,7 @@ package final class DownloadQueue: Sendable {
     /// Fetches one tile, and then others as long as there are any.
     private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
         var next: DownloadPlan.Start? = start
-        while let start = next { next = goOn(start.key, await receive(start), number) }
+        while let start = next { next = proceed(start.key, await receive(start), number) }
     }
 
     private func receive(_ start: DownloadPlan.Start) async -> Result<TileArrival, TileSourceError> {
@@ -433,7 +433,7 @@ package final class DownloadQueue: Sendable {
     }
 
     /// Takes what a worker received; returns its next download, nil when the worker ends.
-    private func goOn(
+    private func proceed(
         _ key: DownloadKey, _ arrival: Result<TileArrival, TileSourceError>, _ worker: UInt64
     ) -> DownloadPlan.Start? {
         let now = clock.now()

@@ -63,13 +63,13 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Returns the last published state, position, progress and, on request, route.
     package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
-        let told = session.spoken
+        let latest = session.spoken
         // Nothing is published before the first fix, for lack of a stamp.
-        let state = told.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
+        let state = latest.state ?? NavigationState(phase: .idle, mapVersion: session.mapVersion)
         call.finish(
             GetStateResponse(
-                state: state, position: told.position, progress: told.progress,
-                route: request.includeRoute == true ? told.route : nil))
+                state: state, position: latest.position, progress: latest.progress,
+                route: request.includeRoute == true ? latest.route : nil))
     }
 
     /// Requests a reroute at once.

@@ -209,7 +209,7 @@ package final class NavigationSession {
         if journalSequence == 0 { start(at: fix.stamp) }
         if let arrival {
             fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)
-        } else if let time = navigator.time(toldBy: fix) {
+        } else if let time = navigator.time(reportedBy: fix) {
             fireTimers(before: time)
         }
         encoder.fix = message

@@ -57,7 +57,7 @@ final class TileCacheEngine: Sendable {
     // MARK: For the node
 
     /// Takes updates of the vehicle from the bus; only the newest of each kind is kept.
-    func tell(_ change: (inout VehicleNews) -> Void) {
+    func update(_ change: (inout VehicleNews) -> Void) {
         state.withLock { change(&$0.news) }
         pending.signal()
     }

@@ -28,14 +28,14 @@ final class TileCacheOutbox: Sendable {
     init(waker: Waker) { self.waker = waker }
 
     /// Adds an event of a region; the node sets its stamp and number.
-    func tell(_ event: RegionEvent) { add(.event(event)) }
+    func publish(_ event: RegionEvent) { add(.event(event)) }
 
     func add(_ item: Item) {
         state.withLock { $0.items.append(item) }
         waker.wake()
     }
 
-    func tell(_ tilesState: TilesState, findings: [HealthFinding], counters: [String: Int]) {
+    func publish(_ tilesState: TilesState, findings: [HealthFinding], counters: [String: Int]) {
         state.withLock { state in
             state.tilesState = tilesState
             state.findings = findings

@@ -24,7 +24,7 @@ extension TileCacheShell {
         wasBusy = isBusy
         do throws(StoreError) {
             try cache.forgetMended()
-            outbox.tell(
+            outbox.publish(
                 try state(), findings: findings(),
                 counters: [
                     "tiles_fetched": statistics.fetchedCount, "tiles_failed": statistics.failedCount,

@@ -146,8 +146,8 @@ private final class TileConnection: ChannelInboundHandler {
     /// Returns the address by which the client knows this server: its Host field, if that is a possible address.
     private func host(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> String {
         let own = context.channel.localAddress.map { "\($0.ipAddress ?? keys.listen):\($0.port ?? 0)" } ?? keys.listen
-        guard let told = head.headers.first(name: "host"), (1...255).contains(told.utf8.count),
-            told.utf8.allSatisfy({ byte in
+        guard let hostHeader = head.headers.first(name: "host"), (1...255).contains(hostHeader.utf8.count),
+            hostHeader.utf8.allSatisfy({ byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -156,7 +156,7 @@ private final class TileConnection: ChannelInboundHandler {
                 }
             })
         else { return own }
-        return told
+        return hostHeader
     }
 
     private func write(_ reply: TileReply, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {

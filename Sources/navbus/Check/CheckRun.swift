@@ -171,7 +171,7 @@ private struct DriveObserver: ReplayOutput {
 
     static let takesInput = false
 
-    private static let told = Set(BagDiff.topics)
+    private static let comparedTopics = Set(BagDiff.topics)
 
     init(start: Int64, truth: Truth?, topics: Set<String>, most: Int) {
         (self.start, self.topics, self.most) = (start, topics, most)
@@ -188,7 +188,7 @@ private struct DriveObserver: ReplayOutput {
         let time = Double(publishTime &- start) / 1e9
         figures.take(message, at: time, start: start)
         if !topics.isEmpty { events += reader.events(of: message, topic: topic, at: time) }
-        if Self.told.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {
+        if Self.comparedTopics.contains(topic), let text = EventLine.text(message, numbersRoutes: false) {
             // Names in a map may contain any text, but an event is one line of a reference.
             lines.append(
                 EventDiff.Event(time: (time * 10).rounded() / 10, topic: topic, text: Console.printable(text)))
