@@ -5,11 +5,12 @@ package import NavNavigator
 package import NavPositioning
 
 extension Odometry {
-    /// Creates odometry from a message; nil when the message has no time.
+    /// Creates odometry from a message; nil when the message has no time, or a negative speed, whose direction is unclear: the message
+    /// has `reverse` for that.
     ///
     /// A yaw rate is positive to the left on the bus (ISO 8855) and clockwise in the core.
     package init?(_ message: VehicleOdometry) {
-        guard let nanoseconds = message.stampNs else { return nil }
+        guard let nanoseconds = message.stampNs, message.speedMps.map({ $0 < 0 }) != true else { return nil }
         let sign = message.reverse == true ? -1.0 : 1.0
         self.init(
             stamp: NavGeo.Timestamp(nanoseconds: nanoseconds), speed: message.speedMps.map { $0 * sign },

@@ -193,7 +193,7 @@ import Testing
 
     @Test(arguments: [
         (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.turnRate, "zero"), (.wheels, "km/h"),
-        (.wheels, "stand"),
+        (.wheels, "stand"), (.wheels, "backwards"),
         (.receiverSpeed, "zero"), (.receiverSpeed, "knots"), (.receiverCourse, "constant"),
         (.receiverCourse, "backwards"),
     ])
@@ -204,6 +204,7 @@ import Testing
             case (.turnRate, "zero"): odometry.turnRate = 0
             case (.turnRate, _): odometry.turnRate = odometry.turnRate.map { $0 * 180 / .pi / 5 }
             case (.wheels, "km/h"): odometry.speed = 12 * 3.6
+            case (.wheels, "backwards"): odometry.speed = -12
             case (.wheels, _): odometry.standsStill = true
             case (.receiverSpeed, "zero"): fix.speed = 0
             case (.receiverSpeed, _): fix.speed = 12 / 0.514

@@ -68,6 +68,8 @@ struct SignalMonitor: Sendable {
     private var newest: Timestamp?
     private var receiver = Sum()
     private var wheels = Sum()
+    /// The same with its sign: negative in reverse.
+    private var wheelsForwards = Sum()
     private var turn = Sum()
     /// The sum of the receiver's courses as unit vectors, and their count.
     private var course = (east: 0.0, north: 0.0, count: 0)
@@ -90,13 +92,15 @@ struct SignalMonitor: Sendable {
     private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
     /// The number of legs that contradict a signal: when another signal agrees with the positions, for a direction, and for a speed alone.
     private static let (sided, direction, alone) = (3, 6, 10)
+    /// The mean speed of a leg from which its drive in reverse is implausible, m/s.
+    private static let fastestReverse = 4.0
 
     /// Processes a position, accepted or not, with the odometry up to it.
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
         guard newest.map({ fix.stamp > $0 }) ?? true else {
             // A clock that was set back starts over; a position that is slightly late is skipped.
             if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
-                (receiver, wheels, turn) = (Sum(), Sum(), Sum())
+                (receiver, wheels, wheelsForwards, turn) = (Sum(), Sum(), Sum(), Sum())
                 begin(fix, sigma)
             }
             return
@@ -124,6 +128,7 @@ struct SignalMonitor: Sendable {
     private mutating func add(_ report: Odometry) {
         if let speed = report.standsStill ? 0 : report.speed {
             wheels.add(abs(speed), at: report.stamp, longest: SignalMonitor.odometryGap)
+            wheelsForwards.add(speed, at: report.stamp, longest: SignalMonitor.odometryGap)
         }
         if let rate = report.turnRate { turn.add(rate, at: report.stamp, longest: SignalMonitor.odometryGap) }
     }
@@ -133,6 +138,7 @@ struct SignalMonitor: Sendable {
         newest = fix.stamp
         receiver.begin()
         wheels.begin()
+        wheelsForwards.begin()
         turn.begin()
         course = (0, 0, 0)
     }
@@ -156,7 +162,10 @@ struct SignalMonitor: Sendable {
             return difference < 0 ? -1 : isStraight ? 1 : nil
         }
         let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
-        let (ofReceiver, ofWheels) = (verdict(receiverWay), verdict(wheelsWay))
+        let ofReceiver = verdict(receiverWay)
+        // Nobody drives that far so fast in reverse: the gear or the sign is wrong.
+        let isBackwards = (wheelsForwards.total(of: seconds) ?? 0) < -SignalMonitor.fastestReverse * seconds
+        let ofWheels = isBackwards ? 1 : verdict(wheelsWay)
         // Two signals that deviate in the same way are both right.
         if ofReceiver == 0 || ofReceiver != ofWheels {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
