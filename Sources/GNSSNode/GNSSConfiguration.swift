@@ -3,7 +3,7 @@ package import NavConfig
 package struct GNSSConfiguration: NodeConfiguration {
     package enum Source: Sendable, Equatable {
         case gpsd(host: String, port: Int)
-        /// A file, or a device that sends NMEA 0183.
+        /// A file, or a device that sends NMEA 0183 or UBX.
         case path(String)
     }
 
@@ -28,7 +28,7 @@ package struct GNSSConfiguration: NodeConfiguration {
         [
             .text(
                 "source", \.source,
-                range: "gpsd://HOST:PORT | a device or file (NMEA 0183, UBX, gpsd JSON, CSV, GPX, MCAP)",
+                range: "gpsd://HOST:PORT | a device (NMEA 0183, UBX) | a file (also gpsd JSON, CSV, GPX, MCAP)",
                 "Source of the fixes.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
                 format: { $0?.text ?? "" }),
             .text(

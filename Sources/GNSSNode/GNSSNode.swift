@@ -10,7 +10,7 @@ package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
     package static let summary =
-        "Publishes the fixes of a GNSS receiver: gpsd, NMEA 0183 from a device, or a recorded file."
+        "Publishes the fixes of a GNSS receiver: gpsd, a device with NMEA 0183 or UBX, or a recorded file."
 
     private let context: NodeContext
     private var configuration: GNSSConfiguration
@@ -77,7 +77,7 @@ package final class GNSSNode: Node {
                 return stream
             }
         case .path(let path):
-            let parser = NMEAParser(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate)
+            let parser = SerialParser(NMEAParser(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
             start(parser, name: "'\(path)'") { _ throws(NodeError) in
                 try ByteStream.serial(path: path, baud: baud)
             }
@@ -140,7 +140,12 @@ package final class GNSSNode: Node {
         if let last, now - last > GNSSNode.toleratedSilence {
             let seconds = (now - last) / 1_000_000_000
             let what = lastFix == nil ? "no fix yet from" : "no fix from"
-            let advice = lastFix == nil ? ": check its power, its antenna and 'serial.baud'" : ""
+            var advice = ""
+            if lastFix == nil, case .gpsd = source {
+                advice = ": check that it is gpsd and that a receiver is connected to it (gpsmon)"
+            } else if lastFix == nil {
+                advice = ": check its power, its antenna and 'serial.baud'; it must send NMEA 0183 or UBX NAV-PVT"
+            }
             findings.append(
                 HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
         }

@@ -97,7 +97,8 @@ final class SourceReader: Sendable {
         var (parser, rejected) = (parser, 0)
         func put(_ fixes: [GnssFix]) {
             let total = parser.rejections.total
-            self.put(fixes, newlyRejected: total - rejected, &hadFixes)
+            // The counts start anew where the parser changes the protocol.
+            self.put(fixes, newlyRejected: max(total - rejected, 0), &hadFixes)
             rejected = total
         }
         while isWanted {
@@ -162,5 +163,5 @@ protocol StreamParser {
     mutating func finish() -> [GnssFix]
 }
 
-extension NMEAParser: StreamParser {}
+extension SerialParser: StreamParser {}
 extension GPSDParser: StreamParser {}

@@ -50,6 +50,25 @@ struct UBXTests {
         return (fixes + parser.finish(), parser.rejections)
     }
 
+    @Test func serialReceiverMaySendEitherProtocol() throws {
+        let sentence = nmea("GPRMC,095212.00,A,6010.194,N,02456.304,E,19.4,090.0,200724,,,A")
+        var parser = SerialParser(NMEAParser(epochEnd: .learned))
+        let first = parser.consume(sentence + sentence) + parser.consume(sentence)
+        #expect(first.allSatisfy { $0.horizontalAccuracyM == nil })
+        // From its first solution on, the binary protocol replaces the sentences.
+        let second = parser.consume(sentence + pvt() + sentence + pvt())
+        #expect(second.count == 2 && second.allSatisfy { $0.horizontalAccuracyM == 2.5 })
+        for size in [1, 7, 64] {
+            var parser = SerialParser(NMEAParser(epochEnd: .learned))
+            let bytes = pvt() + pvt()
+            var fixes: [GnssFix] = []
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                fixes += parser.consume(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+            #expect(fixes.count == 2 && parser.rejections.total == 0)
+        }
+    }
+
     @Test func positionVelocityTimeMessageIsAFix() throws {
         let (fixes, rejections) = read(pvt())
         let fix = try #require(fixes.first)
