@@ -372,4 +372,21 @@ import Testing
         #expect(try receive(subscriber).topic == "/b")
         #expect(try subscriber.poll(timeout: .zero) == nil)
     }
+
+    @Test(arguments: Implementation.allCases)
+    func messagesBetweenTwoSubscriptionsAreNotLost(_ implementation: Implementation) throws {
+        let bench = try Bench(implementation)
+        let (publisher, subscriber) = (try bench.node("p"), try bench.node("s"))
+        let publication = try publisher.advertise(topic("/x", .latched))
+        let first = try subscriber.subscribe(to: "/x", qos: .latched)
+        try waitForSubscribers(1, of: publication, on: publisher, while: [subscriber])
+        try publisher.publish([1], on: publication, stampNanoseconds: 0)
+        #expect(try receive(subscriber).payload.bytes == [1])
+        try subscriber.unsubscribe(first)
+        try waitForSubscribers(0, of: publication, on: publisher, while: [subscriber])
+        for value in UInt8(2)...4 { try publisher.publish([value], on: publication, stampNanoseconds: 0) }
+        _ = try subscriber.subscribe(to: "/x", qos: .latched)
+        #expect(try receive(subscriber, while: [publisher]).payload.bytes == [4])
+        #expect(subscriber.statistics[topic: "/x"]?.lost == 0)
+    }
 }

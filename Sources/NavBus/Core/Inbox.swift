@@ -144,6 +144,8 @@ package struct Inbox {
                 guard queues[old].subscription != id else { return nil }
                 return old - queues[..<old].count { $0.subscription == id }
             }
+            // What is published until the topic is wanted again is not lost, and its latched message is then wanted again.
+            if topics[index].queues.isEmpty { topics[index].tracker = LossTracker() }
         }
         queues = ContiguousArray(kept)
         heads = ContiguousArray(queues.map(\.head))
