@@ -214,7 +214,8 @@ struct LaunchFileReader {
         }
         let remaps = self.remaps(of: section, scope, substitution)
         let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, remaps, substitution)
-        let readiness = self.readiness(of: section, remaps, isRequired: required, substitution)
+        let readiness = self.readiness(
+            of: section, (name, fullName), remaps, isRequired: required, substitution)
         let watchdog = self.watchdog(of: section, substitution)
         let settings = self.settings(of: section, substitution)
         let after = section.words("after", substitution)

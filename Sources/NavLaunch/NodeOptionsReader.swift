@@ -63,8 +63,10 @@ extension LaunchFileReader {
         return .seconds(time)
     }
 
+    /// - Parameter names: The node's name in the file, and with its namespaces.
     func readiness(
-        of section: YAMLSection, _ remaps: [(from: String, to: String)], isRequired: Bool, _ substitution: Substitution
+        of section: YAMLSection, _ names: (own: String?, full: String), _ remaps: [(from: String, to: String)],
+        isRequired: Bool, _ substitution: Substitution
     ) -> Readiness? {
         let problemsBefore = problems.problems.count
         guard let node = section.node("ready_when"),
@@ -82,6 +84,8 @@ extension LaunchFileReader {
                 if !remaps.contains(where: { $0.to == topic }) {
                     warnOfUnknownTopic(topic, in: condition.what, at: condition.place(of: key))
                 }
+                // A namespace renames the node, and with it the topic of its health.
+                if let own = names.own, topic == "/health/\(own)" { return "/health/\(names.full)" }
                 return remaps.first { $0.from == topic }?.to ?? topic
             }
         }
