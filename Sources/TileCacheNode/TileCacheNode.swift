@@ -25,6 +25,8 @@ package final class TileCacheNode: Node {
     private var server: TileServer?
     private let serverKeys: TileServerKeys
     private var events: UInt64 = 0
+    /// The last state that was published.
+    private var publishedState: TilesState?
     /// The moment when `/nav/position` last arrived, monotonic ns.
     private var positionAt: Int64 = .min / 2
 
@@ -112,7 +114,9 @@ package final class TileCacheNode: Node {
             case .refused(let token, let failure): refused(token, failure)
             }
         }
-        if var state {
+        // The cache also reports what it has found unchanged, such as after a check for a new edition.
+        if var state, state != publishedState {
+            publishedState = state
             events += 1
             (state.stampNs, state.eventSequence) = (context.stamp.nanoseconds, events)
             context.publish(state, on: Topics.tilesState, stamp: context.stamp)
