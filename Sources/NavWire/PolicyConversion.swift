@@ -60,10 +60,12 @@ extension NavMessages.PolicyRequest.Question {
         case .shouldTakeAlternative(let offered):
             self = .shouldTakeAlternative(
                 ShouldTakeAlternativeRequest(context: context, alternative: NavMessages.Alternative(offered)))
-        case .acceptFasterRoute(let plan, let gain):
+        case .acceptFasterRoute(let id, let plan, let gain):
+            var route = NavMessages.Route(plan)
+            route.routeId = id
             self = .acceptFasterRoute(
                 ShouldAcceptFasterRouteRequest(
-                    context: context, route: NavMessages.Route(plan), gainS: gain.seconds, gainRatio: gain.share))
+                    context: context, route: route, gainS: gain.seconds, gainRatio: gain.share))
         case .shouldDiscardFix(_, let rejection):
             self = .shouldDiscardFix(
                 ShouldDiscardFixRequest(

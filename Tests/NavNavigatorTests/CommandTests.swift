@@ -194,6 +194,29 @@ import Testing
         for (before, after) in zip(ride.states, ride.states.dropFirst()) { #expect(before != after) }
     }
 
+    @Test func stateIsPublishedAgainForAnotherMapVersion() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.drive(try town.fixes("FGHIJ")[..<10])
+        let known = ride.states.count
+        ride.send(.mapChanged(MapSnapshot(graph: RoadGraph(tiles: town.map.graph.tiles, mapVersion: "other"))))
+        #expect(ride.states.count == known + 1)
+    }
+
+    @Test func skippingNamesTheWaypointThatIsDropped() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        var via = try town.waypoint("GH")
+        via.isStop = false
+        ride.command(.navigate([via, try town.waypoint("HI"), try town.waypoint("IJ")]))
+        ride.drive(try town.fixes("FGHIJ")[..<5])
+        guard case .requested(_, let skipped)? = ride.command(.skipWaypoint(nil), call: 7) else {
+            Issue.record("no route was requested")
+            return
+        }
+        #expect(skipped == 1)
+    }
+
     @Test func everyEventHasItsContext() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -112,8 +112,8 @@ public enum CommandReply: Sendable, Equatable {
     case routes([PreviewedRoute], at: Timestamp)
     /// A previewed route became the active one.
     case selected(routeID: UInt64)
-    /// A route was requested; events report the outcome.
-    case requested(requestID: UInt64)
+    /// A route was requested, without the skipped waypoint, if any, by its index in the old route; events report the outcome.
+    case requested(requestID: UInt64, skipped: Int? = nil)
     /// Guidance was stopped; the id is 0 when there was none.
     case stopped(sessionID: UInt64)
     /// The next leg began; carries the progress on it once a position is known.

@@ -37,7 +37,7 @@ public enum PolicyQuestion: Sendable, Equatable {
     case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)
     /// Whether to take the alternative that the vehicle turned onto.
     case shouldTakeAlternative(OfferedAlternative)
-    case acceptFasterRoute(RoutePlan, FasterRouteGain)
+    case acceptFasterRoute(id: UInt64, RoutePlan, FasterRouteGain)
     /// Whether to discard a fix that does not qualify.
     case shouldDiscardFix(Fix, FixRejection)
     /// Whether a deviation this close to the waypoint leads to no reroute.

@@ -56,12 +56,11 @@ extension Navigator {
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)
-        report(.detected(acceptUntil: offer.until), offer, event)
-        switch approval {
-        case .automatic: ask(.acceptFasterRoute(offer.plan, gain), standard: true, event)
-        case .policy: ask(.acceptFasterRoute(offer.plan, gain), standard: false, event)
-        case .manual: break
-        }
+        let isAsked = approval != .manual && config.policy.asked.contains(.acceptFasterRoute)
+        let answerBy = isAsked ? event.stamp.advanced(bySeconds: config.policy.patience(.acceptFasterRoute)) : nil
+        report(.detected(acceptUntil: offer.until ?? answerBy), offer, event)
+        guard approval != .manual else { return }
+        ask(.acceptFasterRoute(id: offer.id, offer.plan, gain), standard: approval == .automatic, event)
     }
 
     func decideFasterRoute(

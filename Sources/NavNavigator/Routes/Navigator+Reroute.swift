@@ -54,8 +54,8 @@ extension Navigator {
 
     /// Handles a user's request to reroute or to skip a waypoint.
     func rerouteByHand(
-        _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
-        _ event: NavigatorEvent
+        _ reason: RerouteEvent.Reason, preferences: RoutePreferences? = nil, waypoints: [Waypoint]? = nil,
+        skipping skipped: Int? = nil, call: UInt64, _ event: NavigatorEvent
     ) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard let lastPosition else { return refuse(call, "the vehicle's position is unknown", .noPosition) }
@@ -63,7 +63,7 @@ extension Navigator {
         if let fault = preferences?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
         let draft = draft(reason, from: lastPosition, preferences: preferences, waypoints: waypoints, event)
-        reply(.requested(requestID: draft.id), to: call)
+        reply(.requested(requestID: draft.id, skipped: skipped), to: call)
         announce(draft, event)
     }
 

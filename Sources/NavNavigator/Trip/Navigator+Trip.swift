@@ -260,6 +260,6 @@ extension Navigator {
         }
         var waypoints = trip.remainingWaypoints
         waypoints.remove(at: place)
-        rerouteByHand(.waypoint, waypoints: waypoints, call: call, event)
+        rerouteByHand(.waypoint, waypoints: waypoints, skipping: skipped, call: call, event)
     }
 }

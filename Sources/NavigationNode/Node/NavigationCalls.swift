@@ -81,9 +81,10 @@ extension CommandReply {
         return (nil, nil)
     }
 
-    var requestID: UInt64? {
-        if case .requested(let id) = self { return id }
-        return nil
+    /// The requested route, and the waypoint that it leaves out.
+    var requested: (id: UInt64?, skipped: Int?) {
+        if case .requested(let id, let skipped) = self { return (id, skipped) }
+        return (nil, nil)
     }
 }
 

@@ -74,7 +74,7 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Requests a reroute at once.
     package func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws {
-        give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
+        give(.reroute(request), call) { RerouteResponse(requestId: $0.requested.id, error: $0.error) }
     }
 
     package func selectAlternative(
@@ -106,10 +106,9 @@ extension NavigationNode: NavigationServiceProvider {
     }
 
     package func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
-        let skipped = request.waypointIndex ?? session.spoken.nextStop
         give(.skipWaypoint(request), call) {
             SkipWaypointResponse(
-                waypointIndex: $0.requestID == nil ? nil : skipped, requestId: $0.requestID, error: $0.error)
+                waypointIndex: $0.requested.skipped.map { UInt32($0) }, requestId: $0.requested.id, error: $0.error)
         }
     }
 

@@ -56,13 +56,6 @@ struct PublicationEncoder {
             ?? .unknown
     }
 
-    /// The next stop's index in the route's waypoints; nil without a route.
-    var nextStop: UInt32? {
-        let leg = Int(state?.legIndex ?? 0)
-        guard let legs = plan?.route.legs, legs.indices.contains(leg) else { return nil }
-        return UInt32(legs[leg].destination)
-    }
-
     /// Returns the message of a question to the owner's policy.
     func message(_ request: NavNavigator.PolicyRequest, _ context: EventContext) -> NavMessages.PolicyRequest {
         NavMessages.PolicyRequest(request, surroundings(context))
