@@ -40,6 +40,14 @@ public struct Polyline: Sendable, Equatable {
         return low
     }
 
+    /// Returns the index of the position that is nearest to `distance` metres from the start, measured along the line.
+    public func index(nearest distance: Double) -> Int {
+        guard coordinates.count > 1 else { return 0 }
+        let index = segment(at: distance)
+        let isFirst = distance - cumulativeLengths[index] <= cumulativeLengths[index + 1] - distance
+        return isFirst ? index : index + 1
+    }
+
     /// Returns the position `distance` metres from the start, clamped to the ends; nil for an empty polyline.
     public func coordinate(at distance: Double) -> Coordinate? {
         guard coordinates.count > 1 else { return coordinates.first }

@@ -50,7 +50,7 @@ extension NavMessages.Alternative {
         self.init(
             route: route, fork: NavMessages.Coordinate(alternative.fork.coordinate), forkOffsetM: offered.forkOffset,
             distanceToForkM: offered.distanceToFork, forkPointMain: UInt32(clamping: offered.forkPoint),
-            forkPoint: UInt32(clamping: alternative.route.line.segment(at: alternative.fork.routeOffset)),
+            forkPoint: UInt32(clamping: alternative.route.line.index(nearest: alternative.fork.routeOffset)),
             join: offered.join.map { NavMessages.Coordinate($0) },
             distanceFromForkM: alternative.lengthFromFork, durationFromForkS: alternative.durationFromFork,
             distanceFromHereM: offered.distance, durationFromHereS: offered.duration,

@@ -220,7 +220,7 @@ struct AlternativesKeeper {
         plan.alternative.durationDelta = delta(kept, trip)
         return OfferedAlternative(
             plan: plan, forkOffset: kept.forkOffset, join: kept.join,
-            forkPoint: trip.plan.route.line.segment(at: kept.forkOffset),
+            forkPoint: trip.plan.route.line.index(nearest: kept.forkOffset),
             distanceToFork: max(kept.forkOffset - trip.offset, 0),
             durationToFork: max(
                 trip.routerTimes.remaining(from: trip.offset) - trip.routerTimes.remaining(from: kept.forkOffset), 0),

@@ -52,7 +52,8 @@ struct RouteTimes {
         return low
     }
 
-    /// Returns the seconds from one place to a later one on a leg. A turn counts as soon as its edge begins.
+    /// Returns the seconds from one place to a later one on a leg. A turn counts as soon as its edge begins, at a leg's
+    /// start once the vehicle leaves.
     func duration(from start: Double, to end: Double, in leg: RouteLeg) -> Double {
         max(time(at: end, in: leg.edges) - time(at: start, in: leg.edges), 0)
     }
@@ -98,6 +99,8 @@ struct RouteTimes {
     private func time(at offset: Double, in range: Range<Int>) -> Double {
         let index = edge(at: offset, in: range)
         let edge = edges[index]
+        // At a leg's start the turn is still ahead, such as the U-turn at a stop.
+        if index == range.lowerBound, offset <= edge.routeOffset { return before[index] - edge.turnDuration }
         guard edge.length > 0 else { return before[index] }
         return before[index] + edge.duration * min(max((offset - edge.routeOffset) / edge.length, 0), 1)
     }
